@@ -1,0 +1,42 @@
+# The two commands of the README are `make demo` and `make test`; each makes .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# The public data sets, where a copy lies beside the checkout; otherwise tests fetch them (see CONTRIBUTING.md).
+QUORATE_DATA ?= $(wildcard $(CURDIR)/../shared/datasets/source)
+ifneq ($(QUORATE_DATA),)
+export QUORATE_DATA
+endif
+
+.PHONY: demo test check format clean help
+
+help:  ## say what each target does
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+# uv where it is there, pip otherwise. The stamp makes a second run start at once.
+$(STAMP): pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) .venv && uv pip install --quiet --python $(BIN)/python -e '.[dev]'; \
+	else \
+	  $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
+	fi
+	@touch $@
+
+demo: $(STAMP)  ## simulate a sparse crowd with known truth and aggregate it
+	@$(BIN)/quorate demo
+
+test: $(STAMP)  ## run every test, and every example in the documentation
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)  ## lint and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)  ## let ruff rewrite the layout
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

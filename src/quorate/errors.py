@@ -1,0 +1,130 @@
+"""Named exceptions: each says which rows, what is wrong with them, and what to do."""
+
+from collections.abc import Iterable, Sequence
+
+
+class QuorateError(Exception):
+    """Anything this package refuses to do; catch this to catch them all."""
+
+
+class OptionError(QuorateError, ValueError):
+    """An option has a value that means nothing here."""
+
+
+class UnknownMethodError(OptionError):
+    """No method, solver or policy has this name."""
+
+
+class InputError(QuorateError, ValueError):
+    """The data cannot be used as they are."""
+
+
+class UnreadableFileError(InputError):
+    """The file is not there, is a folder, or may not be read."""
+
+
+class EmptyFileError(InputError):
+    """The file has no bytes."""
+
+
+class NoRowsError(InputError):
+    """There are columns, but no answers under them."""
+
+
+class UnknownFormatError(InputError):
+    """Neither the name nor the content says what kind of file or object this is."""
+
+
+class WrongFormatError(InputError):
+    """The file is not what its name says."""
+
+
+class NotUtf8Error(InputError):
+    """The file has bytes that are not text in the expected encoding."""
+
+
+class RaggedRowsError(InputError):
+    """Some rows have more or fewer fields than the header."""
+
+
+class MissingColumnError(InputError):
+    """A named column is not there, or is there twice."""
+
+
+class ColumnTypeError(InputError):
+    """A column holds lists, records or other things that cannot be an id."""
+
+
+class MissingFieldError(InputError):
+    """Some rows lack a task, a worker or a label."""
+
+
+class BlankFieldError(MissingFieldError):
+    """A field is empty, or only white space."""
+
+
+class NanLabelError(MissingFieldError):
+    """A label is NaN."""
+
+
+class ConflictingAnswersError(InputError):
+    """A worker gave two different labels to one task."""
+
+
+class GoldError(InputError):
+    """The known labels do not fit the answers."""
+
+
+class UnknownGoldTaskError(GoldError):
+    """A known label is for a task that nobody answered."""
+
+
+class UnknownGoldClassError(GoldError):
+    """A known label is of a class that nobody ever gave."""
+
+
+class ConflictingGoldError(GoldError):
+    """Two different known labels for one task."""
+
+
+class TooLargeError(QuorateError):
+    """The method would need more memory than it may take."""
+
+
+def listing(items: Iterable[object], most: int = 5) -> str:
+    """Name the first few items and count the rest.
+
+    >>> listing(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    items = list(items)
+    text = ", ".join(repr(item) for item in items[:most])
+    return f"{text} and {len(items) - most:,} more" if len(items) > most else text
+
+
+def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
+    """'row 3' or 'rows 3, 17 and 40 more', counting from 1 below the header.
+
+    >>> rows_phrase([2])
+    'row 3'
+    >>> rows_phrase([2, 16, 30], most=2)
+    'rows 3, 17 and 1 more'
+    """
+    head = ", ".join(f"{row + 1:,}" for row in rows[:most])
+    rest = f" and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"row{'s' if len(rows) > 1 else ''} {head}{rest}"
+
+
+def one_of(value: str, allowed: Iterable[str], what: str) -> str:
+    """Return ``value`` if it is allowed, and name the choices if it is not.
+
+    Raises:
+        UnknownMethodError: ``value`` is not among them.
+
+    >>> one_of("first", ["first", "last"], "conflict policy")
+    'first'
+    """
+    allowed = list(allowed)
+    if value not in allowed:
+        raise UnknownMethodError(f"there is no {what} {value!r}; choose from {', '.join(allowed)}")
+    return value

@@ -1,0 +1,105 @@
+"""Known labels -> the codes they have among the answers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.columns import as_type, encode
+from quorate.errors import (
+    BlankFieldError,
+    ConflictingGoldError,
+    UnknownGoldClassError,
+    UnknownGoldTaskError,
+    listing,
+    rows_phrase,
+)
+from quorate.files import Source, read_table
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Values, one a row, and the code that each has among the names of the answers (-1: none)."""
+
+    values: pa.Array
+    codes: IntArray
+
+    def strangers(self) -> str:
+        """Name the values that the answers do not have."""
+        return listing(self.values.filter(pa.array(self.codes < 0)).unique().to_pylist())
+
+
+def match_truth(
+    source: Source, answers: Answers, *, task: str = "task", label: str = "label"
+) -> tuple[Matched, Matched]:
+    """Find the tasks and labels of a truth table among those of the answers, row for row.
+
+    Args:
+        source: what `quorate.read` takes, with the columns ``task`` and ``label``; or a mapping from task to label.
+        answers: the answers that the codes belong to.
+        task: the column of task ids.
+        label: the column of labels.
+
+    Raises:
+        ConflictingGoldError: a task has two labels.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> tasks, labels = match_truth({2: "dog", 7: "elk"}, answers)
+    >>> tasks.codes.tolist(), labels.codes.tolist()
+    ([1, -1], [1, -1])
+    """
+    if isinstance(source, Mapping):
+        source = {task: list(source.keys()), label: list(source.values())}
+    table = read_table(source, [task, label])
+    columns = [encode(table.column(k), name, is_label=name == label) for k, name in enumerate((task, label))]
+    for (codes, _), name in zip(columns, (task, label), strict=True):
+        if (codes < 0).any():
+            rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
+            raise BlankFieldError(f"{name!r} is missing in {rows} of the known labels; fill it in")
+    (tasks, task_names), (labels, _) = columns
+    given = np.full(len(task_names), -1, np.int64)
+    given[tasks] = labels
+    clash = np.flatnonzero(given[tasks] != labels)
+    if len(clash):
+        name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
+        raise ConflictingGoldError(f"task {name!r} has two known labels, one of them in {row}; keep one")
+    return _match(columns[0], answers.task_names, "tasks"), _match(columns[1], answers.classes, "labels")
+
+
+def _match(column: tuple[IntArray, pa.Array], known: pa.Array, what: str) -> Matched:
+    codes, names = column
+    values = as_type(names, known.type, f"known {what}").take(pa.array(codes))
+    return Matched(values, np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1), dtype=np.int64))
+
+
+def read_gold(source: Source, answers: Answers, *, task: str = "task", label: str = "label") -> IntArray:
+    """Return the known class of each task as a code, -1 where none is known.
+
+    Takes what `match_truth` takes.
+
+    Raises:
+        GoldError: a task or a class does not occur in the answers, or a task has two labels.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> read_gold({2: "dog"}, answers).tolist()
+    [-1, 1]
+    """
+    tasks, labels = match_truth(source, answers, task=task, label=label)
+    if (tasks.codes < 0).any():
+        raise UnknownGoldTaskError(
+            f"gold names tasks that nobody answered: {tasks.strangers()}. Check the ids, or take them out"
+        )
+    if (labels.codes < 0).any():
+        raise UnknownGoldClassError(
+            f"gold has classes that nobody gave: {labels.strangers()}; the classes of the answers are "
+            f"{listing(answers.classes.to_pylist(), 12)}. Check the spelling, or list every class with classes="
+        )
+    gold = np.full(answers.n_tasks, -1, np.int32)
+    gold[tasks.codes] = labels.codes
+    return gold

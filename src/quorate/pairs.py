@@ -1,0 +1,117 @@
+"""Answers -> how often each pair of workers shared a task and agreed on it. Statistics of two batches add up."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+
+CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
+
+
+@dataclass(frozen=True, slots=True)
+class PairStats:
+    """Every pair of workers i < j who share a task, and how often they agreed; sorted by i, then j."""
+
+    i: IntArray
+    j: IntArray
+    shared: IntArray  # N_ij: tasks both answered
+    agreed: IntArray  # of those, answered alike
+
+    def __len__(self) -> int:
+        return len(self.i)
+
+    def __add__(self, other: "PairStats") -> "PairStats":
+        """Merge the statistics of two disjoint sets of tasks, over the same worker codes."""
+        return _collect(
+            *(np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("i", "j", "shared", "agreed"))
+        )
+
+
+def pair_stats(answers: Answers) -> PairStats:
+    """Count N_ij and the agreements of every pair; costs the sum of the squared redundancies.
+
+    >>> import quorate
+    >>> pairs = pair_stats(quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")}))
+    >>> pairs.shared.tolist(), pairs.agreed.tolist()
+    ([2], [1])
+    """
+    nothing = np.zeros(0, np.int64)
+    total = PairStats(nothing, nothing, nothing, nothing)
+    for first, second in meetings(answers):
+        one, two = answers.worker[first].astype(np.int64), answers.worker[second].astype(np.int64)
+        agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
+        counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
+        total = total + counted if len(total) else counted
+    return total
+
+
+def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield, in chunks, the positions of every two answers to one task, the earlier first.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
+    >>> [(first.tolist(), second.tolist()) for first, second in meetings(answers)]
+    [([0, 0, 1], [1, 2, 2])]
+    """
+    # The answers are ordered by task, so an answer's later mates are the `ahead` ones that follow it.
+    ends = np.cumsum(answers.per_task)
+    ahead = ends[answers.task] - np.arange(answers.n_answers) - 1
+    before = np.concatenate([[0], np.cumsum(ahead)])
+    start = 0
+    while start < answers.n_answers:
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + CHUNK, side="right")) - 1)
+        first = np.repeat(np.arange(start, stop), ahead[start:stop])
+        if len(first):
+            yield first, first + 1 + np.arange(len(first)) - (before[first] - before[start])
+        start = stop
+
+
+def n_meetings(answers: Answers) -> int:
+    """How many two-answers-to-one-task there are: what counting the pairs costs.
+
+    >>> import quorate
+    >>> n_meetings(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}))
+    3
+    """
+    redundancy = answers.per_task.astype(np.int64)
+    return int((redundancy * (redundancy - 1) // 2).sum())
+
+
+def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
+    """Estimate s_i s_j for each observed pair, without bias [Ma20, §4.2].
+
+    >>> correlations(PairStats(*np.array([[0], [1], [4], [3]])), n_classes=2).tolist()
+    [0.5]
+    """
+    # The lemma prints (M-1)/M once where M/(M-1) is meant.
+    agreement = pairs.agreed / pairs.shared
+    return (n_classes * agreement - 1) / (n_classes - 1)
+
+
+def drop_weak(pairs: PairStats, n_classes: int, n_workers: int, delta: float) -> PairStats:
+    """Drop the pairs whose correlation is below delta + sqrt(log W / N_ij) in absolute value [Ma20, after Thm pert].
+
+    With high probability a worker of skill zero loses every pair, and so falls out of the estimate. The paper writes
+    T for the tasks that a correlation averages over; in a sparse crowd those are the N_ij that the pair shares.
+
+    >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
+    >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
+    1
+    """
+    noise = np.sqrt(np.log(max(n_workers, 2)) / pairs.shared)
+    strong = np.abs(correlations(pairs, n_classes)) >= delta + noise
+    return PairStats(pairs.i[strong], pairs.j[strong], pairs.shared[strong], pairs.agreed[strong])
+
+
+def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> PairStats:
+    """Sum the counts of equal pairs."""
+    if len(i) == 0:
+        return PairStats(i, j, shared, agreed)
+    width = int(j.max()) + 1
+    keys, place = np.unique(i * width + j, return_inverse=True)
+    # Counts stay far below 2^53, so summing them as floats is exact.
+    sums = [np.bincount(place, counts, len(keys)).astype(np.int64) for counts in (shared, agreed)]
+    return PairStats(keys // width, keys % width, *sums)
