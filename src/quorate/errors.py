@@ -87,6 +87,10 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class UnwritableFileError(QuorateError):
+    """A result cannot be written where it should go."""
+
+
 class TooLargeError(QuorateError):
     """The method would need more memory than it may take."""
 

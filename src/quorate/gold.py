@@ -23,7 +23,7 @@ from quorate.files import Source, read_table
 
 @dataclass(frozen=True)
 class Matched:
-    """Values, one a row, and the code that each has among the names of the answers (-1: none)."""
+    """Values, and the code that each has among the names of the answers (-1: none)."""
 
     values: pa.Array
     codes: IntArray
@@ -36,7 +36,7 @@ class Matched:
 def match_truth(
     source: Source, answers: Answers, *, task: str = "task", label: str = "label"
 ) -> tuple[Matched, Matched]:
-    """Find the tasks and labels of a truth table among those of the answers, row for row.
+    """Find the tasks and labels of a truth table among those of the answers, task for task.
 
     Args:
         source: what `quorate.read` takes, with the columns ``task`` and ``label``; or a mapping from task to label.
@@ -53,27 +53,44 @@ def match_truth(
     >>> tasks.codes.tolist(), labels.codes.tolist()
     ([1, -1], [1, -1])
     """
-    if isinstance(source, Mapping):
+    tasks, labels = read_labels(source, task=task, label=label)
+    return _match(tasks, answers.task_names, "tasks"), _match(labels, answers.classes, "labels")
+
+
+def read_labels(source: Source, *, task: str = "task", label: str = "label") -> tuple[pa.Array, pa.Array]:
+    """Read one label a task; a task may be listed several times if its label is always the same.
+
+    Takes what `match_truth` takes.
+
+    Raises:
+        BlankFieldError: a task or a label is missing.
+        ConflictingGoldError: a task has two labels.
+
+    >>> tasks, labels = read_labels({"task": [7, 7, 8], "label": ["elk", "elk", "fox"]})
+    >>> tasks.to_pylist(), labels.to_pylist()
+    ([7, 8], ['elk', 'fox'])
+    """
+    if isinstance(source, Mapping) and set(source) != {task, label}:
         source = {task: list(source.keys()), label: list(source.values())}
     table = read_table(source, [task, label])
-    columns = [encode(table.column(k), name, is_label=name == label) for k, name in enumerate((task, label))]
-    for (codes, _), name in zip(columns, (task, label), strict=True):
+    (tasks, task_names), (labels, label_names) = (
+        encode(table.column(k), name, is_label=k == 1) for k, name in enumerate((task, label))
+    )
+    for codes, name in ((tasks, task), (labels, label)):
         if (codes < 0).any():
             rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
             raise BlankFieldError(f"{name!r} is missing in {rows} of the known labels; fill it in")
-    (tasks, task_names), (labels, _) = columns
     given = np.full(len(task_names), -1, np.int64)
     given[tasks] = labels
     clash = np.flatnonzero(given[tasks] != labels)
     if len(clash):
         name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
         raise ConflictingGoldError(f"task {name!r} has two known labels, one of them in {row}; keep one")
-    return _match(columns[0], answers.task_names, "tasks"), _match(columns[1], answers.classes, "labels")
+    return task_names, label_names.take(pa.array(given))
 
 
-def _match(column: tuple[IntArray, pa.Array], known: pa.Array, what: str) -> Matched:
-    codes, names = column
-    values = as_type(names, known.type, f"known {what}").take(pa.array(codes))
+def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
+    values = as_type(values, known.type, f"known {what}")
     return Matched(values, np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1), dtype=np.int64))
 
 

@@ -1,0 +1,1 @@
+"""Methods to compare with: each takes `Answers` and returns the same `Result`."""

@@ -1,0 +1,142 @@
+"""What an aggregation returns: labels, workers and posterior as tables, and a summary that a person can read."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.graph import Identifiability
+from quorate.pairs import pair_stats
+from quorate.signs import Signs
+from quorate.skills.solution import Solution
+from quorate.status import STATUSES
+from quorate.table import Table
+from quorate.vote import Ballot, accuracy
+
+
+@dataclass(frozen=True)
+class Result:
+    """Labels for the tasks, skills for the workers, and what the data could not tell."""
+
+    method: str
+    answers: Answers
+    ballot: Ballot
+    skills: FloatArray  # NaN where not determined
+    weights: FloatArray  # what each worker's vote counted
+    status: IntArray  # of each worker: a position in STATUSES
+    identifiability: Identifiability
+    solution: Solution | None = None  # how the skills were found
+    signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
+    notes: tuple[str, ...] = ()  # what a reader must know, the most important first
+
+    @cached_property
+    def labels(self) -> Table:
+        """One row a task: task, label, confidence, margin, n_answers, tied."""
+        answers, ballot = self.answers, self.ballot
+        columns = {
+            "task": answers.task_names,
+            "label": answers.classes.take(pa.array(ballot.label)),
+            "confidence": ballot.confidence,
+            "margin": ballot.margin,
+            "n_answers": answers.per_task,
+            "tied": ballot.tied,
+        }
+        return Table(pa.table(columns))
+
+    @cached_property
+    def workers(self) -> Table:
+        """One row a worker: worker, skill, accuracy, weight, n_answers, n_peers, component, status.
+
+        Skill and accuracy are null where they are not determined; weight is what the vote used all the same.
+        """
+        answers = self.answers
+        pairs = pair_stats(answers)
+        unknown = np.isnan(self.skills)
+        columns = {
+            "worker": answers.worker_names,
+            "skill": pa.array(self.skills, mask=unknown),
+            "accuracy": pa.array(accuracy(self.skills, answers.n_classes), mask=unknown),
+            "weight": self.weights,
+            "n_answers": answers.per_worker,
+            "n_peers": np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=answers.n_workers),
+            "component": self.identifiability.component[: answers.n_workers],
+            "status": pa.array(STATUSES).take(pa.array(self.status)),
+        }
+        return Table(pa.table(columns))
+
+    @cached_property
+    def posterior(self) -> Table:
+        """One row for each task and class: task, label, probability."""
+        n_tasks, n_classes = self.ballot.posterior.shape
+        columns = {
+            "task": self.answers.task_names.take(pa.array(np.repeat(np.arange(n_tasks), n_classes))),
+            "label": self.answers.classes.take(pa.array(np.tile(np.arange(n_classes), n_tasks))),
+            "probability": self.ballot.posterior.ravel(),
+        }
+        return Table(pa.table(columns))
+
+    def summary(self) -> str:
+        """Tell the result in a few lines; what is not determined comes first.
+
+        >>> import quorate
+        >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
+        >>> print(quorate.majority_vote(answers).summary())
+        majority: 2 tasks labelled from 6 answers by 3 workers, 2 classes
+        confidence: mean 0.83, 1 task below 0.9; no ties
+        """
+        a = self.answers
+        head = (
+            f"{self.method}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
+            f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
+        )
+        return "\n".join([*self.notes, head, *self._skill_lines(), self._confidence_line(), *left_out(a)])
+
+    def _skill_lines(self) -> list[str]:
+        if self.solution is None:
+            return []
+        known = self.skills[~np.isnan(self.skills)]
+        lines = [f"solver {self.solution}"]
+        if len(known):
+            low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
+            lines.insert(0, f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}")
+        if self.signs is not None and self.signs.contradicted >= 0.005:
+            lines.append(f"signs: {self.signs.contradicted:.0%} of the evidence of the pairs contradicts them")
+        return lines
+
+    def _confidence_line(self) -> str:
+        sure = self.ballot.confidence
+        ties = int(self.ballot.tied.sum())
+        return (
+            f"confidence: mean {sure.mean():.2f}, {count(int((sure < 0.9).sum()), 'task')} below 0.9; "
+            f"{count(ties, 'tie') if ties else 'no ties'}"
+        )
+
+
+def left_out(answers: Answers) -> list[str]:
+    """Say which rows did not count, and why; nothing is dropped silently.
+
+    >>> import quorate
+    >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
+    ['1 row repeats an answer exactly and was counted once']
+    """
+    phrases = {
+        ("row repeats an answer exactly and was counted once", "rows repeat an answer exactly and were counted once"): (
+            answers.n_repeats
+        ),
+        ("row left out by the conflict policy", "rows left out by the conflict policy"): answers.n_conflicting,
+        ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
+    }
+    return [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
+
+
+def count(n: int, noun: str) -> str:
+    """'1 task', '2 tasks', '3 classes'.
+
+    >>> count(1, "class"), count(1200, "class")
+    ('1 class', '1,200 classes')
+    """
+    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+    return f"{n:,} {plural}"

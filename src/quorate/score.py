@@ -1,0 +1,93 @@
+"""Labels against the truth."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow.compute as pc
+
+from quorate.arrays import IntArray
+from quorate.columns import as_type
+from quorate.errors import NoRowsError
+from quorate.files import Source
+from quorate.gold import match_truth, read_labels
+from quorate.result import Result
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many labels are wrong, and what could not be judged."""
+
+    error: float  # share of the judged labels that are wrong
+    n_scored: int
+    n_wrong: float
+    n_without_truth: int  # labelled tasks whose truth is not known
+    n_without_label: int  # tasks with a truth that have no label
+
+
+def score_labels(labels: Source, truth: Source, *, task: str = "task", label: str = "label") -> Score:
+    """Compare a table of labels with a table of truths, task by task.
+
+    Args:
+        labels: a path or a table with the columns ``task`` and ``label``.
+        truth: the same.
+        task: the column of task ids, in both.
+        label: the column of labels, in both.
+
+    Raises:
+        NoRowsError: no task has both a label and a truth.
+
+    >>> labels = {"task": [1, 2, 3], "label": ["cat", "dog", "cat"]}
+    >>> score_labels(labels, {"task": [1, 2, 9], "label": ["cat", "cat", "cat"]})
+    Score(error=0.5, n_scored=2, n_wrong=1, n_without_truth=1, n_without_label=1)
+    """
+    (tasks, given), (known_tasks, known) = (read_labels(source, task=task, label=label) for source in (labels, truth))
+    place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
+    judged = place.drop_null()
+    if len(judged) == 0:
+        raise NoRowsError("no task has both a label and a truth; check that the two files name tasks alike")
+    same = pc.equal(given.filter(place.is_valid()), as_type(known, given.type, "labels of the truth").take(judged))
+    n_wrong = len(judged) - int(pc.sum(same).as_py() or 0)
+    return Score(n_wrong / len(judged), len(judged), n_wrong, len(tasks) - len(judged), len(known) - len(judged))
+
+
+def expected_error(result: Result, truth: Source) -> Score:
+    """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
+
+    Args:
+        result: of an aggregation.
+        truth: a path or a table with the columns ``task`` and ``label``, or a mapping from task to label.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> expected_error(result, {1: "cat"}).error
+    0.5
+    """
+    true = true_classes(result, truth)
+    judged = np.flatnonzero(true != -1)
+    leaders = result.ballot.leaders[judged]
+    known = true[judged]
+    credit = np.where(known >= 0, leaders[np.arange(len(judged)), np.maximum(known, 0)] / leaders.sum(axis=1), 0.0)
+    wrong = float(len(judged) - credit.sum())
+    tasks, _ = match_truth(truth, result.answers)
+    strays = int((tasks.codes < 0).sum())
+    return Score(wrong / len(judged), len(judged), wrong, result.answers.n_tasks - len(judged), strays)
+
+
+def true_classes(result: Result, truth: Source) -> IntArray:
+    """Return the class code of each task's truth: -1 where it is not known, -2 where nobody ever gave that class.
+
+    Raises:
+        NoRowsError: the truth of no task is known.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]})
+    >>> true_classes(result, {1: "y"}).tolist()
+    [1, -1]
+    """
+    tasks, labels = match_truth(truth, result.answers)
+    met = tasks.codes >= 0
+    if not met.any():
+        raise NoRowsError("the truth of none of these tasks is known; check that the two files name tasks alike")
+    true = np.full(result.answers.n_tasks, -1, np.int64)
+    true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
+    return true

@@ -1,0 +1,41 @@
+"""The estimator inside the proof that skills are learnable: an odd cycle gives one |s|, paths give the rest.
+
+It uses each correlation once and so suffers from every noisy one; it is a reference for exact correlations and a
+start for the solvers, not an estimate to vote with.
+"""
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.graph import breadth_first_tree, identify_pairs
+from quorate.pairs import PairStats
+
+
+def constructive(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:
+    """Return |s| of every worker; NaN in bipartite components and behind a correlation of zero [Ma20, Lemma asylearn].
+
+    >>> s = np.array([0.8, -0.6, 0.5, 0.4])
+    >>> i, j = np.array([0, 0, 1, 2]), np.array([1, 2, 2, 3])
+    >>> constructive(4, i, j, s[i] * s[j]).round(9).tolist()
+    [0.8, 0.6, 0.5, 0.4]
+    """
+    ones = np.ones(len(i), np.int64)
+    verdict = identify_pairs(PairStats(i, j, ones, ones), n_workers)
+    entry = {}
+    for a, b, c in zip(i.tolist(), j.tolist(), np.abs(correlation).tolist(), strict=True):
+        entry[a, b] = entry[b, a] = c
+    skills = np.full(n_workers, np.nan)
+    for component in verdict.components():
+        cycle = component.odd_cycle
+        if not cycle:
+            continue
+        # s_1² = C_12 C_23⁻¹ C_34 ... C_n1 around an odd cycle: the entries alternate between factor and divisor.
+        around = [entry[pair] for pair in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+        if min(around) == 0:
+            continue
+        skills[cycle[0]] = np.sqrt(np.prod(around[::2]) / np.prod(around[1::2]))
+        tree = breadth_first_tree(n_workers, i, j, root=cycle[0])
+        for worker, parent in tree.items():
+            if parent >= 0 and skills[parent] > 0:
+                skills[worker] = entry[worker, parent] / skills[parent]
+    return skills

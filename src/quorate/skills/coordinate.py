@@ -1,0 +1,99 @@
+"""Coordinate descent: every worker moves half way to its own best skill, and the last few moves are extrapolated.
+
+With the others fixed, the best x_i is sum_j N_ij C_ij x_j / sum_j N_ij x_j². Moving all workers there at once can
+overshoot: where x = c·s the next x would be s/c. Half way is safe: with D = diag(N x²), the Hessian at exact
+correlations is D + N∘xxᵀ, and D - N∘xxᵀ is a sum of squares (x_j v_i - x_i v_j)², so the Hessian is at most 2D.
+Anderson's extrapolation from the last sweeps then halves their number. A sweep that raises the loss is taken back.
+"""
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.skills.objective import Problem
+from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+
+MEMORY = 5  # sweeps that the extrapolation looks back on
+ROUNDING = 1e-14  # of the loss: a rise below this is the arithmetic's
+
+
+def coordinate_descent(
+    problem: Problem,
+    start: FloatArray | None = None,
+    *,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-6,
+    record: bool = False,
+) -> Solution:
+    """Move every worker toward its own minimiser, all at once, half way and extrapolated.
+
+    Args:
+        problem: what to minimise.
+        start: x(0), by default one half everywhere.
+        max_iterations: sweeps over the data at the most.
+        tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
+        record: keep the trajectory.
+
+    >>> from quorate.skills.examples import triangle
+    >>> coordinate_descent(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
+    [0.8, 0.6, 0.5]
+    """
+    x = problem.middle() if start is None else problem.clip(start)
+    loss, gradient, own_best = _look(problem, x)
+    path, memory, damping = [x], _Memory(problem.n_answers), 0.5
+    status, sweeps = CAPPED, 0
+    while sweeps < max_iterations:
+        plain = x + damping * (own_best - x)
+        proposal = problem.clip(memory.extrapolate(plain, plain - x))
+        new_loss, new_gradient, new_best = _look(problem, proposal)
+        sweeps += 1
+        if new_loss > loss + ROUNDING * abs(loss):
+            if memory.used:
+                memory.clear()  # the extrapolation went too far: the next try is the plain step
+            else:
+                damping /= 2
+                if not np.any(x + damping * (own_best - x) != x):
+                    status = STALLED
+                    break
+            continue
+        change = problem.mean_size(proposal - x)
+        x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
+        if record:
+            path.append(x)
+        if change <= tolerance and problem.stationarity(x, gradient) <= tolerance:
+            status = CONVERGED
+            break
+    norm = problem.stationarity(x, gradient)
+    return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else ())
+
+
+def _look(problem: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Evaluate the loss, the gradient, and each worker's best skill given the others'."""
+    signed, squares = problem.moments.signed @ x, problem.moments.shared @ (x * x)
+    loss, gradient = problem.evaluate(x, signed, squares)
+    own_best = np.divide(signed, squares, out=x.copy(), where=squares > 0)  # mates all at zero: nothing to go by
+    return loss, gradient, problem.clip(own_best)
+
+
+class _Memory:
+    """The last plain steps, and the combination of them whose movement would be least."""
+
+    def __init__(self, weights: FloatArray) -> None:
+        self.weights, self.used = weights, False
+        self.points: list[FloatArray] = []
+        self.moves: list[FloatArray] = []
+
+    def clear(self) -> None:
+        self.points, self.moves, self.used = [], [], False
+
+    def extrapolate(self, point: FloatArray, move: FloatArray) -> FloatArray:
+        self.points, self.moves = [*self.points[-MEMORY + 1 :], point], [*self.moves[-MEMORY + 1 :], move]
+        self.used = len(self.moves) > 1
+        if not self.used:
+            return point
+        turns = np.stack([move - old for old in self.moves[:-1]])
+        weighted = turns * self.weights
+        normal = weighted @ turns.T
+        ridge = 1e-10 * np.trace(normal) + 1e-300
+        mix = np.linalg.solve(normal + ridge * np.eye(len(normal)), weighted @ move)
+        ahead: FloatArray = point - mix @ np.stack([point - old for old in self.points[:-1]])
+        return ahead

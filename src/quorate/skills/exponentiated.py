@@ -1,0 +1,69 @@
+"""Exponentiated gradient, for the absolute values of the skills [Ma20, Eq. expgrad; Thm pert].
+
+With z = ln x the update x <- P[x exp(-alpha ∇)] is projected gradient descent on the convex function
+g(z) = 1/2 sum_ij N_ij exp(z_i + z_j) - sum_i z_i sum_j N_ij C_ij, so the same loop serves. Its minimiser is the skills
+where the correlations are exact; where they are noisy it is another estimate than least squares, as good in order.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.skills.descent import descend
+from quorate.skills.objective import Problem
+from quorate.skills.solution import Solution
+
+
+def exponentiated_gradient(
+    problem: Problem,
+    start: FloatArray | None = None,
+    *,
+    step: float | None = None,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-6,
+    record: bool = False,
+    kappa: float = 0.01,
+    K: float = 1.0,
+) -> Solution:
+    """Follow x <- P[x exp(-step · ∇)], ∇_i = sum_j N_ij (x_i x_j - |C_ij|), in the cube [kappa, K].
+
+    The entries |C_ij| are thresholded to [kappa², K²], where products of skills in the cube lie (the paper prints
+    [kappa, K]). A worker whose box is one point (gold) stays there. Takes what `projected_gradient` takes, and:
+
+    Args:
+        problem: what to minimise.
+        start: x(0), by default one half everywhere.
+        step: fixed; by default the longest tried step that lowers g enough.
+        max_iterations: sweeps over the data at the most.
+        tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
+        record: keep the trajectory.
+        kappa: the least skill; positive.
+        K: the greatest.
+
+    >>> from quorate.skills.examples import triangle
+    >>> exponentiated_gradient(triangle([0.8, -0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
+    [0.8, 0.6, 0.5]
+    """
+    known = problem.lower == problem.upper
+    lower = np.log(np.where(known & (problem.lower > 0), problem.lower, kappa))
+    upper = np.log(np.where(known & (problem.lower > 0), problem.upper, K))
+    in_logarithms = replace(problem, lower=lower, upper=upper)
+    entries = problem.moments.absolute_sums(kappa**2, K**2)
+
+    def evaluate(z: FloatArray) -> tuple[float, FloatArray]:
+        x = np.exp(z)
+        fitted = x * (problem.moments.shared @ x)
+        return float(fitted.sum() / 2 - z @ entries), fitted - entries
+
+    return descend(
+        in_logarithms,
+        evaluate,
+        np.log(np.clip(problem.middle() if start is None else start, kappa, K)),
+        solver="exponentiated",
+        step=step,
+        to_skills=np.exp,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        record=record,
+    )

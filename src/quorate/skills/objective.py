@@ -1,0 +1,56 @@
+"""The weighted least-squares objective over observed pairs, its gradient and its box [Ma20, Lemma equiv]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.skills.moments import Moments
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Minimise 1/2 sum over pairs of N_ij (C_ij - x_i x_j)^2 for x in a box."""
+
+    moments: Moments
+    lower: FloatArray
+    upper: FloatArray
+    n_answers: FloatArray  # N_i: how much worker i counts in the stopping rule
+
+    def middle(self) -> FloatArray:
+        """Start where the theory wants it, x(0) > 0: one half, or as near as the box allows."""
+        return self.clip(np.full(len(self.lower), 0.5))
+
+    def clip(self, x: FloatArray) -> FloatArray:
+        """Project onto the box."""
+        return np.clip(x, self.lower, self.upper)
+
+    def loss_and_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
+        """Evaluate the objective and its gradient with one product of each kind."""
+        return self.evaluate(x, self.moments.signed @ x, self.moments.shared @ (x * x))
+
+    def evaluate(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> tuple[float, FloatArray]:
+        """Evaluate them from the products (N∘C) x and N x²."""
+        loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
+        return float(loss), x * squares - signed
+
+    def mean_size(self, change: FloatArray) -> float:
+        """Average a change over answers: a maximum would be decided by workers with two answers."""
+        return float(self.n_answers @ np.abs(change) / max(self.n_answers.sum(), 1))
+
+    def stationarity(self, x: FloatArray, gradient: FloatArray) -> float:
+        """Return the projected-gradient norm: how far a step of gradient / degree moves x, on average over answers."""
+        return self.mean_size(self.clip(x - gradient / np.maximum(self.moments.degree, 1e-300)) - x)
+
+
+def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, FloatArray]:
+    """Keep skills away from ±1 by tau / sqrt(N_i), where a vote would outweigh all others [Ma20, §sec:exp].
+
+    The paper's box is [-1 + tau/sqrt(N_i), 1 - tau/sqrt(N_i)]; below, skill ends at -1/(M-1). N_i is the number of
+    tasks that worker i answered (the paper once equates it with the sum of N_ij, which it is not).
+
+    >>> [bound.round(2).tolist() for bound in box(np.array([1, 4, 100]), n_classes=3, tau=1.0)]
+    [[0.0, -0.5, -0.5], [0.0, 0.5, 0.9]]
+    """
+    reach = np.maximum(1 - tau / np.sqrt(np.maximum(n_answers, 1)), 0.0)
+    return np.maximum(-reach, -1 / (n_classes - 1)) + 0.0, reach

@@ -1,0 +1,33 @@
+"""What every solver returns: never a bare array, and never "converged" because the cap was reached."""
+
+from dataclasses import dataclass, field
+
+from quorate.arrays import FloatArray
+
+CONVERGED = "converged"
+CAPPED = "iteration cap reached"
+STALLED = "stalled: no step lowers the loss in floating point"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Skills, and how they were reached."""
+
+    skills: FloatArray
+    solver: str
+    status: str
+    iterations: int  # sweeps over the data
+    loss: float  # the objective that this solver minimises
+    gradient_norm: float  # of the projected gradient, in units of skill, averaged over answers
+    trajectory: tuple[FloatArray, ...] = field(default=(), repr=False)  # the start, then x after each sweep
+
+    @property
+    def converged(self) -> bool:
+        """Whether the stopping rule was met."""
+        return self.status == CONVERGED
+
+    def __str__(self) -> str:
+        return (
+            f"{self.solver}: {self.status} after {self.iterations} sweeps, "
+            f"loss {self.loss:.6g}, projected gradient {self.gradient_norm:.1e}"
+        )

@@ -1,0 +1,55 @@
+"""What is known of a worker's skill, and why not more."""
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.evidence import Evidence
+from quorate.graph import identify
+
+# A worker's status is a position in this list.
+STATUSES = (
+    "identified",
+    "undetermined: shares no task with anyone",
+    "undetermined: its component is bipartite",
+    "undetermined: only one class was ever given",
+    "undetermined: all its mates have skill zero",
+    "undetermined: none of its answers was left",
+    "ignored: no correlation above the threshold",
+    "not estimated by this method",
+)
+IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED = range(len(STATUSES))
+
+
+def statuses(evidence: Evidence) -> IntArray:
+    """Judge each worker by the graph; gold, if there is any, is the last.
+
+    >>> import quorate
+    >>> from quorate.evidence import gather
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
+    ['undetermined: its component is bipartite', 'undetermined: shares no task with anyone']
+    """
+    crowd, verdict = evidence.crowd, evidence.verdict
+    status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
+    status[~verdict.determined & verdict.isolated] = ISOLATED
+    if evidence.chosen is not None:  # pairs were dropped: those who met someone all the same are told apart
+        status[(status == ISOLATED) & ~identify(crowd).isolated] = IGNORED
+    if crowd.n_classes < 2:
+        status[:] = ONE_CLASS
+    status[crowd.per_worker == 0] = NO_ANSWERS
+    return status
+
+
+def undetermined_note(status: IntArray) -> list[str]:
+    """Tell in one line how many workers are not determined, and why; nothing if all are.
+
+    >>> undetermined_note(np.array([0, 1, 1]))
+    ["2 of 3 workers' skills are not determined: 2 shares no task with anyone"]
+    """
+    reasons = [
+        f"{int((status == code).sum()):,} {text.removeprefix('undetermined: ')}"
+        for code, text in enumerate(STATUSES)
+        if text.startswith("undetermined") and np.any(status == code)
+    ]
+    n = sum(np.count_nonzero(status == code) for code, text in enumerate(STATUSES) if text.startswith("undetermined"))
+    return [f"{n:,} of {len(status):,} workers' skills are not determined: {'; '.join(reasons)}"] if reasons else []

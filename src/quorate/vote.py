@@ -1,0 +1,180 @@
+"""Skills -> weights -> scores -> posterior, labels and ties."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import OptionError
+
+MOST = -float(np.log(np.finfo(np.float64).eps))  # 36: the log-odds at which a probability rounds to one
+TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
+
+
+def accuracy(skill: FloatArray, n_classes: int) -> FloatArray:
+    """Return p = ((M-1)s + 1)/M, the probability of the right class.
+
+    >>> accuracy(np.array([0.0, 1.0]), n_classes=4).tolist()
+    [0.25, 1.0]
+    """
+    p: FloatArray = ((n_classes - 1) * skill + 1) / n_classes
+    return p
+
+
+def skill_of(accuracy: FloatArray, n_classes: int) -> FloatArray:
+    """Return s = (Mp - 1)/(M-1), the inverse of `accuracy`.
+
+    >>> skill_of(np.array([0.25, 1.0]), n_classes=4).tolist()
+    [0.0, 1.0]
+    """
+    skill: FloatArray = (n_classes * accuracy - 1) / (n_classes - 1)
+    return skill
+
+
+def weight(skill: FloatArray, n_classes: int) -> FloatArray:
+    """Return v = log((M-1)p/(1-p)), the log-odds that a vote is worth [Ma20, Eq. plugin]; cut where p rounds to 0 or 1.
+
+    >>> weight(np.array([0.0, 0.6, -0.6]), n_classes=2).round(3).tolist()
+    [0.0, 1.386, -1.386]
+    """
+    p = accuracy(skill, n_classes)
+    with np.errstate(divide="ignore"):
+        odds = np.log((n_classes - 1) * p) - np.log(1 - p)
+    cut: FloatArray = np.clip(odds, -MOST, MOST)
+    return cut
+
+
+@dataclass(frozen=True)
+class Ballot:
+    """The outcome of a vote: shapes (tasks, classes) and (tasks,)."""
+
+    scores: FloatArray
+    posterior: FloatArray
+    label: IntArray
+    tied: BoolArray  # several classes had the best score
+
+    @property
+    def leaders(self) -> BoolArray:
+        """Every class that has its task's best score; shape (tasks, classes)."""
+        return _leaders(self.scores)
+
+    @property
+    def confidence(self) -> FloatArray:
+        """The posterior probability of each task's label."""
+        chosen: FloatArray = self.posterior[np.arange(len(self.label)), self.label]
+        return chosen
+
+    @property
+    def margin(self) -> FloatArray:
+        """By how much the label's probability exceeds that of the best other class."""
+        others = self.posterior.copy()
+        others[np.arange(len(self.label)), self.label] = 0.0
+        gap: FloatArray = self.confidence - others.max(axis=1, initial=0.0)
+        return gap
+
+
+def tally(answers: Answers, weights: FloatArray) -> FloatArray:
+    """Sum the weights of the workers who gave each task each class; shape (tasks, classes).
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> tally(answers, np.array([2.0, 0.5, 0.25])).tolist()
+    [[2.0, 0.75]]
+    """
+    cells = answers.task.astype(np.int64) * answers.n_classes + answers.label
+    flat = np.bincount(cells, weights[answers.worker], minlength=answers.n_tasks * answers.n_classes)
+    return flat.astype(np.float64, copy=False).reshape(answers.n_tasks, answers.n_classes)
+
+
+def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Ballot:
+    """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. plugin].
+
+    Args:
+        answers: who answered what.
+        weights: of each worker's vote, in log-odds.
+        prior: probability of each class; uniform by default.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> plug_in_vote(answers, np.log([9.0, 2.0, 2.0])).posterior.round(3).tolist()
+    [[0.692, 0.308]]
+    """
+    scores = tally(answers, weights)
+    if prior is not None:
+        scores = scores + np.log(check_prior(prior, answers.n_classes))
+    likelihood = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return decide(answers, scores, likelihood / likelihood.sum(axis=1, keepdims=True), prior)
+
+
+def majority(answers: Answers) -> Ballot:
+    """Give every vote the same weight; the posterior is the share of the votes.
+
+    >>> import quorate
+    >>> majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})).label.tolist()
+    [1]
+    """
+    cast = answers.counts.sum(axis=1, keepdims=True)
+    shares = np.where(cast > 0, answers.counts / np.maximum(cast, 1), 1 / answers.n_classes)
+    return decide(answers, answers.counts, shares)
+
+
+def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Ballot:
+    """Choose each task's class: by score, then plain majority, then class prior, then order of the classes.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> ballot = decide(answers, np.zeros((1, 2)), np.full((1, 2), 0.5))
+    >>> ballot.label.tolist(), ballot.tied.tolist()
+    ([1], [True])
+    """
+    label = scores.argmax(axis=1)
+    leaders = _leaders(scores)
+    tied = leaders.sum(axis=1) > 1
+    if tied.any():
+        among = leaders[tied]
+        rules = [answers.counts[tied]] if prior is None else [answers.counts[tied], np.broadcast_to(prior, among.shape)]
+        for rule in rules:
+            among &= _leaders(np.where(among, rule, -np.inf))
+        label[tied] = among.argmax(axis=1)
+    return Ballot(scores, posterior, label, tied)
+
+
+def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
+    """Give the tasks whose label is known (>= 0) that label, for certain.
+
+    >>> import quorate
+    >>> ballot = majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
+    >>> reveal(ballot, np.array([0])).posterior.tolist()
+    [[1.0, 0.0]]
+    """
+    known = np.flatnonzero(gold >= 0)
+    posterior, scores = ballot.posterior.copy(), ballot.scores.copy()
+    posterior[known] = 0.0
+    posterior[known, gold[known]] = 1.0
+    scores[known, gold[known]] += 2 * MOST + np.ptp(scores[known], axis=1)
+    tied = ballot.tied.copy()
+    tied[known] = False
+    return Ballot(scores, posterior, np.where(gold >= 0, gold, ballot.label), tied)
+
+
+def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
+    """Return the class prior, normalised.
+
+    Raises:
+        OptionError: it has not one positive number a class.
+
+    >>> check_prior(np.array([3.0, 1.0]), 2).tolist()
+    [0.75, 0.25]
+    """
+    prior = np.asarray(prior, dtype=np.float64)
+    if prior.shape != (n_classes,) or not np.all(prior > 0) or not np.all(np.isfinite(prior)):
+        raise OptionError(f"the class prior must be {n_classes} positive numbers, one for each class in order")
+    normalised: FloatArray = prior / prior.sum()
+    return normalised
+
+
+def _leaders(scores: FloatArray) -> BoolArray:
+    best = scores.max(axis=1, keepdims=True)
+    leading: BoolArray = scores >= best - TIE * np.maximum(np.abs(best), 1)
+    return leading
