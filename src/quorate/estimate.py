@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray
 from quorate.errors import OptionError, one_of
 from quorate.evidence import gather
 from quorate.files import Source
-from quorate.gold import read_gold
+from quorate.gold import known_classes
 from quorate.result import Result
 from quorate.signed import SIGN_RULES, solve_signed
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box
@@ -55,7 +55,7 @@ def rank_one(
     if not tau >= 0:
         raise OptionError(f"tau must be zero or more, not {tau}")
 
-    known_labels = None if gold is None else read_gold(gold, answers)
+    known_labels = known_classes(gold, answers)
     evidence = gather(answers, known_labels, weighting=weighting, threshold=threshold)
     status = statuses(evidence)
     skills = np.where(status == IGNORED, 0.0, np.nan)

@@ -94,6 +94,16 @@ def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
     return Matched(values, np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1), dtype=np.int64))
 
 
+def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
+    """Return `read_gold` of the source, or None where no gold is given.
+
+    >>> import quorate
+    >>> known_classes(None, quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})) is None
+    True
+    """
+    return None if source is None else read_gold(source, answers)
+
+
 def read_gold(source: Source, answers: Answers, *, task: str = "task", label: str = "label") -> IntArray:
     """Return the known class of each task as a code, -1 where none is known.
 

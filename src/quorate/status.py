@@ -44,12 +44,14 @@ def undetermined_note(status: IntArray) -> list[str]:
     """Tell in one line how many workers are not determined, and why; nothing if all are.
 
     >>> undetermined_note(np.array([0, 1, 1]))
-    ["2 of 3 workers' skills are not determined: 2 shares no task with anyone"]
+    ["2 of 3 workers' skills are not determined: shares no task with anyone (2)"]
     """
-    reasons = [
-        f"{int((status == code).sum()):,} {text.removeprefix('undetermined: ')}"
+    counts = {
+        text.removeprefix("undetermined: "): int((status == code).sum())
         for code, text in enumerate(STATUSES)
         if text.startswith("undetermined") and np.any(status == code)
-    ]
-    n = sum(np.count_nonzero(status == code) for code, text in enumerate(STATUSES) if text.startswith("undetermined"))
-    return [f"{n:,} of {len(status):,} workers' skills are not determined: {'; '.join(reasons)}"] if reasons else []
+    }
+    if not counts:
+        return []
+    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+    return [f"{sum(counts.values()):,} of {len(status):,} workers' skills are not determined: {reasons}"]

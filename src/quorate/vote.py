@@ -114,9 +114,25 @@ def majority(answers: Answers) -> Ballot:
     >>> majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})).label.tolist()
     [1]
     """
-    cast = answers.counts.sum(axis=1, keepdims=True)
-    shares = np.where(cast > 0, answers.counts / np.maximum(cast, 1), 1 / answers.n_classes)
-    return decide(answers, answers.counts, shares)
+    return weighted_majority(answers, np.ones(answers.n_workers))
+
+
+def weighted_majority(answers: Answers, weights: FloatArray) -> Ballot:
+    """Vote with weights that are no log-odds; the posterior is each class's share of the weight cast.
+
+    A vote of negative weight against a class is a vote of that size for every other class.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> weighted_majority(answers, np.array([-1.0, 1.0, 2.0])).posterior.tolist()
+    [[0.0, 1.0]]
+    """
+    scores = tally(answers, weights)
+    against = np.bincount(answers.task, np.minimum(weights, 0.0)[answers.worker], minlength=answers.n_tasks)
+    cast = np.maximum(scores - against[:, None], 0.0)
+    total = cast.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
+    return decide(answers, scores, shares)
 
 
 def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Ballot:

@@ -1,14 +1,11 @@
-"""Majority vote: every vote counts the same. Nothing is estimated, and nothing can go wrong but the majority."""
-
-import numpy as np
+"""Majority vote: every vote counts the same. Nothing is estimated."""
 
 from quorate.answers import Answers
+from quorate.baselines.outcome import outcome
 from quorate.files import Source
-from quorate.gold import read_gold
-from quorate.graph import identify
+from quorate.gold import known_classes
 from quorate.result import Result
-from quorate.status import NOT_ESTIMATED
-from quorate.vote import majority, reveal
+from quorate.vote import majority
 
 
 def majority_vote(answers: Answers, *, gold: Source = None) -> Result:
@@ -23,10 +20,4 @@ def majority_vote(answers: Answers, *, gold: Source = None) -> Result:
     >>> majority_vote(answers).labels["label"].to_pylist()
     ['y']
     """
-    ballot = majority(answers)
-    if gold is not None:
-        ballot = reveal(ballot, read_gold(gold, answers))
-    n = answers.n_workers
-    return Result(
-        "majority", answers, ballot, np.full(n, np.nan), np.ones(n), np.full(n, NOT_ESTIMATED), identify(answers)
-    )
+    return outcome("majority", answers, majority(answers), gold=known_classes(gold, answers))
