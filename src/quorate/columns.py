@@ -9,7 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import BoolArray, IntArray
+from quorate.arrow import from_numpy, from_strings, table_of, take, to_numpy
 from quorate.errors import ColumnTypeError, OptionError, listing
+
+BLANK = r"^\s*$"
+NO_LABEL = r"^\s*((?i)nan)?\s*$"
 
 
 def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tuple[IntArray, pa.Array]:
@@ -25,36 +29,32 @@ def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tup
     if pa.types.is_nested(kind):
         raise ColumnTypeError(f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date")
     if pa.types.is_null(kind):
-        return np.full(len(column), -1, np.int32), pa.array([], pa.string())
-    if pa.types.is_string_view(kind) or pa.types.is_dictionary(column.type):
-        column = column.cast(pa.large_string() if pa.types.is_string_view(kind) else kind)
+        return np.full(len(column), -1, np.int32), from_strings([])
+    if pa.types.is_string_view(kind):
+        kind = pa.large_string()
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
+    elif column.type != kind:
+        column = column.cast(kind)
     encoded = column.dictionary_encode().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # what older versions give
         encoded = encoded.chunk(0)
-    codes, names = _int_buffer(encoded.indices), encoded.dictionary
+    codes, names = to_numpy(encoded.indices), encoded.dictionary
     if encoded.null_count:
-        codes = np.where(np.asarray(encoded.is_valid()), codes, -1)
+        codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
     absent = _is_missing(names, is_label)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
         new_code = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int32)
         codes = np.where(codes >= 0, new_code[codes], -1)
-        names = names.filter(pa.array(~absent))
+        names = names.filter(from_numpy(~absent))
     return codes, names
-
-
-def _int_buffer(indices: pa.Array) -> IntArray:
-    """View the codes as they lie in Arrow's buffer (`to_numpy` would import pandas)."""
-    codes: IntArray = np.frombuffer(indices.buffers()[1], np.int32, count=len(indices), offset=4 * indices.offset)
-    return codes
 
 
 def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
     if is_text(names.type):
-        text = pc.utf8_trim_whitespace(names)
-        blank = np.asarray(pc.equal(text, ""), dtype=bool)
-        return blank | np.asarray(pc.equal(pc.utf8_lower(text), "nan"), dtype=bool) if is_label else blank
+        return to_numpy(pc.match_substring_regex(names, NO_LABEL if is_label else BLANK))
     if pa.types.is_floating(names.type):
-        return np.asarray(pc.is_nan(names), dtype=bool)
+        return to_numpy(pc.is_nan(names))
     return np.zeros(len(names), dtype=bool)
 
 
@@ -84,6 +84,16 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
         ) from None
 
 
+def positions(values: pa.Array, among: pa.Array) -> IntArray:
+    """Return where each value stands among others; -1 for a stranger.
+
+    >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
+    [1, -1]
+    """
+    found = pc.index_in(values, value_set=among)
+    return np.where(to_numpy(found.is_valid()), to_numpy(found), -1).astype(np.int64)
+
+
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
     """Renumber labels by the order of the classes in use (numbers by value), or of those that the caller lists.
 
@@ -92,10 +102,10 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     ([1, 0, 1], ['9', '10'])
     """
     used = np.unique(labels)
-    in_use = names.take(pa.array(used))
+    in_use = take(names, used)
     if classes is None:
         ranked = used[_sorting_order(in_use)]
-        listed = names.take(pa.array(ranked))
+        listed = take(names, ranked)
     else:
         listed = as_type(classes, names.type, "classes")
         if len(listed.unique()) < len(listed):
@@ -103,7 +113,7 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
         unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
         if len(unlisted):
             raise OptionError(f"the answers hold classes that classes= does not list: {listing(unlisted.to_pylist())}")
-        ranked = np.asarray(pc.fill_null(pc.index_in(listed, value_set=names), -1))
+        ranked = positions(listed, names)
     new_code = np.full(len(names), -1, np.int32)
     new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)
     return new_code[labels], listed
@@ -116,4 +126,4 @@ def _sorting_order(values: pa.Array) -> IntArray:
         with suppress(pa.ArrowInvalid):  # some class is no number: the alphabet decides
             columns["number"] = values.cast(pa.float64())
             keys = [("number", "ascending"), *keys]
-    return np.asarray(pc.sort_indices(pa.table(columns), keys), dtype=np.int64)
+    return to_numpy(pc.sort_indices(table_of(columns), keys)).astype(np.int64)

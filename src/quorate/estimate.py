@@ -15,7 +15,7 @@ from quorate.result import Result
 from quorate.signed import SIGN_RULES, solve_signed
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box
 from quorate.status import IDENTIFIED, IGNORED, UNINFORMED, statuses, undetermined_note
-from quorate.vote import majority, plug_in_vote, reveal, weight
+from quorate.vote import check_prior, majority, plug_in_vote, reveal, weight
 
 
 def rank_one(
@@ -54,6 +54,7 @@ def rank_one(
     one_of(signs, SIGN_RULES, "sign rule")
     if not tau >= 0:
         raise OptionError(f"tau must be zero or more, not {tau}")
+    prior = None if prior is None else check_prior(prior, answers.n_classes)
 
     known_labels = known_classes(gold, answers)
     evidence = gather(answers, known_labels, weighting=weighting, threshold=threshold)

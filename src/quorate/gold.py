@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.columns import as_type, encode
+from quorate.arrow import from_numpy, take
+from quorate.columns import as_type, encode, positions
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
@@ -30,7 +30,7 @@ class Matched:
 
     def strangers(self) -> str:
         """Name the values that the answers do not have."""
-        return listing(self.values.filter(pa.array(self.codes < 0)).unique().to_pylist())
+        return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
 
 def match_truth(
@@ -86,12 +86,12 @@ def read_labels(source: Source, *, task: str = "task", label: str = "label") -> 
     if len(clash):
         name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
         raise ConflictingGoldError(f"task {name!r} has two known labels, one of them in {row}; keep one")
-    return task_names, label_names.take(pa.array(given))
+    return task_names, take(label_names, given)
 
 
 def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
     values = as_type(values, known.type, f"known {what}")
-    return Matched(values, np.asarray(pc.fill_null(pc.index_in(values, value_set=known), -1), dtype=np.int64))
+    return Matched(values, positions(values, known))
 
 
 def known_classes(source: Source | None, answers: Answers) -> IntArray | None:

@@ -61,8 +61,8 @@ class Identifiability:
 
     def components(self) -> Iterator[Component]:
         """Every component with its witness, the largest first."""
-        members = _grouped(self.component, self.n_components)
-        edges = _grouped(self.component[self.i], self.n_components)
+        members = grouped(self.component, self.n_components)
+        edges = grouped(self.component[self.i], self.n_components)
         for number, (workers, inside) in enumerate(zip(members, edges, strict=True)):
             i, j = (np.searchsorted(workers, ends[inside]) for ends in (self.i, self.j))
             cycle, odd = _witness(len(workers), i, j)
@@ -130,8 +130,12 @@ def _adjacency(n: int, i: IntArray, j: IntArray) -> sparse.coo_array:
     return sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n)).tocsr()
 
 
-def _grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
-    """List the positions of each key, in order."""
+def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
+    """List the positions of each key, in order.
+
+    >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
     return np.split(np.argsort(keys, kind="stable"), np.cumsum(np.bincount(keys, minlength=n_keys))[:-1])
 
 

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.arrow import from_numpy, from_strings, table_of, take
 from quorate.graph import Identifiability
 from quorate.pairs import pair_stats
 from quorate.signs import Signs
@@ -38,13 +39,13 @@ class Result:
         answers, ballot = self.answers, self.ballot
         columns = {
             "task": answers.task_names,
-            "label": answers.classes.take(pa.array(ballot.label)),
+            "label": take(answers.classes, ballot.label),
             "confidence": ballot.confidence,
             "margin": ballot.margin,
             "n_answers": answers.per_task,
             "tied": ballot.tied,
         }
-        return Table(pa.table(columns))
+        return Table(table_of(columns))
 
     @cached_property
     def workers(self) -> Table:
@@ -57,26 +58,63 @@ class Result:
         unknown = np.isnan(self.skills)
         columns = {
             "worker": answers.worker_names,
-            "skill": pa.array(self.skills, mask=unknown),
-            "accuracy": pa.array(accuracy(self.skills, answers.n_classes), mask=unknown),
+            "skill": from_numpy(self.skills, mask=unknown),
+            "accuracy": from_numpy(accuracy(self.skills, answers.n_classes), mask=unknown),
             "weight": self.weights,
             "n_answers": answers.per_worker,
             "n_peers": np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=answers.n_workers),
             "component": self.identifiability.component[: answers.n_workers],
-            "status": pa.array(STATUSES).take(pa.array(self.status)),
+            "status": take(from_strings(STATUSES), self.status),
         }
-        return Table(pa.table(columns))
+        return Table(table_of(columns))
 
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and class: task, label, probability."""
         n_tasks, n_classes = self.ballot.posterior.shape
         columns = {
-            "task": self.answers.task_names.take(pa.array(np.repeat(np.arange(n_tasks), n_classes))),
-            "label": self.answers.classes.take(pa.array(np.tile(np.arange(n_classes), n_tasks))),
+            "task": take(self.answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
+            "label": take(self.answers.classes, np.tile(np.arange(n_classes), n_tasks)),
             "probability": self.ballot.posterior.ravel(),
         }
-        return Table(pa.table(columns))
+        return Table(table_of(columns))
+
+    def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
+        """Return what `quorate aggregate --json` prints; the two long lists may be left out.
+
+        >>> import quorate
+        >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
+        >>> quorate.majority_vote(answers).to_dict()["labels"][0]["label"]
+        'y'
+        """
+        a, verdict = self.answers, self.identifiability
+        listed: dict[str, Any] = {
+            "method": self.method,
+            "tasks": a.n_tasks,
+            "workers": a.n_workers,
+            "answers": a.n_answers,
+            "classes": a.n_classes,
+            "repeats": a.n_repeats,
+            "conflicting": a.n_conflicting,
+            "skipped": a.n_skipped,
+            "components": verdict.n_components,
+            "identifiable_components": int(verdict.identifiable.sum()),
+            "notes": list(self.notes),
+        }
+        if self.solution is not None:
+            how = self.solution
+            listed["solution"] = {
+                "solver": how.solver,
+                "status": how.status,
+                "iterations": how.iterations,
+                "loss": how.loss,
+                "gradient_norm": how.gradient_norm,
+            }
+        if labels:
+            listed["labels"] = self.labels.to_pylist()
+        if workers:
+            listed["skills"] = self.workers.to_pylist()
+        return listed
 
     def summary(self) -> str:
         """Tell the result in a few lines; what is not determined comes first.

@@ -10,7 +10,7 @@ from quorate.columns import as_type
 from quorate.errors import NoRowsError
 from quorate.files import Source
 from quorate.gold import match_truth, read_labels
-from quorate.result import Result
+from quorate.result import Result, count
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,19 @@ class Score:
     n_wrong: float
     n_without_truth: int  # labelled tasks whose truth is not known
     n_without_label: int  # tasks with a truth that have no label
+
+    def lines(self) -> list[str]:
+        """Tell the score to a person.
+
+        >>> Score(0.25, 4, 1, 0, 2).lines()
+        ['error 0.2500 (1 of 4 tasks)', '2 tasks have a truth but no label']
+        """
+        said = [f"error {self.error:.4f} ({self.n_wrong:g} of {count(self.n_scored, 'task')})"]
+        if self.n_without_truth:
+            said.append(f"{count(self.n_without_truth, 'task')} without truth, not counted")
+        if self.n_without_label:
+            said.append(f"{count(self.n_without_label, 'task')} have a truth but no label")
+        return said
 
 
 def score_labels(labels: Source, truth: Source, *, task: str = "task", label: str = "label") -> Score:

@@ -52,8 +52,8 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     strength = np.abs(evidence)
     costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, (i, j)), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
-    full = sparse.coo_array((evidence, (i, j)), shape=(n_workers, n_workers)).tocsr()
-    sign = _spread(n_workers, tree.row, tree.col, np.asarray(full[tree.row, tree.col]).ravel())
+    on_tree = _find(n_workers, i, j, tree.row, tree.col)
+    sign = _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
     return settle(sign, i, j, evidence)
 
 
@@ -105,10 +105,18 @@ def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArra
     child = np.array([worker for worker in tree if worker != n], dtype=np.int64)
     parent = np.array([tree[int(worker)] for worker in child], dtype=np.int64)
     sign = np.ones(n + 1)
-    pair_sign = (links + links.T).tocsr()
     inner = parent < n
     agree = np.ones(len(child))
-    agree[inner] = np.sign(np.asarray(pair_sign[child[inner], parent[inner]]).ravel())
+    agree[inner] = np.sign(evidence[_find(n, i, j, child[inner], parent[inner])])
     for worker, above, same in zip(child.tolist(), parent.tolist(), agree.tolist(), strict=True):
         sign[worker] = sign[above] * same
     return sign[:n]
+
+
+def _find(n: int, i: IntArray, j: IntArray, one: IntArray, two: IntArray) -> IntArray:
+    """Return the position, among the pairs i, j, of each pair one, two; they are all there."""
+    keys = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
+    order = np.argsort(keys)
+    wanted = np.minimum(one, two).astype(np.int64) * n + np.maximum(one, two)
+    found: IntArray = order[np.searchsorted(keys, wanted, sorter=order)]
+    return found

@@ -1,6 +1,7 @@
 """Known skills and a known graph -> answers and the truth behind them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.compute as pc
 
 from quorate.answers import Answers, counting_sort
 from quorate.arrays import FloatArray, IntArray
+from quorate.arrow import from_numpy, table_of, take
 from quorate.errors import OptionError
 from quorate.table import Table
 from quorate.vote import accuracy
@@ -24,10 +26,22 @@ class Crowd:
     skills: FloatArray  # of each worker
 
     @property
+    def answer_table(self) -> Table:
+        """The answers as `quorate.read` takes them: task, worker, label."""
+        a = self.answers
+        columns = {"task": (a.task_names, a.task), "worker": (a.worker_names, a.worker), "label": (a.classes, a.label)}
+        return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
+
+    @property
+    def skill_table(self) -> Table:
+        """The true skill of each worker: worker, skill."""
+        return Table(table_of({"worker": self.answers.worker_names, "skill": self.skills}))
+
+    @property
     def truth_table(self) -> Table:
         """The true label of each task: task, label."""
-        labels = self.answers.classes.take(pa.array(self.truth))
-        return Table(pa.table({"task": self.answers.task_names, "label": labels}))
+        labels = take(self.answers.classes, self.truth)
+        return Table(table_of({"task": self.answers.task_names, "label": labels}))
 
 
 def crowd(
@@ -170,6 +184,54 @@ def beta_skills(
     return np.maximum((n_classes * p - 1) / (n_classes - 1), -1 / (n_classes - 1))
 
 
+def parse_skills(law: str, n_workers: int, *, n_classes: int = 2, seed: int = 0) -> FloatArray:
+    """Draw skills by a law written as ``uniform:LOW:HIGH``, ``grid:LOW:HIGH`` or ``beta:ALPHA:BETA``.
+
+    Raises:
+        OptionError: the law is none of these.
+
+    >>> np.sort(parse_skills("grid:0.2:0.8", 3)).round(3).tolist()
+    [0.2, 0.5, 0.8]
+    """
+    name, first, second = _parse(law, 2, "skills", "uniform:0:1, grid:-0.3:0.8 or beta:5:1")
+    rng = np.random.default_rng([seed, 1])  # apart from the stream that the answers are drawn from
+    if name == "uniform":
+        return rng.uniform(first, second, n_workers)
+    if name == "grid":
+        return grid_skills(n_workers, first, second, seed=rng)
+    if name == "beta" and first > 0 and second > 0:
+        return beta_skills(n_workers, first, second, n_classes=n_classes, seed=rng)
+    raise OptionError(f"there is no law of skills {law!r}; write uniform:0:1, grid:-0.3:0.8 or beta:5:1")
+
+
+def parse_activity(law: str, n_workers: int) -> FloatArray | None:
+    """Spread the work by a law written as ``even`` or ``zipf:EXPONENT``.
+
+    Raises:
+        OptionError: the law is none of these.
+
+    >>> parse_activity("even", 3) is None, len(parse_activity("zipf:1.0", 3))
+    (True, 3)
+    """
+    if law == "even":
+        return None
+    name, exponent = _parse(law, 1, "activity", "even or zipf:1.0")
+    if name != "zipf":
+        raise OptionError(f"there is no law of activity {law!r}; write even or zipf:1.0")
+    return zipf_activity(n_workers, exponent)
+
+
+def _parse(law: str, n_numbers: int, what: str, examples: str) -> tuple[Any, ...]:
+    name, *numbers = law.split(":")
+    try:
+        values = [float(number) for number in numbers]
+    except ValueError:
+        values = []
+    if len(values) != n_numbers:
+        raise OptionError(f"cannot read the law of {what} {law!r}; write {examples}")
+    return name, *values
+
+
 def clique(n: int) -> Edges:
     """Join everyone to everyone.
 
@@ -224,4 +286,4 @@ def random_graph(n: int, probability: float, *, seed: int | np.random.Generator 
 
 
 def _names(prefix: str, n: int) -> pa.Array:
-    return pc.binary_join_element_wise(prefix, pa.array(np.arange(n)).cast(pa.string()), "")
+    return pc.binary_join_element_wise(prefix, from_numpy(np.arange(n)).cast(pa.string()), "")

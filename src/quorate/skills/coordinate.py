@@ -9,6 +9,7 @@ Anderson's extrapolation from the last sweeps then halves their number. A sweep 
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.progress import report
 from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
@@ -46,6 +47,7 @@ def coordinate_descent(
         proposal = problem.clip(memory.extrapolate(plain, plain - x))
         new_loss, new_gradient, new_best = _look(problem, proposal)
         sweeps += 1
+        report("sweeps", sweeps)
         if new_loss > loss + ROUNDING * abs(loss):
             if memory.used:
                 memory.clear()  # the extrapolation went too far: the next try is the plain step

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.progress import report
 from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
@@ -52,6 +53,7 @@ def descend(
         new = problem.clip(u - trial * gradient)
         new_loss, new_gradient = evaluate(new)
         sweeps += 1
+        report("sweeps", sweeps)
         promised = gradient @ (new - u)
         if step is None and new_loss > loss + SUFFICIENT * promised + ROUNDING * abs(loss):
             trial /= 2

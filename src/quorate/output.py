@@ -1,0 +1,118 @@
+"""Tables -> files, each written whole or not at all."""
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.columns import is_text
+from quorate.errors import UnwritableFileError, one_of
+from quorate.table import Table
+
+FORMATS = ("csv", "parquet", "jsonl")
+
+
+def write_table(table: Table, path: str | Path, format: str | None = None) -> None:
+    """Write a table as CSV, Parquet or JSON lines; ``-`` is standard output.
+
+    Args:
+        table: what to write.
+        path: where; the file appears when it is complete.
+        format: by default the path's ending decides, and CSV if it says nothing.
+
+    Raises:
+        UnwritableFileError: the folder is not there, or may not be written to.
+
+    >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
+    {"task": 1, "label": "cat"}
+    """
+    kind = one_of(format or _format_of(path), FORMATS, "output format")
+    write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[kind]
+    if str(path) == "-":
+        sys.stdout.flush()
+        stream = getattr(sys.stdout, "buffer", None)
+        if stream is None:  # a stand-in for standard output that takes text only
+            buffer = pa.BufferOutputStream()
+            write(table.arrow, buffer)
+            sys.stdout.write(buffer.getvalue().to_pybytes().decode())
+        else:
+            write(table.arrow, stream)
+            stream.flush()
+    else:
+        _atomically(Path(path), lambda stream: write(table.arrow, stream))
+
+
+def _format_of(path: str | Path) -> str:
+    ending = Path(path).suffix.lower()
+    return {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(ending, "csv")
+
+
+def _atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Write to a temporary name beside the path, then rename: a reader never sees half a file."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UnwritableFileError(
+            f"cannot write {path}: {error.strerror}. Make the folder, or choose another"
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)  # as if it had been opened by name
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}") from None
+    finally:  # also when interrupted
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import csv
+
+    # The writer quotes all text or none; most ids need no quotes, and read better without.
+    text = [table.column(field.name) for field in table.schema if is_text(field.type)]
+    needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
+    stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
+    options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")
+    csv.write_csv(table, stream, options)
+
+
+def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(table, stream)
+
+
+def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            stream.write(to_json(row).encode() + b"\n")
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    """Write JSON; what it cannot say (dates, NaN, infinity) becomes text or null.
+
+    >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
+    '{"a": null, "b": [1, null]}'
+    """
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

@@ -1,0 +1,34 @@
+"""A way for long work to say how far it is, to whoever listens; costs nothing when nobody does."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+Observer: TypeAlias = Callable[[str, int, int | None], None]
+
+_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+
+
+def report(stage: str, done: int, total: int | None = None) -> None:
+    """Say that ``done`` of ``total`` steps of a stage are behind us.
+
+    >>> heard = []
+    >>> with listening(lambda stage, done, total: heard.append((stage, done))):
+    ...     report("sweeps", 3)
+    >>> heard
+    [('sweeps', 3)]
+    """
+    observer = _observer.get()
+    if observer is not None:
+        observer(stage, done, total)
+
+
+@contextmanager
+def listening(observer: Observer) -> Iterator[None]:
+    """Hear every report that is made inside the block."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)

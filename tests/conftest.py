@@ -1,0 +1,29 @@
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from quorate.datasets import Dataset, load
+from quorate.errors import QuorateError
+
+# Shared machines stall now and then: a slow example is no failure, and every run tries the same examples.
+settings.register_profile("quorate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("quorate")
+
+
+@pytest.fixture(scope="session")
+def real() -> "type[RealData]":
+    return RealData
+
+
+class RealData:
+    """The public sets: they must be there in CI, and may be missing on a laptop without network."""
+
+    @staticmethod
+    def load(name: str) -> Dataset:
+        try:
+            return load(name)
+        except QuorateError as error:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(f"the public data are not here: {error}")
