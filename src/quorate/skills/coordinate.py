@@ -14,7 +14,6 @@ from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
 MEMORY = 5  # sweeps that the extrapolation looks back on
-ROUNDING = 1e-14  # of the loss: a rise below this is the arithmetic's
 
 
 def coordinate_descent(
@@ -48,7 +47,7 @@ def coordinate_descent(
         new_loss, new_gradient, new_best = _look(problem, proposal)
         sweeps += 1
         report("sweeps", sweeps)
-        if new_loss > loss + ROUNDING * abs(loss):
+        if new_loss > loss + problem.rounding:
             if memory.used:
                 memory.clear()  # the extrapolation went too far: the next try is the plain step
             else:

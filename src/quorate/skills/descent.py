@@ -14,7 +14,6 @@ from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
 SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
-ROUNDING = 1e-14  # of the loss: a rise below this is the arithmetic's, not the step's
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -55,7 +54,7 @@ def descend(
         sweeps += 1
         report("sweeps", sweeps)
         promised = gradient @ (new - u)
-        if step is None and new_loss > loss + SUFFICIENT * promised + ROUNDING * abs(loss):
+        if step is None and new_loss > loss + SUFFICIENT * promised + problem.rounding:
             trial /= 2
             if not np.any(problem.clip(u - trial * gradient) != u):
                 status = STALLED

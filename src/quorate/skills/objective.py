@@ -34,6 +34,11 @@ class Problem:
         loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
         return float(loss), x * squares - signed
 
+    @property
+    def rounding(self) -> float:
+        """A rise of the loss below this is the arithmetic's: the loss is a small difference of sums of this size."""
+        return 1e-14 * (self.moments.energy + float(self.moments.degree.sum()))
+
     def mean_size(self, change: FloatArray) -> float:
         """Average a change over answers: a maximum would be decided by workers with two answers."""
         return float(self.n_answers @ np.abs(change) / max(self.n_answers.sum(), 1))
