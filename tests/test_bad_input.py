@@ -120,7 +120,7 @@ def test_nothing_left_after_skipping() -> None:
     [
         ({"t9": "x"}, errors.UnknownGoldTaskError, "'t9'"),
         ({"t1": "z"}, errors.UnknownGoldClassError, "'z'; the classes of the answers are 'x', 'y'"),
-        ({"task": ["t1", "t1"], "label": ["x", "y"]}, errors.ConflictingGoldError, "'t1' has two known labels"),
+        ({"task": ["t1", "t1"], "label": ["x", "y"]}, errors.ConflictingGoldError, "'t1' has two labels"),
         ({"task": ["t1", ""], "label": ["x", "y"]}, errors.BlankFieldError, "row 2"),
     ],
 )

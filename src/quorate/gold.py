@@ -79,13 +79,13 @@ def read_labels(source: Source, *, task: str = "task", label: str = "label") -> 
     for codes, name in ((tasks, task), (labels, label)):
         if (codes < 0).any():
             rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
-            raise BlankFieldError(f"{name!r} is missing in {rows} of the known labels; fill it in")
+            raise BlankFieldError(f"{name!r} is missing in {rows} of the labels; fill it in")
     given = np.full(len(task_names), -1, np.int64)
     given[tasks] = labels
     clash = np.flatnonzero(given[tasks] != labels)
     if len(clash):
         name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"task {name!r} has two known labels, one of them in {row}; keep one")
+        raise ConflictingGoldError(f"task {name!r} has two labels, one of them in {row}; keep one")
     return task_names, take(label_names, given)
 
 

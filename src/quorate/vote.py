@@ -38,9 +38,8 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     >>> weight(np.array([0.0, 0.6, -0.6]), n_classes=2).round(3).tolist()
     [0.0, 1.386, -1.386]
     """
-    p = accuracy(skill, n_classes)
-    with np.errstate(divide="ignore"):
-        odds = np.log((n_classes - 1) * p) - np.log(1 - p)
+    with np.errstate(divide="ignore"):  # (M-1)p/(1-p) = (1 + (M-1)s)/(1-s), exact near s = 0
+        odds = np.log1p((n_classes - 1) * skill) - np.log1p(-skill)
     cut: FloatArray = np.clip(odds, -MOST, MOST)
     return cut
 
