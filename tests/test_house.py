@@ -11,8 +11,8 @@ SOURCE = Path(__file__).parent.parent / "src" / "quorate"
 PATH = [
     "errors", "arrays", "arrow", "progress", "table", "files", "columns", "answers", "gold", "pairs", "graph",
     "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "result", "estimate", "simulate", "bounds",
-    "oracle", "score", "repair", "diagnosis", "baselines", "methods", "datasets", "output", "terminal", "demo",
-    "reading", "cli", "__main__",
+    "oracle", "score", "repair", "diagnosis", "baselines", "methods", "compare", "datasets", "output", "terminal",
+    "demo", "reading", "cli", "__main__",
 ]  # fmt: skip
 
 

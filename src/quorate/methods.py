@@ -1,18 +1,58 @@
 """Every method by its name, and the one function that runs any of them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from quorate.answers import Answers, read
-from quorate.baselines.majority import majority_vote as _majority_vote
 from quorate.errors import OptionError, one_of
-from quorate.estimate import rank_one
 from quorate.files import Source
 from quorate.result import Result
 
-METHODS: dict[str, Callable[..., Result]] = {
-    "rank-one": rank_one,
-    "majority": _majority_vote,
+
+@dataclass(frozen=True)
+class Method:
+    """A method: where it lives, what it does in a line, and the paper it comes from."""
+
+    home: str  # module:function, imported when it is first run
+    about: str
+    paper: str
+    posterior: bool = True  # False: its "posterior" is a share of votes, and no probability is claimed
+
+    def load(self) -> Callable[..., Result]:
+        """Return the function: `Answers` and options -> `Result`."""
+        module, function = self.home.split(":")
+        run: Callable[..., Result] = getattr(import_module(f"quorate.{module}"), function)
+        return run
+
+
+METHODS = {
+    "rank-one": Method(
+        "estimate:rank_one", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
+    ),
+    "majority": Method("baselines.majority:majority_vote", "every vote counts the same", "as old as voting"),
+    "iwmv": Method("baselines.iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
+    "er": Method("baselines.er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
+    "kos": Method("baselines.kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
+    "kos-svd": Method(
+        "baselines.kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False
+    ),
+    "ghosh-svd": Method(
+        "baselines.ghosh:ghosh_svd", "top singular vector of the answers", "Ghosh, Kale and McAfee 2011", False
+    ),
+    "opt-ds": Method("baselines.opt_ds:opt_ds", "tensor decomposition, then EM", "Zhang et al. 2016"),
+    "m3v": Method("baselines.m3v:m3v", "max-margin vote, by Gibbs sampling", "Tian and Zhu 2015"),
+    "m3v-svm": Method(
+        "baselines.m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
+    ),
+    "dawid-skene": Method(
+        "baselines.dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"
+    ),
+    "one-coin": Method("baselines.dawid_skene:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "m-msr": Method(
+        "baselines.m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"
+    ),
 }
 
 
@@ -34,7 +74,7 @@ def aggregate(answers: Answers | Source, method: str = "rank-one", **options: An
     >>> quorate.aggregate(answers).labels["label"].to_pylist()
     ['x', 'x']
     """
-    run = METHODS[one_of(method, METHODS, "method")]
+    run = METHODS[one_of(method, METHODS, "method")].load()
     given = answers if isinstance(answers, Answers) else read(answers)
     try:
         return run(given, **options)

@@ -53,7 +53,7 @@ class Reading:
     columns: dict[str, str]
 
     def gold(self, path: str | None) -> Any:
-        """Read known labels from the columns that the answers have, or None."""
+        """Read known or true labels from the columns that the answers have; None for no path."""
         if path is None:
             return None
         from quorate.gold import read_labels

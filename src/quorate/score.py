@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow.compute as pc
 
-from quorate.arrays import IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.columns import as_type
 from quorate.errors import NoRowsError
 from quorate.files import Source
@@ -77,13 +77,62 @@ def expected_error(result: Result, truth: Source) -> Score:
     """
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
-    leaders = result.ballot.leaders[judged]
-    known = true[judged]
-    credit = np.where(known >= 0, leaders[np.arange(len(judged)), np.maximum(known, 0)] / leaders.sum(axis=1), 0.0)
-    wrong = float(len(judged) - credit.sum())
+    wrong = float(len(judged) - credit(result, true)[judged].sum())
     tasks, _ = match_truth(truth, result.answers)
     strays = int((tasks.codes < 0).sum())
     return Score(wrong / len(judged), len(judged), wrong, result.answers.n_tasks - len(judged), strays)
+
+
+LEAST = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
+
+
+def log_loss(result: Result, truth: Source) -> float:
+    """Return the mean of -log(probability of the true class), over tasks with truth.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> round(log_loss(result, {1: "cat"}), 4)
+    0.6931
+    """
+    true = true_classes(result, truth)
+    judged = np.flatnonzero(true != -1)
+    p = np.where(true[judged] >= 0, result.ballot.posterior[judged, np.maximum(true[judged], 0)], 0.0)
+    return float(-np.log(np.maximum(p, LEAST)).mean())
+
+
+def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
+    """Return the expected calibration error: how far confidence is from the share that is right, over even bins.
+
+    Args:
+        result: of an aggregation.
+        truth: as in `expected_error`.
+        bins: of confidence, from 0 to 1.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxxy")})
+    >>> calibration_error(result, {1: "x"})
+    0.25
+    """
+    true = true_classes(result, truth)
+    judged = np.flatnonzero(true != -1)
+    sure = result.ballot.confidence[judged]
+    right = credit(result, true)[judged]
+    place = np.minimum((sure * bins).astype(np.int64), bins - 1)
+    gaps = np.abs(np.bincount(place, sure - right, minlength=bins))
+    return float(gaps.sum() / len(judged))
+
+
+def credit(result: Result, true: IntArray) -> FloatArray:
+    """Return each task's chance of being right when exact ties are broken at random; 0 where no truth is known.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "dog"]})
+    >>> credit(result, np.array([0])).tolist()
+    [0.5]
+    """
+    leaders = result.ballot.leaders
+    share: FloatArray = leaders[np.arange(len(true)), np.maximum(true, 0)] / leaders.sum(axis=1)
+    return np.where(true >= 0, share, 0.0)
 
 
 def true_classes(result: Result, truth: Source) -> IntArray:

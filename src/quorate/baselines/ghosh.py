@@ -16,7 +16,7 @@ from quorate.files import Source
 from quorate.gold import known_classes
 from quorate.result import Result
 
-STEPS = 60  # Lanczos vectors before a restart
+STEPS = 60  # Lanczos vectors before a restart, once the first short runs have not done it
 RESTARTS = 100
 TOLERANCE = 1e-12  # of the residual, relative to the eigenvalue
 FAINT = 1e-10  # entries of a singular vector this much below its largest are rounding noise
@@ -120,8 +120,8 @@ def leading_vector(
     """
     v = np.full(n, 1 / np.sqrt(n))
     converged = False
-    for _ in range(restarts):
-        v, value, residual = _lanczos(apply, v, 1e-14 * scale)
+    for attempt in range(restarts):
+        v, value, residual = _lanczos(apply, v, min(n, STEPS, 15 << attempt))
         if abs(value) <= TOLERANCE * scale:
             return np.zeros(n), True
         converged = residual <= TOLERANCE * abs(value)
@@ -131,10 +131,9 @@ def leading_vector(
 
 
 def _lanczos(
-    apply: Callable[[FloatArray], FloatArray], start: FloatArray, nothing: float
+    apply: Callable[[FloatArray], FloatArray], start: FloatArray, most: int
 ) -> tuple[FloatArray, float, float]:
     """Return the best eigenvector in the Krylov space of the start, its eigenvalue and the size of its residual."""
-    most = min(len(start), STEPS)
     basis = np.zeros((most, len(start)))
     diagonal, beside = np.zeros(most), np.zeros(most)
     basis[0] = start
@@ -144,7 +143,7 @@ def _lanczos(
         for _ in range(2):  # one pass leaves rounding errors in the old directions, the second takes them out
             w = w - basis[: k + 1].T @ (basis[: k + 1] @ w)
         beside[k] = np.linalg.norm(w)
-        if k + 1 == most or beside[k] <= nothing:
+        if k + 1 == most or beside[k] <= 1e-14 * np.abs(diagonal).max():
             break
         basis[k + 1] = w / beside[k]
     values, vectors = np.linalg.eigh(np.diag(diagonal[: k + 1]) + _both_sides(beside[:k]))

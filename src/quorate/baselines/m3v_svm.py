@@ -9,8 +9,8 @@ from scipy import linalg, sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.baselines.given import given_classes
 from quorate.baselines.m3v import check_positive, check_workers, clamp, lead
-from quorate.baselines.opt_ds import given_classes
 from quorate.baselines.outcome import outcome
 from quorate.errors import OptionError
 from quorate.files import Source
@@ -188,7 +188,10 @@ def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machin
         best = min(best, _certify(answers, problem, at.alpha, label, step), key=lambda machine: machine.gap)
         if best.gap <= GAP:
             break
-        mu, move = at.complementarity(), _newton(problem, at)
+        try:
+            mu, move = at.complementarity(), _newton(problem, at)
+        except linalg.LinAlgError:  # rounding has the last word, at a huge c; the best point stands, with its gap
+            break
         guess = move(-at.alpha * at.t, -at.beta * at.xi)
         aim = mu * (at.moved(guess, at.longest(guess)).complementarity() / mu) ** 3
         by = move(aim - at.alpha * at.t - guess.alpha * guess.t, aim - at.beta * at.xi - guess.beta * guess.xi)

@@ -20,6 +20,11 @@ from quorate.skills.objective import box
 from quorate.status import IDENTIFIED, UNINFORMED, statuses, undetermined_note
 from quorate.vote import majority, plug_in_vote
 
+CONVERGED = "converged"
+# Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
+CYCLING = "the trimming went round in a cycle, whose mean these skills are"
+CAPPED = "iteration cap reached"
+WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
 NOTHING = 1e-12  # a skill below this is zero: what its mates' correlations are divided by
 
 
@@ -29,7 +34,7 @@ class Completion:
 
     size: FloatArray  # |s| of each worker; NaN for workers without a pair that tells anything
     iterations: int
-    converged: bool
+    status: str  # CONVERGED, CYCLING or CAPPED
 
 
 def m_msr(
@@ -93,8 +98,8 @@ def m_msr(
     weights = vote_weights(answers, skills)
     ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
     notes = tuple(undetermined_note(status))
-    if not found.converged:
-        notes += (f"m-msr: the skills had not settled after {max_iterations:,} rounds",)
+    if found.status != CONVERGED:
+        notes += (f"m-msr: {found.status} (after {found.iterations:,} rounds)",)
     result = outcome("m-msr", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
     return replace(result, status=status, signs=signs)
 
@@ -141,19 +146,25 @@ def complete(
     # One factor for the rows and one for the columns, as in the paper; both come to the same up to scale.
     rng = np.random.default_rng(seed)
     row, column = rng.uniform(size=n), rng.uniform(size=n)
-    x, converged, iterations = np.sqrt(row * column), False, 0
-    while not converged and iterations < max_iterations:
+    x, total, status, least, least_before = np.sqrt(row * column), np.zeros(n), CAPPED, np.inf, np.inf
+    iterations = 0
+    while iterations < max_iterations:
         column = _update(target, source, value, row, column, drop)
         row = _update(target, source, value, column, row, drop)
-        # The scale may wander between the two, component by component.
-        ratio = np.bincount(component, row) / np.maximum(np.bincount(component, column), NOTHING)
-        balance = np.sqrt(np.where(ratio > 0, ratio, 1.0))[component]
-        row, column = row / balance, column * balance
+        row, column = _balance(row, column, component)
         before, x = x, np.sqrt(row * column)
-        iterations += 1
-        converged = bool(share @ np.abs(x - before) <= tolerance)
+        change, iterations = float(share @ np.abs(x - before)), iterations + 1
+        if change <= tolerance:
+            status = CONVERGED
+            break
+        least, total = min(least, change), total + x
+        if iterations % WINDOW == 0:
+            if least > 0.99 * least_before:
+                status, x = CYCLING, total / WINDOW
+                break
+            least, least_before, total = np.inf, least, np.zeros(n)
     told = np.bincount(target, x[source] > NOTHING, n) > 0
-    return Completion(np.where(told, x, np.nan), iterations, converged)
+    return Completion(np.where(told, x, np.nan), iterations, status)
 
 
 def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:
@@ -173,7 +184,7 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
     if drop.any():
         low = np.minimum(drop, np.bincount(target, ratio < estimate[target], n).astype(np.int64))
         high = np.minimum(drop, np.bincount(target, ratio > estimate[target], n).astype(np.int64))
-        ratio = ratio[np.lexsort((ratio, target))]  # within each worker; the targets are in order already
+        ratio = _sorted_within(target, ratio)
         degree = np.bincount(target, minlength=n)
         place = np.arange(len(target)) - (np.cumsum(degree) - degree)[target]
         kept = (place >= low[target]) & (place < (degree - high)[target])
@@ -181,6 +192,14 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
     number = np.bincount(target, minlength=n)
     means: FloatArray = np.where(number > 0, np.bincount(target, ratio, n) / np.maximum(number, 1), estimate)
     return means
+
+
+def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
+    """Sort the ratios of each worker; complex numbers go by their real parts first, in place and without an index."""
+    key = np.empty(len(ratio), np.complex128)
+    key.real, key.imag = target, ratio
+    key.sort(kind="stable")
+    return key.imag
 
 
 def _update(
@@ -191,6 +210,17 @@ def _update(
     if not speaks.all():
         target, source, value = target[speaks], source[speaks], value[speaks]
     return trimmed_means(target, value / given[source], estimate, drop)
+
+
+def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Give both factors the same sum, component by component, and keep them to skills of at most one.
+
+    The paper has no such bound. Without it, where zero correlations leave no odd cycle of others, one factor runs off
+    to infinity and its mates' to zero.
+    """
+    sums = [np.maximum(np.bincount(component, factor), NOTHING) for factor in (row, column)]
+    balance = np.sqrt(sums[0] / sums[1])[component]
+    return np.minimum(row / balance, 1.0), np.minimum(column * balance, 1.0)
 
 
 def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArray:

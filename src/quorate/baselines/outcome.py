@@ -8,7 +8,7 @@ from quorate.graph import identify
 from quorate.result import Result
 from quorate.skills.solution import Solution
 from quorate.status import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.vote import Ballot, reveal
+from quorate.vote import Ballot, majority, reveal
 
 
 def outcome(
@@ -35,7 +35,6 @@ def outcome(
         notes: what a reader must know.
 
     >>> import quorate
-    >>> from quorate.vote import majority
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
     >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
     'not estimated by this method'
@@ -55,3 +54,18 @@ def outcome(
         solution,
         notes=notes,
     )
+
+
+def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[str, ...]:
+    """Warn where most labels contradict the majority: a model of confusion fits as well with its classes exchanged.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> contradiction(answers, np.array([0]), "mine")
+    ('mine: 100% of the labels contradict the majority vote; it may have mixed up the classes',)
+    """
+    answered = answers.per_task > 0
+    share = np.mean((label != majority(answers).label)[answered]) if answered.any() else 0.0
+    if share <= 0.5:
+        return ()
+    return (f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes",)
