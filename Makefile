@@ -9,7 +9,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-.PHONY: demo test check format clean help
+.PHONY: accuracy demo test check format clean help
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -33,6 +33,9 @@ check: $(STAMP)  ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+accuracy: $(STAMP)  ## errors of every method on the public data sets (docs/comparison.md)
+	@$(BIN)/python benchmarks/accuracy.py
 
 format: $(STAMP)  ## let ruff rewrite the layout
 	$(BIN)/ruff check --fix .

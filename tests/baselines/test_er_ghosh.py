@@ -42,7 +42,7 @@ def test_lanczos_finds_the_eigenvalue_of_largest_size() -> None:
     for n in (1, 2, 3, 10, 70, 300):
         matrix = rng.normal(size=(n, n))
         matrix = matrix + matrix.T + 2 * np.diag(rng.normal(size=n))
-        found, converged = leading_vector(lambda x, matrix=matrix: matrix @ x, n, scale=n)
+        found, converged = leading_vector(matrix.__matmul__, n, scale=n)
         values, vectors = np.linalg.eigh(matrix)
         true = vectors[:, np.argmax(np.abs(values))]
         assert converged

@@ -6,9 +6,10 @@ import pytest
 import quorate
 from quorate.arrays import FloatArray, IntArray
 from quorate.baselines import er as er_module
-from quorate.baselines.m_msr import CAPPED, CONVERGED, complete, m_msr, trimmed_means
+from quorate.baselines.m_msr import complete, m_msr, trimmed_means
 from quorate.errors import OptionError, TooLargeError
 from quorate.simulate import answer, clique, crowd, crowd_on_graph, ring, star
+from quorate.skills.solution import CAPPED, CONVERGED
 from quorate.status import BIPARTITE, IDENTIFIED, ISOLATED, NO_ANSWERS, ONE_CLASS
 from tests.crowds import connected_odd_graph
 
@@ -88,7 +89,8 @@ def test_skills_and_signs_of_a_crowd_with_a_third_of_adversaries() -> None:
     skills = np.concatenate([np.full(10, -0.6), np.full(20, 0.7)])
     simulated = crowd(3000, 30, 6, skills=skills, seed=3)
     result = m_msr(simulated.answers)
-    assert np.abs(result.skills - skills).max() < 0.1
+    assert np.abs(result.skills - skills).mean() < 0.06  # 600 answers each; skills alone are known to about 0.03
+    assert np.all(np.sign(result.skills) == np.sign(skills))
     assert (result.ballot.label != simulated.truth).mean() < 0.05
     assert result.notes == ()
 
@@ -121,7 +123,8 @@ def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:
 def test_a_worker_of_no_correlation_at_all_has_skill_zero_and_stops_nobody() -> None:
     i, j = clique(5)
     skills = np.array([0.0, 0.5, 0.6, 0.7, 0.8])
-    np.testing.assert_allclose(complete(i, j, skills[i] * skills[j], np.zeros(5, int)).size, skills, atol=1e-8)
+    found = complete(i, j, skills[i] * skills[j], np.zeros(5, int), trim=0)
+    np.testing.assert_allclose(found.size, skills, atol=1e-8)
 
 
 def test_zero_correlations_that_leave_no_odd_cycle_do_not_let_skills_run_off() -> None:

@@ -69,7 +69,7 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
 
 
 def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
-    """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13, second form].
+    """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13].
 
     Outside the component that dominates the whole, both vectors are zero and their ratio is noise; so each has its own.
 

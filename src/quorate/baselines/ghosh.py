@@ -148,7 +148,7 @@ def _lanczos(
         basis[k + 1] = w / beside[k]
     values, vectors = np.linalg.eigh(np.diag(diagonal[: k + 1]) + _both_sides(beside[:k]))
     best = int(np.argmax(np.abs(values)))
-    v = vectors[:, best] @ basis[: k + 1]
+    v = vectors[:, best] @ basis[: k + 1] * (1 if vectors[0, best] >= 0 else -1)  # towards the start
     return v / np.linalg.norm(v), float(values[best]), float(beside[k] * abs(vectors[k, best]))
 
 

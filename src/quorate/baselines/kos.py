@@ -25,7 +25,7 @@ def kos(
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
         classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
-        iterations: rounds; more is not better on crowds of uneven activity.
+        iterations: rounds; more do not mend a crowd of uneven activity.
         seed: of the first messages, drawn from a normal law of mean one and variance one.
 
     Raises:
@@ -44,7 +44,7 @@ def kos(
 
 
 def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
-    """Exchange messages for some rounds, each sum leaving out what came from its recipient [Karger14, Alg. 1].
+    """Exchange messages for some rounds, each sum leaving out what came from its recipient [Karger14].
 
     >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
     >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))

@@ -17,13 +17,12 @@ from quorate.pairs import PairStats, correlations
 from quorate.result import Result
 from quorate.signs import Signs, orient, weighed_signs
 from quorate.skills.objective import box
+from quorate.skills.solution import CAPPED, CONVERGED
 from quorate.status import IDENTIFIED, UNINFORMED, statuses, undetermined_note
 from quorate.vote import majority, plug_in_vote
 
-CONVERGED = "converged"
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
 CYCLING = "the trimming went round in a cycle, whose mean these skills are"
-CAPPED = "iteration cap reached"
 WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
 NOTHING = 1e-12  # a skill below this is zero: what its mates' correlations are divided by
 
@@ -116,7 +115,7 @@ def complete(
     tolerance: float = 1e-10,
     seed: int = 0,
 ) -> Completion:
-    """Find x with x_i x_j close to most of the given values, each pair i < j listed once [Ma20b, Alg. 1].
+    """Find x with x_i x_j close to most of the given values, each pair i < j listed once [Ma20b].
 
     Pairs that are not listed are absent: they are neither a zero nor anything else.
 
