@@ -110,6 +110,11 @@ def test_bad_tables(table: Any, error: type[Exception], says: str) -> None:
     assert says in str(caught.value)
 
 
+def test_nothing_left_after_dropping_conflicts() -> None:
+    with pytest.raises(errors.NoRowsError, match="all 2 rows conflict"):
+        answers_of([(1, "a", "x"), (1, "a", "y")], on_conflict="drop")
+
+
 def test_nothing_left_after_skipping() -> None:
     with pytest.raises(errors.NoRowsError, match="all 3 rows lack a field"):
         read({**GOOD, "label": ["", " ", None]}, skip_missing=True)

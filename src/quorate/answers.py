@@ -151,6 +151,8 @@ def read(
         if on_conflict == "error" and clash.any():
             _refuse_conflicts(clash, rows, (tasks, task_names), (workers, worker_names), (labels, label_names))
         n_conflicting = int((~keep & clash).sum())
+    if not keep.any():
+        raise NoRowsError(f"all {table.num_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
     labels, class_names = order_classes(labels[keep], label_names, classes)
     return Answers(
         tasks[keep],

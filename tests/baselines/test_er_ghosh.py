@@ -10,8 +10,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.baselines import er as er_module
 from quorate.baselines.er import er, ratio_verdict
-from quorate.baselines.ghosh import ghosh_svd, leading_vector, singular_verdict
+from quorate.baselines.ghosh import ghosh_svd, singular_verdict
 from quorate.baselines.reduction import BinaryAnswers
+from quorate.baselines.singular import leading_vector
 from quorate.errors import TooLargeError
 from quorate.graph import identify
 from quorate.simulate import crowd

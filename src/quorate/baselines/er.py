@@ -7,9 +7,9 @@ from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.baselines.ghosh import blocks, leading_vector, side_of
 from quorate.baselines.outcome import outcome
 from quorate.baselines.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
+from quorate.baselines.singular import blocks, leading_vector, side_of
 from quorate.errors import TooLargeError
 from quorate.files import Source
 from quorate.gold import known_classes
