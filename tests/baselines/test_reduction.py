@@ -162,9 +162,6 @@ def test_a_task_whose_answers_were_all_dropped_has_a_label(method: Callable[...,
     result = method(quorate.read(data, on_conflict="drop"))
     _check(result)
     assert result.ballot.tied[0]
-    conflict = {"task": [1, 1], "worker": ["a", "a"], "label": ["x", "y"]}
-    nothing = method(quorate.read(conflict, on_conflict="drop", classes=["x", "y"]))
-    _check(nothing)
 
 
 @pytest.mark.parametrize("method", METHODS)
