@@ -10,9 +10,9 @@ SOURCE = Path(__file__).parent.parent / "src" / "quorate"
 # The path of the data (docs/architecture.md). A file may import from those before it, and from its own folder.
 PATH = [
     "errors", "arrays", "arrow", "progress", "table", "files", "columns", "answers", "gold", "pairs", "graph",
-    "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "result", "estimate", "simulate", "bounds",
-    "oracle", "score", "repair", "diagnosis", "baselines", "methods", "compare", "datasets", "output", "terminal",
-    "demo", "reading", "cli", "__main__",
+    "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "confusion", "refine", "trust", "result",
+    "estimate", "standard", "simulate", "bounds", "oracle", "score", "repair", "diagnosis", "baselines", "methods",
+    "compare", "datasets", "output", "terminal", "demo", "reading", "cli", "__main__",
 ]  # fmt: skip
 
 

@@ -167,6 +167,8 @@ def test_task_sums_equal_the_table_of_pairs(table: list[tuple[int, str, str]]) -
     assert fast.shared @ v == pytest.approx(slow.shared @ v, abs=1e-9)
     assert fast.signed @ v == pytest.approx(slow.signed @ v, abs=1e-9)
     assert fast.degree == pytest.approx(slow.degree)
+    assert fast.absolute_sums is not None
+    assert slow.absolute_sums is not None
     assert fast.absolute_sums(0.1, 0.8) == pytest.approx(slow.absolute_sums(0.1, 0.8))
 
 

@@ -54,6 +54,16 @@ def from_strings(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])
 
 
+def null_where(array: pa.Array, mask: BoolArray) -> pa.Array:
+    """Replace values by null where the mask is true.
+
+    >>> null_where(from_strings(["a", "b"]), np.array([False, True])).to_pylist()
+    ['a', None]
+    """
+    valid = pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [valid, *array.buffers()[1:]])
+
+
 def take(array: pa.Array, positions: NDArray[Any]) -> pa.Array:
     """Pick values by position.
 

@@ -1,5 +1,6 @@
 """Every method by its name, and the one function that runs any of them."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -28,8 +29,14 @@ class Method:
 
 
 METHODS = {
+    "quorate": Method(
+        "standard:standard", "centred rank-one skills, then confusion matrices shrunk to them", "this project"
+    ),
     "rank-one": Method(
         "estimate:rank_one", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
+    ),
+    "rank-one-centred": Method(
+        "standard:rank_one_centred", "rank-one completion of answers centred at each worker's habit", "this project"
     ),
     "majority": Method("baselines.majority:majority_vote", "every vote counts the same", "as old as voting"),
     "iwmv": Method("baselines.iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
@@ -56,13 +63,13 @@ METHODS = {
 }
 
 
-def aggregate(answers: Answers | Source, method: str = "rank-one", **options: Any) -> Result:
+def aggregate(answers: Answers | Source, method: str = "quorate", **options: Any) -> Result:
     """Turn answers into labels and skills.
 
     Args:
         answers: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`.
-        options: for the method; see its function, e.g. `quorate.estimate.rank_one`.
+        options: for the method; see its function, e.g. `quorate.standard.standard`.
 
     Raises:
         UnknownMethodError: there is no such method.
@@ -81,7 +88,8 @@ def aggregate(answers: Answers | Source, method: str = "rank-one", **options: An
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
-        raise OptionError(f"the method {method!r} has no such option: {error}") from None
+        accepted = ", ".join(name for name in inspect.signature(run).parameters if name != "answers")
+        raise OptionError(f"the method {method!r} has no such option ({error}); it takes {accepted}") from None
 
 
 def majority_vote(answers: Answers | Source, **options: Any) -> Result:

@@ -5,16 +5,19 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from scipy.special import chdtrc
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.arrow import from_numpy, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrow import from_numpy, from_strings, null_where, table_of, take
 from quorate.graph import Identifiability
 from quorate.pairs import pair_stats
 from quorate.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.status import STATUSES
 from quorate.table import Table
+from quorate.trust import LOW
 from quorate.vote import Ballot, accuracy
 
 
@@ -32,6 +35,9 @@ class Result:
     solution: Solution | None = None  # how the skills were found
     signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
     notes: tuple[str, ...] = ()  # what a reader must know, the most important first
+    confusion: FloatArray | None = None  # workers × answers × classes, where the method fits such matrices
+    confusion_counts: FloatArray | None = None  # the expected answers behind each entry
+    trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.trust`
 
     @cached_property
     def labels(self) -> Table:
@@ -66,7 +72,20 @@ class Result:
             "component": self.identifiability.component[: answers.n_workers],
             "status": take(from_strings(STATUSES), self.status),
         }
+        if self.confusion is not None and self.confusion_counts is not None:
+            columns["class_accuracy"] = self._class_accuracy(self.confusion, self.confusion_counts)
         return Table(table_of(columns))
+
+    def _class_accuracy(self, confusion: FloatArray, counts: FloatArray) -> pa.Array:
+        """Tell each worker's accuracy on each class, where it differs between classes; null where it does not."""
+        right = np.einsum("wcc->wc", confusion)
+        differs = accuracy_differs(counts)
+        names = [str(name) for name in self.answers.classes.to_pylist()]
+        texts = [
+            ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if told else ""
+            for row, told in zip(right.tolist(), differs.tolist(), strict=True)
+        ]
+        return null_where(from_strings(texts), ~differs)
 
     @cached_property
     def posterior(self) -> Table:
@@ -100,6 +119,7 @@ class Result:
             "components": verdict.n_components,
             "identifiable_components": int(verdict.identifiable.sum()),
             "notes": list(self.notes),
+            "trust": self.trust,
         }
         if self.solution is not None:
             how = self.solution
@@ -130,7 +150,16 @@ class Result:
             f"{self.method}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
             f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
         )
-        return "\n".join([*self.notes, head, *self._skill_lines(), self._confidence_line(), *left_out(a)])
+        lines = [*self.notes, *self._trust_lines(), head, *self._skill_lines(), self._confidence_line(), *left_out(a)]
+        return "\n".join(lines)
+
+    def _trust_lines(self) -> list[str]:
+        if self.trust is None or self.trust >= LOW:
+            return []
+        return [
+            f"trust {self.trust:.2f}: skilled workers agree among themselves more than their skills explain; a group "
+            "may copy or share a bias. Compare with the cautious vote (--cautious)"
+        ]
 
     def _skill_lines(self) -> list[str]:
         if self.solution is None:
@@ -151,6 +180,29 @@ class Result:
             f"confidence: mean {sure.mean():.2f}, {count(int((sure < 0.9).sum()), 'task')} below 0.9; "
             f"{count(ties, 'tie') if ties else 'no ties'}"
         )
+
+
+def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
+    """Test, for each worker, whether accuracy differs between classes, by chi-square over the expected counts.
+
+    Args:
+        counts: expected answers, workers × answers × classes.
+        most: the probability with which a worker alike on all classes may be named.
+
+    >>> alike, unlike = [[40.0, 10.0], [10.0, 40.0]], [[50.0, 30.0], [0.0, 20.0]]
+    >>> accuracy_differs(np.array([alike, unlike])).tolist()
+    [False, True]
+    """
+    n, right = counts.sum(axis=1), np.einsum("wcc->wc", counts)
+    told = n >= 5  # the usual least count for the test
+    n, right = np.where(told, n, 0.0), np.where(told, right, 0.0)
+    total = np.maximum(n.sum(axis=1), 1e-300)
+    mean = right.sum(axis=1) / total
+    share = np.divide(right, n, out=np.zeros_like(right), where=n > 0)
+    statistic = (n * (share - mean[:, None]) ** 2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-300)
+    freedom = told.sum(axis=1) - 1
+    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
+    return significant
 
 
 def left_out(answers: Answers) -> list[str]:

@@ -118,6 +118,19 @@ def answer(
     right = rng.random(len(task)) < accuracy(skills, n_classes)[worker]
     shift = rng.integers(1, n_classes, len(task))
     label = np.where(right, truth[task], (truth[task] + shift) % n_classes)
+    return collect(task, worker, label, truth, skills, n_classes)
+
+
+def collect(
+    task: IntArray, worker: IntArray, label: IntArray, truth: IntArray, skills: FloatArray, n_classes: int
+) -> Crowd:
+    """Make a crowd of answers that were drawn in any way; names are given by number.
+
+    >>> codes = np.array([0, 0]), np.array([0, 1]), np.array([1, 1])
+    >>> collect(*codes, truth=np.array([1]), skills=np.ones(2), n_classes=2).answers.classes.to_pylist()
+    ['c0', 'c1']
+    """
+    n_tasks = len(truth)
     order = counting_sort(worker.astype(np.int32), len(skills))
     order = order[counting_sort(task[order].astype(np.int32), n_tasks)]
     tasks, workers, labels = (column[order].astype(np.int32) for column in (task, worker, label))

@@ -3,10 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate import simulate
+from quorate import confusion, simulate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.baselines import em
 from quorate.baselines.dawid_skene import dawid_skene, one_coin
 from quorate.baselines.em import expectation_maximisation
 from quorate.errors import TooLargeError
@@ -87,6 +86,6 @@ def test_leaving_out_zeros_is_no_em() -> None:
 
 
 def test_a_crowd_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "ENTRIES", 10)
+    monkeypatch.setattr(confusion, "ENTRIES", 10)
     with pytest.raises(TooLargeError, match="rank-one or iwmv"):
         dawid_skene(simulate.crowd(20, 6, 3).answers)

@@ -9,9 +9,9 @@ import pytest
 from scipy import optimize
 
 import quorate
+from quorate import confusion
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.baselines import em
 from quorate.baselines import m3v as gibbs
 from quorate.baselines import m3v_svm as svm
 from quorate.baselines.m3v import m3v
@@ -286,7 +286,7 @@ def test_too_many_workers_are_refused(method: str) -> None:
 
 
 def test_too_many_confusion_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "ENTRIES", 1000)
+    monkeypatch.setattr(confusion, "ENTRIES", 1000)
     with pytest.raises(TooLargeError, match=r"m3v keeps .* 60 workers"):
         m3v(crowd(n_tasks=400, n_workers=60, per_task=3, n_classes=10, seed=0).answers)
 

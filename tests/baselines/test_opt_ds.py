@@ -9,9 +9,10 @@ import pytest
 from scipy import special
 
 import quorate
+from quorate import confusion
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.baselines import em, spectral
+from quorate.baselines import spectral
 from quorate.baselines.em import column_shares, expectation_maximisation
 from quorate.baselines.opt_ds import opt_ds
 from quorate.baselines.outcome import contradiction
@@ -220,7 +221,7 @@ def test_labels_that_contradict_the_majority_are_noted() -> None:
 
 
 def test_confusion_matrices_or_a_posterior_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(em, "ENTRIES", 1000)
+    monkeypatch.setattr(confusion, "ENTRIES", 1000)
     with pytest.raises(TooLargeError, match=r"200 workers: 1,800 entries.*Merge rare classes"):
         opt_ds(crowd(n_tasks=300, n_workers=200, per_task=3, n_classes=3).answers)
     with pytest.raises(TooLargeError, match=r"600 tasks and 2 classes"):

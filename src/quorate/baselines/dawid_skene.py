@@ -4,8 +4,9 @@ from typing import Any
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.baselines.em import Fit, check_size, expectation_maximisation
+from quorate.baselines.em import Fit, expectation_maximisation
 from quorate.baselines.outcome import outcome
+from quorate.confusion import check_size
 from quorate.files import Source
 from quorate.gold import known_classes
 from quorate.result import Result

@@ -11,9 +11,9 @@ from scipy import linalg, sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.baselines.em import answer_matrix, check_size
 from quorate.baselines.given import Given, given_classes
 from quorate.baselines.outcome import contradiction, outcome
+from quorate.confusion import cells_of, check_size
 from quorate.errors import OptionError, TooLargeError
 from quorate.files import Source
 from quorate.gold import known_classes
@@ -134,7 +134,7 @@ def _sample(
     """Run the Gibbs sampler from the majority vote, with weights 0 and scales 1."""
     answers = given.answers
     n_tasks, n_classes = answers.n_tasks, answers.n_classes
-    by_task = answer_matrix(answers)
+    by_task = cells_of(answers).matrix
     label = clamp(majority(answers).label, given.known)
     weights, scale = np.zeros(answers.n_workers), np.ones(n_tasks)
     votes, total, right = np.zeros((n_tasks, n_classes)), np.zeros(len(weights)), np.zeros(len(weights))

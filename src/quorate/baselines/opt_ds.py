@@ -4,10 +4,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.baselines.dawid_skene import em_outcome
-from quorate.baselines.em import check_size, column_shares, expectation_maximisation
+from quorate.baselines.em import column_shares, expectation_maximisation
 from quorate.baselines.given import given_classes
 from quorate.baselines.outcome import contradiction
 from quorate.baselines.spectral import spectral_start
+from quorate.confusion import check_size
 from quorate.errors import OptionError
 from quorate.files import Source
 from quorate.gold import known_classes

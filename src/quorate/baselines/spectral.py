@@ -10,7 +10,7 @@ from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
-from quorate.baselines.em import answer_matrix
+from quorate.confusion import cells_of
 
 
 def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.random.Generator) -> FloatArray | str:
@@ -32,7 +32,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
         return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
     singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
     group = np.arange(n_workers) % 3
-    by_cell = answer_matrix(answers).T.tocsr()
+    by_cell = cells_of(answers).by_worker
     x = [_group_counts(answers, group == g) for g in range(3)]
     second = [[(x[g].T @ x[h]).toarray() / n_tasks for h in range(3)] for g in range(3)]
     third = _third_moment(x) / n_tasks

@@ -70,9 +70,7 @@ def coordinate_descent(
 def _look(problem: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Evaluate the loss, the gradient, and each worker's best skill given the others'."""
     signed, squares = problem.moments.signed @ x, problem.moments.shared @ (x * x)
-    loss, gradient = problem.evaluate(x, signed, squares)
-    own_best = np.divide(signed, squares, out=x.copy(), where=squares > 0)  # mates all at zero: nothing to go by
-    return loss, gradient, problem.clip(own_best)
+    return *problem.evaluate(x, signed, squares), problem.own_best(x, signed, squares)
 
 
 class _Memory:

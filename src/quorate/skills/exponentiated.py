@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.errors import OptionError
 from quorate.skills.descent import descend
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
@@ -45,6 +46,8 @@ def exponentiated_gradient(
     >>> exponentiated_gradient(triangle([0.8, -0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
+    if problem.moments.absolute_sums is None:
+        raise OptionError("exponentiated gradient needs the correlation of each pair, and these moments have none")
     known = problem.lower == problem.upper
     lower = np.log(np.where(known & (problem.lower > 0), problem.lower, kappa))
     upper = np.log(np.where(known & (problem.lower > 0), problem.upper, K))

@@ -37,7 +37,8 @@ class Moments:
     signed: Operator  # N∘C
     degree: FloatArray  # row sums of N
     energy: float  # sum over pairs of N_ij C_ij^2, or with each task's a_ijt for C_ij: a constant of the objective
-    absolute_sums: Callable[[float, float], FloatArray]  # (low, high) -> sum_j N_ij·clip(|C_ij|, low, high)
+    # (low, high) -> sum_j N_ij·clip(|C_ij|, low, high); None where only sums over tasks are known
+    absolute_sums: Callable[[float, float], FloatArray] | None = None
 
     @property
     def n_workers(self) -> int:
@@ -91,7 +92,7 @@ def from_answers(answers: Answers) -> Moments:
         AgreementSums(everyone, alike, m),
         everyone @ np.ones(answers.n_workers),
         energy=float(agreements + (meetings - agreements) / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
-        absolute_sums=lambda low, high: _pairs_of(answers).absolute_sums(low, high),
+        absolute_sums=lambda low, high: _absolute_sums(answers, low, high),
     )
 
 
@@ -122,10 +123,10 @@ def _task_sums(cell: IntArray, answers: Answers, n_cells: int) -> TaskSums:
     return TaskSums(workers, workers.T.tocsr(), answers.per_worker.astype(np.float64))
 
 
-def _pairs_of(answers: Answers) -> Moments:
+def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
     pairs = pair_stats(answers)
-    weights = WEIGHTINGS["shared"](pairs.shared)
-    return from_pairs(answers.n_workers, pairs.i, pairs.j, weights, correlations(pairs, answers.n_classes))
+    entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
+    return _row_sums(answers.n_workers, pairs.i, pairs.j, entries)
 
 
 def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:

@@ -16,6 +16,8 @@ class Problem:
     lower: FloatArray
     upper: FloatArray
     n_answers: FloatArray  # N_i: how much worker i counts in the stopping rule
+    ridge: float = 0.0  # how strongly each skill is drawn to the centre: + ridge/2 (x_i - centre)^2
+    centre: float = 0.0
 
     def middle(self) -> FloatArray:
         """Start where the theory wants it, x(0) > 0: one half, or as near as the box allows."""
@@ -32,7 +34,13 @@ class Problem:
     def evaluate(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> tuple[float, FloatArray]:
         """Evaluate them from the products (N∘C) x and N x²."""
         loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
-        return float(loss), x * squares - signed
+        off = x - self.centre
+        return float(loss + self.ridge / 2 * (off @ off)), x * squares - signed + self.ridge * off
+
+    def own_best(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> FloatArray:
+        """Return each worker's best skill given the others'; where nothing tells, the skill it has."""
+        weight = squares + self.ridge
+        return self.clip(np.divide(signed + self.ridge * self.centre, weight, out=x.copy(), where=weight > 0))
 
     @property
     def rounding(self) -> float:

@@ -1,0 +1,173 @@
+"""Skills from answers centred at each worker's habit: rank one for any class prior, and shrunk where data are few.
+
+Suppose a worker knows the answer with probability x_i and otherwise follows a habit of its own. Take from each answer,
+as a vector e_l, the worker's answer frequencies f_i: z_it = e_l - f_i. Then E[z_it · z_jt] = x_i x_j (1 - sum_g pi_g²),
+with pi the class prior, so the same rank-one completion gives the skills, without the assumption that classes are alike
+frequent and alike hard. For two classes this covers every confusion matrix.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.moments import Moments, Operator
+from quorate.skills.objective import Problem
+from quorate.skills.solution import Solution
+
+HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is drawn to the crowd's
+# How many answers a worker's skill is worth before its data speak: STRENGTH / mu⁴, mu the crowd's mean skill. A meeting
+# tells of x_i in proportion to the mate's squared skill, about mu², and skills differ by about mu: in a good crowd two
+# answers tell as much as the mean does, in a poor one hundreds.
+STRENGTH = 0.7
+LEAST_MEAN = 0.05  # of the crowd's skill: below, nothing could be told at all
+LEAST_SCALE = 0.1  # of mu inside the strength, which is finite so
+ROUNDS = 8  # refits of the mean at the most; two or three are usual
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What the answers are centred at."""
+
+    frequency: FloatArray  # f_i, workers × classes: each worker's answers, drawn to the crowd's
+    prior: FloatArray  # pi, of the classes
+    spread: float  # G = 1 - sum pi²
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Skills by centred rank-one completion."""
+
+    solution: Solution
+    mean: float  # mu, the crowd's mean skill, averaged over answers
+    habits: Habits
+
+
+def habits_of(answers: Answers) -> Habits:
+    """Count each worker's answers, and the classes of the plurality.
+
+    >>> import quorate
+    >>> habits = habits_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")}))
+    >>> habits.prior.tolist(), habits.frequency.round(2).tolist()
+    ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
+    """
+    m = answers.n_classes
+    cells = answers.worker.astype(np.int64) * m + answers.label
+    given = np.bincount(cells, minlength=answers.n_workers * m).reshape(-1, m)
+    crowd = given.sum(axis=0) / given.sum()
+    frequency = (given + HABIT_ANSWERS * crowd) / (answers.per_worker[:, None] + HABIT_ANSWERS)
+    plurality = np.bincount(answers.counts.argmax(axis=1), minlength=m) + 1.0
+    prior = plurality / plurality.sum()
+    return Habits(frequency, prior, float(1 - prior @ prior))
+
+
+@dataclass(frozen=True)
+class _WeightedSums:
+    """N with a weight omega for each task: sums over its workers, less the worker's own part."""
+
+    workers: sparse.csr_array  # tasks × workers
+    tasks: sparse.csr_array  # its transpose
+    omega: FloatArray
+    own: FloatArray  # sum of omega over each worker's tasks
+
+    def __matmul__(self, v: FloatArray, /) -> FloatArray:
+        product: FloatArray = self.tasks @ (self.omega * (self.workers @ v)) - self.own * v
+        return product
+
+
+@dataclass(frozen=True)
+class _CentredSums:
+    """N∘C of the centred answers: Y_t = sum_j v_j z_jt, then z_it · (Y_t - v_i z_it) over each worker's tasks."""
+
+    workers: sparse.csr_array  # tasks × workers
+    tasks: sparse.csr_array
+    said: sparse.csr_array  # (task, class) cells × workers
+    said_by: sparse.csr_array
+    omega: FloatArray
+    own: FloatArray  # sum of omega |z_it|² over each worker's tasks
+    habits: Habits
+
+    def __matmul__(self, v: FloatArray, /) -> FloatArray:
+        f, m = self.habits.frequency, len(self.habits.prior)
+        y = (self.said @ v).reshape(-1, m) - self.workers @ (v[:, None] * f)
+        y *= self.omega[:, None]
+        agreed = self.said_by @ y.ravel() - np.einsum("wm,wm->w", f, self.tasks @ y)
+        product: FloatArray = (agreed - self.own * v) / self.habits.spread
+        return product
+
+
+def centred_moments(answers: Answers, habits: Habits) -> Moments:
+    """Form the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(2000, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
+    >>> moments = centred_moments(crowd.answers, habits_of(crowd.answers))
+    >>> products = (moments.signed @ np.ones(3)) / 1000  # each pair weighs half of the 2,000 tasks: s_i (s_j + s_k)
+    >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
+    True
+    """
+    m, n = answers.n_classes, answers.n_workers
+    ones = np.ones(answers.n_answers)
+    start = np.concatenate([[0], np.cumsum(answers.per_task)])
+    workers = sparse.csr_array((ones, answers.worker, start), shape=(answers.n_tasks, n))
+    cells = answers.task.astype(np.int64) * m + answers.label
+    said = sparse.coo_array((ones, (cells, answers.worker)), shape=(answers.n_tasks * m, n)).tocsr()
+    tasks, said_by = workers.T.tocsr(), said.T.tocsr()
+    omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    per_answer = omega[answers.task]
+    f = habits.frequency
+    size = 1 - 2 * f[answers.worker, answers.label] + (f * f).sum(axis=1)[answers.worker]  # |z_it|²
+    shared = _WeightedSums(workers, tasks, omega, _sum(answers, per_answer))
+    signed: Operator = _CentredSums(workers, tasks, said, said_by, omega, _sum(answers, per_answer * size), habits)
+    # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
+    return Moments(shared, signed, shared @ np.ones(n), energy=0.0)
+
+
+def centred_skills(
+    answers: Answers, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
+) -> Centred:
+    """Solve for the skills, drawn to the crowd's mean skill, which is refitted until it stands still.
+
+    Args:
+        answers: who answered what.
+        is_gold: which workers are known labels, of skill one.
+        tolerance: for the mean change of a skill, and for the projected-gradient norm.
+        max_iterations: sweeps at the most, for each refit.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(1000, 20, 5, prior=np.array([0.8, 0.2]), seed=0)
+    >>> found = centred_skills(crowd.answers)
+    >>> bool(np.abs(found.solution.skills - crowd.skills).mean() < 0.12)
+    True
+    """
+    habits = habits_of(answers)
+    n_answers = answers.per_worker.astype(np.float64)
+    known = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
+    share = np.where(known, 0.0, n_answers) / max(n_answers[~known].sum(), 1.0)
+    empty = Problem(centred_moments(answers, habits), *(np.zeros(answers.n_workers),) * 2, n_answers)
+    mean, sweeps, solution = 0.5, 0, None
+    for _ in range(ROUNDS):
+        problem = _drawn_to(empty, mean, known, answers.n_classes)
+        start = np.where(known, 1.0, 0.5) if solution is None else solution.skills
+        solution = coordinate_descent(problem, start, tolerance=tolerance, max_iterations=max_iterations)
+        sweeps += solution.iterations
+        before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
+        if abs(mean - before) < 1e-3:
+            break
+    assert solution is not None  # ROUNDS is positive
+    return Centred(replace(solution, iterations=sweeps, solver="centred coordinate"), mean, habits)
+
+
+def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -> Problem:
+    """Set the ridge and the box that a mean skill implies; gold stays at one."""
+    mu = max(mean, LEAST_SCALE)
+    reach = 1 - 1 / np.sqrt(problem.n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
+    lower = np.where(known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
+    return replace(problem, lower=lower, upper=np.where(known, 1.0, reach), ridge=STRENGTH / mu**2, centre=mean)
+
+
+def _sum(answers: Answers, values: FloatArray) -> FloatArray:
+    return np.bincount(answers.worker, values, answers.n_workers).astype(np.float64, copy=False)
