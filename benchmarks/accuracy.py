@@ -16,6 +16,8 @@ SETS = ["bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web"]
 SEEDS = range(3)
 RANDOM = {"kos", "opt-ds", "m3v"}
 METHODS = [
+    "quorate",
+    "rank-one-centred",
     "majority",
     "rank-one",
     "iwmv",

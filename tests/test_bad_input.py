@@ -160,7 +160,7 @@ def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:
 def test_bad_options(options: dict[str, Any], says: str) -> None:
     triangle = [(1, "a", "x"), (1, "b", "x"), (1, "c", "y"), (2, "a", "x"), (2, "b", "y"), (2, "c", "x")]
     with pytest.raises(errors.OptionError) as caught:
-        quorate.aggregate(answers_of(triangle), **options)
+        quorate.aggregate(answers_of(triangle), **({"method": "rank-one"} | options))
     assert says in str(caught.value)
 
 

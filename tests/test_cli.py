@@ -60,15 +60,12 @@ def test_json_is_one_object(capsys: Any, answers: Path, tmp_path: Path) -> None:
     _, out, err = quorate(capsys, "aggregate", answers, "--json")
     found = json.loads(out)
     assert err == ""
-    assert (found["method"], found["tasks"], found["workers"], found["answers"], found["classes"]) == (
-        "rank-one",
-        8,
-        3,
-        24,
-        2,
-    )
+    sizes = [found[name] for name in ("tasks", "workers", "answers", "classes")]
+    assert (found["method"], sizes) == ("quorate", [8, 3, 24, 2])
     assert len(found["labels"]) == 8
     assert found["solution"]["status"] == "converged"
+    _, out, _ = quorate(capsys, "aggregate", answers, "--json", "--method", "rank-one", "--solver", "gradient")
+    assert json.loads(out)["solution"]["solver"] == "gradient"
     _, out, _ = quorate(capsys, "aggregate", answers, "--json", "-o", tmp_path / "x.csv", "--method", "majority")
     assert "labels" not in json.loads(out)
 
@@ -209,7 +206,7 @@ def test_version_and_help_start_fast() -> None:
 def test_the_demo_runs_and_rank_one_wins(capsys: Any) -> None:
     code, out, _ = quorate(capsys, "demo")
     assert code == 0
-    ours, theirs = (float(each.split("%")[0]) for each in out.split("Wrong labels: ")[1].split("by rank-one, "))
+    ours, theirs = (float(each.split("%")[0]) for each in out.split("Wrong labels: ")[1].split("by Quorate, "))
     assert ours < theirs
     assert "odd cycle" in out
 

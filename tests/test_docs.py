@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_method_has_a_page_that_names_its_paper() -> None:
     pages = {page.stem: page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md")}
-    shared = {"kos-svd": "kos", "m3v-svm": "m3v", "one-coin": "dawid-skene"}
+    shared = {"rank-one-centred": "quorate", "kos-svd": "kos", "m3v-svm": "m3v", "one-coin": "dawid-skene"}
     for name, method in METHODS.items():
         text = pages[shared.get(name, name)]
         assert f"`{name}`" in text, name

@@ -1,5 +1,6 @@
 """The promises of the design, each with a test."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from quorate.answers import Answers
 from quorate.score import expected_error
 from quorate.skills import SOLVERS
 from tests.crowds import answers_of, rows
+
+rank_one = partial(quorate.aggregate, method="rank-one")
 
 
 def shuffled(answers: Answers, rng: np.random.Generator) -> tuple[Answers, Any, Any, Any]:
@@ -32,7 +35,7 @@ def shuffled(answers: Answers, rng: np.random.Generator) -> tuple[Answers, Any, 
 def test_renumbering_permutes_the_result_and_changes_nothing_else(n_classes: int) -> None:
     answers = simulate.crowd(200, 15, 3, n_classes=n_classes, seed=n_classes).answers
     other, t, w, c = shuffled(answers, np.random.default_rng(0))
-    one, two = (quorate.aggregate(each, tolerance=1e-10) for each in (answers, other))
+    one, two = (rank_one(each, tolerance=1e-10) for each in (answers, other))
     assert two.skills[w] == pytest.approx(one.skills, abs=1e-6)
     assert two.ballot.posterior[t][:, c] == pytest.approx(one.ballot.posterior, abs=1e-5)
     untied = ~one.ballot.tied
@@ -41,13 +44,13 @@ def test_renumbering_permutes_the_result_and_changes_nothing_else(n_classes: int
 
 def test_the_same_input_gives_the_same_bytes() -> None:
     answers = simulate.crowd(300, 20, 3, seed=1).answers
-    one, two = (quorate.aggregate(answers) for _ in range(2))
+    one, two = (rank_one(answers) for _ in range(2))
     assert one.labels == two.labels
     assert one.workers == two.workers
     assert one.posterior == two.posterior
 
 
-@given(rows(), st.sampled_from(["rank-one", "majority"]))
+@given(rows(), st.sampled_from(["quorate", "rank-one", "majority"]))
 def test_every_task_and_worker_comes_out(table: list[tuple[int, str, str]], method: str) -> None:
     answers = answers_of(table)
     result = quorate.aggregate(answers, method)
@@ -56,7 +59,7 @@ def test_every_task_and_worker_comes_out(table: list[tuple[int, str, str]], meth
     assert result.workers["worker"].to_pylist() == answers.worker_names.to_pylist()
     assert result.ballot.posterior.sum(axis=1) == pytest.approx(1)
     undetermined = np.array([status.startswith("undetermined") for status in result.workers["status"].to_pylist()])
-    if method == "rank-one":
+    if method != "majority":
         assert (np.isnan(result.skills) == undetermined).all()
         assert ("not determined" in result.summary().splitlines()[0]) == undetermined.any()
 
@@ -75,7 +78,7 @@ TRIANGLE = [(t, w, "x" if (t + k) % 3 else "y") for t in range(6) for k, w in en
     ids=["one class", "one worker", "one worker a task", "all bipartite"],
 )
 def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reason: str) -> None:
-    result = quorate.aggregate(answers_of(table))
+    result = rank_one(answers_of(table))
     assert result.labels["label"].to_pylist() == quorate.majority_vote(answers_of(table)).labels["label"].to_pylist()
     assert set(result.workers["status"].to_pylist()) == {f"undetermined: {reason}"}
     assert result.workers["skill"].null_count == len(result.workers)
@@ -85,7 +88,7 @@ def test_undetermined_input_is_no_error(table: list[tuple[int, str, str]], reaso
 def test_an_undetermined_worker_takes_part_with_the_mean_skill_and_is_marked() -> None:
     crowd = simulate.crowd(300, 10, 3, seed=0).answers
     table = [(f"t{t}", f"w{w}", f"c{c}") for t, w, c in zip(crowd.task, crowd.worker, crowd.label, strict=True)]
-    result = quorate.aggregate(answers_of([*table, ("new", "p", "c0"), ("new", "q", "c1"), ("alone", "r", "c1")]))
+    result = rank_one(answers_of([*table, ("new", "p", "c0"), ("new", "q", "c1"), ("alone", "r", "c1")]))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
     assert status["p"] == status["q"] == "undetermined: its component is bipartite"
     assert status["r"] == "undetermined: shares no task with anyone"
@@ -105,11 +108,11 @@ def test_components_are_solved_each_on_its_own() -> None:
         for part, a in (("a", one), ("b", two))
         for t, w, c in zip(a.task, a.worker, a.label, strict=True)
     ]
-    both = quorate.aggregate(answers_of(table), tolerance=1e-10)
+    both = rank_one(answers_of(table), tolerance=1e-10)
     apart = {
         f"{part}{code}": skill
         for part, a in (("a", one), ("b", two))
-        for code, skill in enumerate(quorate.aggregate(a, tolerance=1e-10).skills)
+        for code, skill in enumerate(rank_one(a, tolerance=1e-10).skills)
     }
     assert both.identifiability.n_components == 2
     for worker, skill in zip(both.workers["worker"].to_pylist(), both.skills, strict=True):
@@ -119,11 +122,11 @@ def test_components_are_solved_each_on_its_own() -> None:
 def test_a_component_of_mostly_adversaries_is_turned_round_by_the_sum_rule_and_by_gold_set_right() -> None:
     skills = np.array([-0.8, -0.7, -0.6, 0.5])
     crowd = simulate.crowd(400, 4, 4, skills=skills, seed=0)
-    assert quorate.aggregate(crowd.answers).skills == pytest.approx(-skills, abs=0.15)
+    assert rank_one(crowd.answers).skills == pytest.approx(-skills, abs=0.15)
     names = crowd.truth_table.to_pylist()
     gold = {row["task"]: row["label"] for row in names[:60]}
     for solver in SOLVERS:
-        anchored = quorate.aggregate(crowd.answers, gold=gold, solver=solver)
+        anchored = rank_one(crowd.answers, gold=gold, solver=solver)
         assert anchored.skills == pytest.approx(skills, abs=0.2), solver
         assert anchored.labels["label"].to_pylist()[:60] == list(gold.values())
         assert anchored.labels["confidence"].to_pylist()[:60] == [1.0] * 60
@@ -131,9 +134,9 @@ def test_a_component_of_mostly_adversaries_is_turned_round_by_the_sum_rule_and_b
 
 def test_gold_makes_a_bipartite_component_identifiable() -> None:
     crowd = simulate.crowd_on_graph(simulate.star(4, odd_cycle=False), np.array([0.8, 0.6, 0.7, 0.5]), 1500, seed=0)
-    assert not quorate.aggregate(crowd.answers).identifiability.identifiable.any()
+    assert not rank_one(crowd.answers).identifiability.identifiable.any()
     gold = {row["task"]: row["label"] for row in crowd.truth_table.to_pylist()[:400]}
-    result = quorate.aggregate(crowd.answers, gold=gold)
+    result = rank_one(crowd.answers, gold=gold)
     assert result.skills == pytest.approx(crowd.skills, abs=0.15)
 
 
@@ -143,14 +146,14 @@ def test_gold_makes_a_bipartite_component_identifiable() -> None:
 def test_every_option_estimates_a_good_crowd_well(options: dict[str, Any]) -> None:
     # A pair shares some 700 tasks, so a correlation is off by 0.04 and a skill, from 11 pairs, by about half of that.
     crowd = simulate.crowd(8000, 12, 4, skills=np.linspace(0.4, 0.9, 12), seed=3)
-    result = quorate.aggregate(crowd.answers, **options)
+    result = rank_one(crowd.answers, **options)
     assert result.skills == pytest.approx(crowd.skills, abs=0.12)
 
 
 def test_the_threshold_sets_spammers_aside() -> None:
     skills = np.array([0.9, 0.8, 0.7, 0.6, 0.0, 0.0])
     crowd = simulate.crowd(3000, 6, 6, skills=skills, seed=0)
-    result = quorate.aggregate(crowd.answers, threshold=0.05)
+    result = rank_one(crowd.answers, threshold=0.05)
     assert result.workers["status"].to_pylist()[4:] == ["ignored: no correlation above the threshold"] * 2
     assert result.weights[4:].tolist() == [0.0, 0.0]
 
@@ -164,7 +167,7 @@ def test_rank_one_beats_majority_vote_where_skills_differ() -> None:
 
 
 def test_the_result_speaks_arrow_pandas_and_polars() -> None:
-    result = quorate.aggregate(answers_of(TRIANGLE))
+    result = rank_one(answers_of(TRIANGLE))
     assert pa.table(result.labels).column_names == ["task", "label", "confidence", "margin", "n_answers", "tied"]
     assert list(result.workers.to_pandas().columns) == [
         "worker", "skill", "accuracy", "weight", "n_answers", "n_peers", "component", "status",
@@ -177,6 +180,6 @@ def test_the_result_speaks_arrow_pandas_and_polars() -> None:
 def test_a_worker_whose_mates_all_gave_one_answer_is_not_determined() -> None:
     """With tau = 1 a worker of one answer has skill zero; whoever met only such workers has nothing to go by."""
     table = [(1, "a", "x"), (1, "b", "x"), (1, "c", "y"), (2, "a", "y"), (2, "d", "y"), (2, "e", "x")]
-    result = quorate.aggregate(answers_of(table))
+    result = rank_one(answers_of(table))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
     assert status["a"] == "undetermined: all its mates have skill zero"

@@ -39,7 +39,7 @@ def test_the_sets_have_their_published_sizes(real: Any, name: str) -> None:
 @pytest.mark.parametrize("solver", ["coordinate", "gradient"])
 def test_rank_one_reaches_the_errors_of_an_independent_implementation(real: Any, name: str, solver: str) -> None:
     data = real.load(name)
-    result = quorate.aggregate(data.answers, solver=solver)
+    result = quorate.aggregate(data.answers, "rank-one", solver=solver)
     assert expected_error(result, data.truth).error == pytest.approx(RANK_ONE[name], abs=5e-5)
     assert result.solution is not None
     assert result.solution.converged
@@ -48,7 +48,7 @@ def test_rank_one_reaches_the_errors_of_an_independent_implementation(real: Any,
 def test_rank_one_on_trec(real: Any) -> None:
     """Three components, two of them workers alone; the error is given as about 0.42."""
     data = real.load("trec")
-    result = quorate.aggregate(data.answers)
+    result = quorate.aggregate(data.answers, "rank-one")
     assert expected_error(result, data.truth).error == pytest.approx(0.42, abs=0.005)
     assert result.identifiability.sizes.tolist() == [760, 1, 1]
     assert (result.identifiability.determined == (result.identifiability.component == 0)).all()

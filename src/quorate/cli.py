@@ -48,14 +48,15 @@ def aggregate(
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
     posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
-    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "rank-one",
-    solver: Annotated[str | None, typer.Option(help="coordinate, gradient or exponentiated.")] = None,
-    tau: Annotated[float | None, typer.Option(help="Keep skills tau/sqrt(answers) away from 1.  [default: 1]")] = None,
-    weighting: Annotated[str | None, typer.Option(help="Of pairs of workers: shared, binary or squared.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(help="Drop pairs whose correlation is below this and noise.")
-    ] = None,
-    signs: Annotated[str | None, typer.Option(help="How to find them: descent, weighed or breadth-first.")] = None,
+    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    cautious: Annotated[
+        bool, typer.Option("--cautious", help="quorate: lean to the majority where a group agrees beyond its skills.")
+    ] = False,
+    solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
+    tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
+    weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,
+    signs: Annotated[str | None, typer.Option(help="rank-one: descent, weighed or breadth-first.")] = None,
     gold: Gold = None,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
     json: Json = False,
@@ -68,7 +69,14 @@ def aggregate(
     from quorate.output import to_json, write_table
     from quorate.terminal import print_head, print_lines, showing_progress
 
-    chosen = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
+    chosen = {
+        "cautious": cautious or None,
+        "solver": solver,
+        "tau": tau,
+        "weighting": weighting,
+        "threshold": threshold,
+        "signs": signs,
+    }
     options = {name: value for name, value in chosen.items() if value is not None}
     with showing_progress():
         result = aggregate(reading.answers, method, gold=reading.gold(gold), **options)

@@ -40,7 +40,7 @@ def run(seed: int = 1) -> None:
             f"for example {' – '.join([*cycle, cycle[0]])}.",
             f"Mean error of a skill: {off.mean():.3f}. {result.solution}",
             "",
-            f"Wrong labels: {errors[0]:.2%} by rank-one, {errors[1]:.2%} by majority vote.",
+            f"Wrong labels: {errors[0]:.2%} by Quorate, {errors[1]:.2%} by majority vote.",
             "",
             "Next, try it on your own answers, a CSV file with the columns task, worker, label:",
             "  .venv/bin/quorate aggregate answers.csv -o labels.csv --workers-out workers.csv",

@@ -1,4 +1,4 @@
-"""The whole method in one place: answers -> evidence -> identifiability -> skills -> signs -> weights -> vote."""
+"""The paper's whole method in one place: answers -> evidence -> skills -> signs -> weights -> vote. Start here."""
 
 from dataclasses import replace
 from typing import Any

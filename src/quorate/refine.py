@@ -17,7 +17,7 @@ from quorate.vote import accuracy
 
 STEPS = 10  # more follow the model where it is wrong
 SPREAD = 0.7  # standard deviation of accuracies, as a share of how far the crowd is above guessing
-LEAST, MOST = 5.0, 300.0  # pseudo-answers that a prior column is worth
+LEAST, MOST = 5.0, 300.0  # pseudo-answers that a prior column of two classes is worth
 TAKEN = 0.999  # of a prior column, by wrong answers at the most
 
 
@@ -74,7 +74,8 @@ def refine(
 def _pool(counts: FloatArray) -> tuple[FloatArray, float]:
     """Return the crowd's confusion matrix, and how many answers it is worth as a prior for one worker.
 
-    A Beta law with mean a and standard deviation sd is worth a(1-a)/sd² - 1 answers.
+    A Beta law with mean a and standard deviation sd is worth a(1-a)/sd² - 1 answers for two classes; a column of M
+    entries takes M/2 times as many to settle.
     """
     m = counts.shape[2]
     total = counts.sum(axis=0)
@@ -83,7 +84,8 @@ def _pool(counts: FloatArray) -> tuple[FloatArray, float]:
     np.fill_diagonal(even, right)
     pooled = total + m / 2 * even  # a class that nobody gives still has a column
     spread = SPREAD * (right - 1 / m)
-    return pooled / pooled.sum(axis=0), float(np.clip(right * (1 - right) / spread**2 - 1, LEAST, MOST))
+    worth = float(np.clip(right * (1 - right) / spread**2 - 1, LEAST, MOST))
+    return pooled / pooled.sum(axis=0), worth * m / 2
 
 
 def _tilt(pooled: FloatArray, relative: FloatArray) -> FloatArray:

@@ -59,7 +59,8 @@ def habits_of(answers: Answers) -> Habits:
     given = np.bincount(cells, minlength=answers.n_workers * m).reshape(-1, m)
     crowd = given.sum(axis=0) / given.sum()
     frequency = (given + HABIT_ANSWERS * crowd) / (answers.per_worker[:, None] + HABIT_ANSWERS)
-    plurality = np.bincount(answers.counts.argmax(axis=1), minlength=m) + 1.0
+    leading = answers.counts == answers.counts.max(axis=1, keepdims=True)
+    plurality = (leading / leading.sum(axis=1, keepdims=True)).sum(axis=0) + 1.0  # ties split evenly
     prior = plurality / plurality.sum()
     return Habits(frequency, prior, float(1 - prior @ prior))
 
@@ -151,7 +152,7 @@ def centred_skills(
     mean, sweeps, solution = 0.5, 0, None
     for _ in range(ROUNDS):
         problem = _drawn_to(empty, mean, known, answers.n_classes)
-        start = np.where(known, 1.0, 0.5) if solution is None else solution.skills
+        start = _start(empty.moments, known) if solution is None else solution.skills
         solution = coordinate_descent(problem, start, tolerance=tolerance, max_iterations=max_iterations)
         sweeps += solution.iterations
         before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
@@ -167,6 +168,12 @@ def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -
     reach = 1 - 1 / np.sqrt(problem.n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
     lower = np.where(known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
     return replace(problem, lower=lower, upper=np.where(known, 1.0, reach), ridge=STRENGTH / mu**2, centre=mean)
+
+
+def _start(moments: Moments, known: BoolArray) -> FloatArray:
+    """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are."""
+    gold = known.astype(np.float64)
+    return np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))
 
 
 def _sum(answers: Answers, values: FloatArray) -> FloatArray:

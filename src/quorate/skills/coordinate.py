@@ -56,6 +56,7 @@ def coordinate_descent(
                     status = STALLED
                     break
             continue
+        damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
         change = problem.mean_size(proposal - x)
         x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
         if record:

@@ -53,7 +53,8 @@ class Problem:
 
     def stationarity(self, x: FloatArray, gradient: FloatArray) -> float:
         """Return the projected-gradient norm: how far a step of gradient / degree moves x, on average over answers."""
-        return self.mean_size(self.clip(x - gradient / np.maximum(self.moments.degree, 1e-300)) - x)
+        scale = np.maximum(self.moments.degree + self.ridge, 1e-300)
+        return self.mean_size(self.clip(x - gradient / scale) - x)
 
 
 def box(n_answers: IntArray, n_classes: int, tau: float) -> tuple[FloatArray, FloatArray]:
