@@ -17,7 +17,7 @@ class Solution:
     solver: str
     status: str
     iterations: int  # sweeps over the data
-    loss: float  # the objective that this solver minimises
+    loss: float  # the objective that this solver minimises; of centred answers up to a constant
     gradient_norm: float  # of the projected gradient, in units of skill, averaged over answers
     trajectory: tuple[FloatArray, ...] = field(default=(), repr=False)  # the start, then x after each sweep
 
@@ -28,6 +28,5 @@ class Solution:
 
     def __str__(self) -> str:
         return (
-            f"{self.solver}: {self.status} after {self.iterations} sweeps, "
-            f"loss {self.loss:.6g}, projected gradient {self.gradient_norm:.1e}"
+            f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {self.gradient_norm:.1e}"
         )
