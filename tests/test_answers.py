@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
-from quorate.answers import Answers, counting_sort, read
+from quorate.answers import Answers, _sorted, read
 from tests.crowds import answers_of, rows
 
 ROWS = [("t1", "ann", "cat"), ("t1", "bob", "dog"), ("t2", "ann", "cat")]
@@ -169,17 +169,25 @@ def test_the_order_of_the_rows_does_not_matter(table: list[tuple[int, str, str]]
 
 
 @given(rows())
-def test_answers_are_ordered_by_task_then_worker(table: list[tuple[int, str, str]]) -> None:
+def test_answers_are_ordered_by_task_then_worker_and_none_is_lost(table: list[tuple[int, str, str]]) -> None:
     answers = answers_of(table)
     keys = answers.task.astype(np.int64) * answers.n_workers + answers.worker
     assert (np.diff(keys) > 0).all()
     assert sorted(decoded(answers)) == sorted(table)
 
 
-@given(st.lists(st.integers(0, 9)))
-def test_the_counting_sort_is_a_stable_sort(keys: list[int]) -> None:
-    array = np.array(keys, dtype=np.int32)
-    assert counting_sort(array, 10).tolist() == np.argsort(array, kind="stable").tolist()
+@given(rows(), st.randoms())
+def test_repeats_are_found_wherever_they_stand(table: list[tuple[int, str, str]], random: Any) -> None:
+    repeated = [*table, *random.choices(table, k=random.randint(0, 3))]
+    random.shuffle(repeated)
+    answers = answers_of(repeated)
+    assert sorted(decoded(answers)) == sorted(table)
+    assert answers.n_repeats == len(repeated) - len(table)
+
+
+def test_codes_too_long_for_one_number_are_sorted_all_the_same() -> None:
+    task, worker, label = (np.array(codes) for codes in ([2**40, 1, 1], [0, 2**30, 5], [1, 0, 1]))
+    assert [codes.tolist() for codes in _sorted(task, worker, label)] == [[1, 1, 2**40], [5, 2**30, 0], [1, 0, 1]]
 
 
 def test_reading_and_aggregating_a_file_does_not_import_pandas(tmp_path: Path) -> None:

@@ -138,33 +138,38 @@ def read(
         _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})
     if not present.any():
         raise NoRowsError(f"all {table.num_rows:,} rows lack a field; no answer is left")
+    n_rows = table.num_rows
+    del table  # the text is the largest thing in memory
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
-    rows = np.flatnonzero(present)
-    tasks, workers, labels = tasks[rows], workers[rows], labels[rows]
-
-    order = _by_task_then_worker(tasks, workers, len(task_names), len(worker_names))
-    tasks, workers, labels, rows = tasks[order], workers[order], labels[order], rows[order]
-    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
-    keep, n_conflicting = np.ones(len(tasks), dtype=bool), 0
-    if same.any():
-        keep, clash = _settle_repeats(same, labels, on_conflict)
+    if not present.all():
+        tasks, workers, labels = tasks[present], workers[present], labels[present]
+    n_repeats = n_conflicting = 0
+    in_order = _sorted(tasks, workers, labels)
+    if np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
+        order = np.lexsort([workers, tasks])  # stable: the rows of a repeat stay in their order
+        tasks, workers, labels = tasks[order], workers[order], labels[order]
+        keep, clash = _settle_repeats(tasks, workers, labels, on_conflict)
         if on_conflict == "error" and clash.any():
+            rows = np.flatnonzero(present)[order]
             _refuse_conflicts(clash, rows, (tasks, task_names), (workers, worker_names), (labels, label_names))
+        if not keep.any():
+            raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
         n_conflicting = int((~keep & clash).sum())
-    if not keep.any():
-        raise NoRowsError(f"all {table.num_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-    labels, class_names = order_classes(labels[keep], label_names, classes)
+        n_repeats = int((~keep).sum()) - n_conflicting
+        in_order = tasks[keep], workers[keep], labels[keep]
+    tasks, workers, labels = in_order
+    labels, class_names = order_classes(labels, label_names, classes)
     return Answers(
-        tasks[keep],
-        workers[keep],
+        tasks,
+        workers,
         labels,
         task_names,
         worker_names,
         class_names,
-        n_rows=table.num_rows,
-        n_repeats=int((~keep).sum()) - n_conflicting,
+        n_rows=n_rows,
+        n_repeats=n_repeats,
         n_conflicting=n_conflicting,
-        n_skipped=int((~present).sum()),
+        n_skipped=n_rows - int(present.sum()),
     )
 
 
@@ -178,33 +183,30 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray]) -> None:
     raise BlankFieldError(f"{name!r} is missing in {rows_phrase(rows.tolist())}; {remedy}")
 
 
-def _by_task_then_worker(task: IntArray, worker: IntArray, n_tasks: int, n_workers: int) -> IntArray:
-    """Sort stably by task, then worker, with two counting sorts: linear, unlike `np.lexsort`."""
+def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort by task, then worker, then label: as one 64-bit number an answer, which numpy sorts fastest."""
     step = task[1:] - task[:-1]
     if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
-        return np.arange(len(task))
-    order = counting_sort(worker, n_workers)
-    return order[counting_sort(task[order], n_tasks)]
+        return task, worker, label
+    bits = [max(int(codes.max()).bit_length(), 1) for codes in (task, worker, label)]
+    if sum(bits) > 63:
+        order = np.lexsort([label, worker, task])
+        return task[order], worker[order], label[order]
+    packed = task.astype(np.int64)
+    for codes, width in ((worker, bits[1]), (label, bits[2])):
+        packed <<= width
+        packed |= codes
+    packed.sort()
+    labels = (packed & ((1 << bits[2]) - 1)).astype(np.int32)
+    packed >>= bits[2]
+    workers = (packed & ((1 << bits[1]) - 1)).astype(np.int32)
+    packed >>= bits[1]
+    return packed.astype(np.int32), workers, labels
 
 
-def counting_sort(keys: IntArray, n_keys: int) -> IntArray:
-    """Stable sorting order of integer keys below ``n_keys``.
-
-    A sparse matrix with one entry a row holds the keys as its columns; turning it round is a counting sort.
-
-    >>> counting_sort(np.array([2, 0, 2, 1]), 3).tolist()
-    [1, 3, 0, 2]
-    """
-    from scipy import sparse
-
-    n = len(keys)
-    by_row = sparse.csr_array((np.ones(n, np.int8), keys, np.arange(n + 1, dtype=keys.dtype)), shape=(n, n_keys))
-    order: IntArray = by_row.tocsc().indices
-    return order
-
-
-def _settle_repeats(same: BoolArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
+def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
     """Which answers stay, and which belong to a worker and task with more than one label."""
+    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
     first = np.concatenate([[True], ~same])
     group = np.cumsum(first) - 1
     differs = same & (labels[1:] != labels[:-1])

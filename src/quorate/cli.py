@@ -11,6 +11,9 @@ from quorate import __version__
 from quorate.errors import QuorateError
 from quorate.reading import Reading, reads_answers
 
+# Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 app = typer.Typer(
     name="quorate",
     help="Labels you can trust from many unreliable workers, and an honest account of what the data cannot tell.",

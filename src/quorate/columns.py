@@ -101,7 +101,7 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     >>> codes.tolist(), classes.to_pylist()
     ([1, 0, 1], ['9', '10'])
     """
-    used = np.unique(labels)
+    used: IntArray = np.flatnonzero(np.bincount(labels, minlength=len(names)))
     in_use = take(names, used)
     if classes is None:
         ranked = used[_sorting_order(in_use)]

@@ -4,9 +4,10 @@ A connected component of the interaction graph determines its workers' skills ex
 [Ma20, Thm learnability], or when a worker of known skill (gold) is in it.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,8 @@ from scipy.sparse import csgraph
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
 from quorate.pairs import PairStats
+
+Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,7 @@ class Identifiability:
     component: IntArray  # of each worker
     bipartite: BoolArray  # of each component
     identifiable: BoolArray  # of each component
-    i: IntArray  # pairs enough to connect each component and to close its odd cycles
-    j: IntArray
+    edges: Edges = field(repr=False)  # () -> pairs enough to connect each component and to close its odd cycles
 
     @property
     def n_components(self) -> int:
@@ -62,9 +64,10 @@ class Identifiability:
     def components(self) -> Iterator[Component]:
         """Every component with its witness, the largest first."""
         members = grouped(self.component, self.n_components)
-        edges = grouped(self.component[self.i], self.n_components)
+        all_i, all_j = self.edges()
+        edges = grouped(self.component[all_i], self.n_components)
         for number, (workers, inside) in enumerate(zip(members, edges, strict=True)):
-            i, j = (np.searchsorted(workers, ends[inside]) for ends in (self.i, self.j))
+            i, j = (np.searchsorted(workers, ends[inside]) for ends in (all_i, all_j))
             cycle, odd = _witness(len(workers), i, j)
             yield Component(
                 workers,
@@ -87,13 +90,16 @@ def identify(answers: Answers, known: BoolArray | None = None) -> Identifiabilit
     >>> identify(triangle).identifiable.tolist()
     [True]
     """
-    # A task's workers in a chain, and the first joined to the third: as connected as all their pairs, with an odd
-    # cycle where there are three of them, and only as many pairs as answers.
-    task, worker = answers.task, answers.worker
-    links = [(worker[:-gap], worker[gap:], task[:-gap] == task[gap:]) for gap in (1, 2)]
-    i = np.concatenate([first[same] for first, _, same in links])
-    j = np.concatenate([second[same] for _, second, same in links])
-    return _judge(answers.n_workers, i, j, known)
+    n = answers.n_workers
+    links = _links(answers, 1)
+    component = _components(n, *links)
+    # Three workers on a task are an odd cycle. Only where no task has three is there anything left to look at.
+    third = np.flatnonzero(answers.task[2:] == answers.task[:-2])
+    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
+    bipartite[component[answers.worker[third]]] = False
+    open_links = bipartite[component[links[0]]]
+    bipartite &= _two_sided(component, links[0][open_links], links[1][open_links])
+    return _verdict(component, bipartite, known, lambda: _chains(answers))
 
 
 def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
@@ -102,28 +108,65 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
     [True, True]
     """
-    return _judge(n_workers, pairs.i, pairs.j, known)
+    component = _components(n_workers, pairs.i, pairs.j)
+    return _verdict(component, _two_sided(component, pairs.i, pairs.j), known, lambda: (pairs.i, pairs.j))
 
 
-def _judge(n: int, i: IntArray, j: IntArray, known: BoolArray | None) -> Identifiability:
-    n_found, found = csgraph.connected_components(_adjacency(n, i, j), directed=False)
-    # Largest first, then by first worker, so that numbers do not hang on how the graph was traversed.
+def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
+    identifiable = ~bipartite
+    if known is not None:
+        identifiable[component[known]] = True
+    return Identifiability(component, bipartite, identifiable, edges)
+
+
+def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
+    """Join each worker of a task to the one that stands ``gap`` places later."""
+    same = answers.task[gap:] == answers.task[:-gap]
+    return answers.worker[:-gap][same], answers.worker[gap:][same]
+
+
+def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Join a task's workers in a chain, and each to the next but one.
+
+    That is as connected as all their pairs, has an odd cycle where there are three of them, and is no longer than
+    twice the answers.
+    """
+    near, far = _links(answers, 1), _links(answers, 2)
+    return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _components(n: int, i: IntArray, j: IntArray) -> IntArray:
+    """Return each worker's connected component; the largest is 0, and equals go by their first worker."""
+    # Most links join workers who are joined already: settle a few first, and keep those that still join anything.
+    found = np.arange(n)
+    for part in (slice(None, None, max(len(i) // (4 * n + 1), 1)), slice(None)):
+        a, b = found[i[part]], found[j[part]]
+        joins = a != b
+        _, merged = csgraph.connected_components(_adjacency(n, a[joins], b[joins]), directed=False)
+        found = merged[found]
+    _, found = np.unique(found, return_inverse=True)
+    n_found = int(found.max(initial=-1)) + 1
     sizes, first = np.bincount(found, minlength=n_found), np.full(n_found, n)
     np.minimum.at(first, found, np.arange(n))
     rank = np.empty(n_found, np.int64)
     rank[np.lexsort([first, -sizes])] = np.arange(n_found)
-    component = rank[found]
-    # Two copies of every worker, each pair joining unlike copies: a component has an odd cycle exactly when a walk
-    # leads from a worker to its own other copy.
+    component: IntArray = rank[found]
+    return component
+
+
+def _two_sided(component: IntArray, i: IntArray, j: IntArray) -> BoolArray:
+    """Whether these pairs leave each component without an odd cycle.
+
+    Two copies of every worker, each pair joining unlike copies: a component has an odd cycle exactly when a walk leads
+    from a worker to its own other copy.
+    """
+    n = len(component)
     _, double = csgraph.connected_components(
         _adjacency(2 * n, np.concatenate([i, i + n]), np.concatenate([j + n, j])), directed=False
     )
-    bipartite = np.ones(n_found, dtype=bool)
+    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
     bipartite[component[double[:n] == double[n:]]] = False
-    identifiable = ~bipartite
-    if known is not None:
-        identifiable[component[known]] = True
-    return Identifiability(component, bipartite, identifiable, i, j)
+    return bipartite
 
 
 def _adjacency(n: int, i: IntArray, j: IntArray) -> sparse.coo_array:

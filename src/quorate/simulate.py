@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.answers import Answers, counting_sort
+from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.arrow import from_numpy, table_of, take
 from quorate.errors import OptionError
@@ -131,8 +131,7 @@ def collect(
     ['c0', 'c1']
     """
     n_tasks = len(truth)
-    order = counting_sort(worker.astype(np.int32), len(skills))
-    order = order[counting_sort(task[order].astype(np.int32), n_tasks)]
+    order = np.lexsort([worker, task])
     tasks, workers, labels = (column[order].astype(np.int32) for column in (task, worker, label))
     names = (_names(prefix, n) for prefix, n in (("t", n_tasks), ("w", len(skills)), ("c", n_classes)))
     return Crowd(Answers(tasks, workers, labels, *names), truth, skills)

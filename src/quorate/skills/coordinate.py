@@ -21,7 +21,7 @@ def coordinate_descent(
     start: FloatArray | None = None,
     *,
     max_iterations: int = 10_000,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     record: bool = False,
 ) -> Solution:
     """Move every worker toward its own minimiser, all at once, half way and extrapolated.
@@ -70,7 +70,7 @@ def coordinate_descent(
 
 def _look(problem: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Evaluate the loss, the gradient, and each worker's best skill given the others'."""
-    signed, squares = problem.moments.signed @ x, problem.moments.shared @ (x * x)
+    signed, squares = problem.moments.products(x)
     return *problem.evaluate(x, signed, squares), problem.own_best(x, signed, squares)
 
 

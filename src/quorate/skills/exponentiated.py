@@ -22,7 +22,7 @@ def exponentiated_gradient(
     *,
     step: float | None = None,
     max_iterations: int = 10_000,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     record: bool = False,
     kappa: float = 0.01,
     K: float = 1.0,

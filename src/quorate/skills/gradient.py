@@ -12,7 +12,7 @@ def projected_gradient(
     *,
     step: float | None = None,
     max_iterations: int = 10_000,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-5,
     record: bool = False,
 ) -> Solution:
     """Follow x_i <- P[x_i + step · sum_j N_ij (C_ij - x_i x_j) x_j].

@@ -6,6 +6,7 @@ With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks th
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -40,38 +41,99 @@ class Moments:
     # (low, high) -> sum_j N_ij·clip(|C_ij|, low, high); None where only sums over tasks are known
     absolute_sums: Callable[[float, float], FloatArray] | None = None
 
+    # x -> (N∘C) x and N x² in one pass over the answers; None where each has its own matrix
+    both: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+
     @property
     def n_workers(self) -> int:
         """W."""
         return len(self.degree)
+
+    def products(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (N∘C) x and N x², which loss, gradient and every worker's best skill are made of."""
+        return (self.signed @ x, self.shared @ (x * x)) if self.both is None else self.both(x)
+
+
+@dataclass(frozen=True)
+class AnswerSums:
+    """The answers laid out for sums over tasks and over workers, each one pass through memory.
+
+    A sum over a worker's tasks reads the tasks in their order and adds into a table of workers, which fits in the
+    cache; a sparse matrix by worker would jump through the table of tasks, which does not.
+    """
+
+    worker: IntArray  # of each answer
+    cell: IntArray  # task·M + class of each answer, never decreasing by task
+    per_task: IntArray
+    n_answers: FloatArray  # of each worker
+    n_classes: int
+
+    @cached_property
+    def _starts(self) -> tuple[IntArray, IntArray]:
+        """The tasks that have answers, and where those begin."""
+        answered = np.flatnonzero(self.per_task)
+        return answered, (np.cumsum(self.per_task) - self.per_task)[answered]
+
+    @cached_property
+    def _scratch(self) -> tuple[FloatArray, FloatArray]:
+        """Room for two values of each answer: asking the system for it anew in every sweep costs as much as a sum."""
+        return np.empty(len(self.worker)), np.empty(len(self.worker))
+
+    def by_task(self, values: FloatArray) -> FloatArray:
+        """Sum a value of each answer over the answers of each task."""
+        answered, starts = self._starts
+        sums = np.zeros(len(self.per_task))
+        if len(starts):
+            sums[answered] = np.add.reduceat(values, starts)
+        return sums
+
+    def by_worker(self, values: FloatArray) -> FloatArray:
+        """Sum a value of each answer over the answers of each worker."""
+        return np.bincount(self.worker, values, len(self.n_answers)).astype(np.float64, copy=False)
+
+    def spread(self, of_task: FloatArray) -> FloatArray:
+        """Give each answer the value of its task."""
+        return np.repeat(of_task, self.per_task)
+
+    def agreement(self, x_of_answer: FloatArray) -> FloatArray:
+        """Return, for each answer, the sum over its task of a_ijt x_j, its own part (x_i) included."""
+        m, n_tasks = self.n_classes, len(self.per_task)
+        cells: FloatArray = np.bincount(self.cell, x_of_answer, n_tasks * m).astype(np.float64, copy=False)
+        by_class = cells.reshape(n_tasks, m)
+        by_class -= self.by_task(x_of_answer)[:, None] / m
+        cells *= m / (m - 1)
+        return np.take(cells, self.cell, out=self._scratch[1], mode="clip")
+
+    def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (N∘C) x and N x²."""
+        mine = np.take(x, self.worker, out=self._scratch[0], mode="clip")
+        signed = self.by_worker(self.agreement(mine)) - self.n_answers * x
+        mine *= mine
+        squares = self.by_worker(self.spread(self.by_task(mine))) - self.n_answers * (x * x)
+        return signed, squares
 
 
 @dataclass(frozen=True)
 class TaskSums:
     """N: one sum over the workers of each task, less the worker's own part."""
 
-    workers: sparse.csr_array  # tasks × workers, 1 where answered
-    tasks: sparse.csr_array  # its transpose
-    n_answers: FloatArray
+    sums: AnswerSums
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        product: FloatArray = self.tasks @ (self.workers @ v) - self.n_answers * v
-        return product
+        sums = self.sums
+        return sums.by_worker(sums.spread(sums.by_task(v[sums.worker]))) - sums.n_answers * v
 
 
 @dataclass(frozen=True)
 class AgreementSums:
     """N∘C: the same over the workers of each task, and over those who gave each class."""
 
-    everyone: TaskSums
-    alike: TaskSums  # its "tasks" are the (task, class) cells
-    n_classes: int
+    sums: AnswerSums
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        m = self.n_classes
-        return (m * (self.alike @ v) - (self.everyone @ v)) / (m - 1)
+        return self.sums.by_worker(self.sums.agreement(v[self.sums.worker])) - self.sums.n_answers * v
 
 
 def from_answers(answers: Answers) -> Moments:
@@ -83,16 +145,21 @@ def from_answers(answers: Answers) -> Moments:
     ([20.0, 2.0], [0.0, 0.0])
     """
     m = answers.n_classes
-    everyone = _task_sums(answers.task, answers, answers.n_tasks)
-    alike = _task_sums(answers.task.astype(np.int64) * m + answers.label, answers, answers.n_tasks * m)
-    agreements = _n_pairs(answers.counts).sum()
-    meetings = _n_pairs(answers.per_task).sum()
+    sums = AnswerSums(
+        answers.worker.astype(np.intp),
+        answers.task.astype(np.intp) * m + answers.label,
+        answers.per_task,
+        answers.per_worker.astype(np.float64),
+        m,
+    )
+    agreements, meetings = _n_pairs(np.bincount(sums.cell)), _n_pairs(answers.per_task)
     return Moments(
-        everyone,
-        AgreementSums(everyone, alike, m),
-        everyone @ np.ones(answers.n_workers),
+        TaskSums(sums),
+        AgreementSums(sums),
+        sums.by_worker(sums.spread(answers.per_task.astype(np.float64) - 1)),
         energy=float(agreements + (meetings - agreements) / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
         absolute_sums=lambda low, high: _absolute_sums(answers, low, high),
+        both=sums.both,
     )
 
 
@@ -117,12 +184,6 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
     )
 
 
-def _task_sums(cell: IntArray, answers: Answers, n_cells: int) -> TaskSums:
-    entries = (np.ones(answers.n_answers), (cell, answers.worker))
-    workers = sparse.coo_array(entries, shape=(n_cells, answers.n_workers)).tocsr()
-    return TaskSums(workers, workers.T.tocsr(), answers.per_worker.astype(np.float64))
-
-
 def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
     pairs = pair_stats(answers)
     entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
@@ -139,6 +200,6 @@ def _row_sums(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArra
     return sums
 
 
-def _n_pairs(counts: FloatArray | IntArray) -> FloatArray:
-    c = counts.astype(np.float64)
-    return c * (c - 1) / 2
+def _n_pairs(counts: IntArray) -> int:
+    """How many pairs there are within groups of these sizes."""
+    return int(counts @ counts - counts.sum()) // 2

@@ -29,7 +29,7 @@ class Problem:
 
     def loss_and_gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Evaluate the objective and its gradient with one product of each kind."""
-        return self.evaluate(x, self.moments.signed @ x, self.moments.shared @ (x * x))
+        return self.evaluate(x, *self.moments.products(x))
 
     def evaluate(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> tuple[float, FloatArray]:
         """Evaluate them from the products (N∘C) x and N x²."""
