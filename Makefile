@@ -9,7 +9,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-.PHONY: accuracy demo test check format clean help
+.PHONY: accuracy bench demo test check format clean help
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -36,6 +36,18 @@ check: $(STAMP)  ## lint and types
 
 accuracy: $(STAMP)  ## errors of every method on the public data sets (docs/comparison.md)
 	@$(BIN)/python benchmarks/accuracy.py
+
+# crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
+.venv-crowdkit/.installed:
+	$(PYTHON) -m venv .venv-crowdkit
+	.venv-crowdkit/bin/python -m pip install --quiet 'crowd-kit==1.4.*' 'pandas==2.2.*' 'scikit-learn==1.5.*'
+	@touch $@
+
+SETS ?= s10k,m1,m1x2,dense1
+REPEATS ?= 3
+bench: $(STAMP) .venv-crowdkit/.installed  ## time quorate beside crowd-kit and the cost of reading the file
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
 
 format: $(STAMP)  ## let ruff rewrite the layout
 	$(BIN)/ruff check --fix .

@@ -211,6 +211,20 @@ def test_the_demo_runs_and_rank_one_wins(capsys: Any) -> None:
     assert "odd cycle" in out
 
 
+def test_data_sets_are_listed_and_fetched(capsys: Any, tmp_path: Path, real: Any) -> None:
+    _, out, _ = quorate(capsys, "datasets", "list", "--json")
+    assert {row["name"] for row in json.loads(out)["datasets"]} == {
+        "bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd",
+    }  # fmt: skip
+    real.load("wsd")
+    code, out, _ = quorate(capsys, "datasets", "fetch", "wsd", "-o", tmp_path)
+    assert (code, out) == (0, "wsd: 1,770 answers to 177 tasks by 34 workers\n")
+    _, out, _ = quorate(capsys, "compare", tmp_path / "wsd" / "answers.csv", "--truth", tmp_path / "wsd" / "truth.csv",
+                        "--methods", "majority", "--json")  # fmt: skip
+    assert json.loads(out)["methods"][0]["error"] == pytest.approx(0.0056, abs=5e-5)
+    assert quorate(capsys, "datasets", "fetch", "nothing")[0] == 2
+
+
 def test_every_command_has_help(capsys: Any) -> None:
     for command in app.registered_commands:
         assert command.callback is not None

@@ -12,7 +12,7 @@ PATH = [
     "errors", "arrays", "arrow", "progress", "table", "files", "columns", "answers", "gold", "pairs", "graph",
     "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "confusion", "refine", "trust", "result",
     "estimate", "standard", "simulate", "bounds", "oracle", "score", "repair", "diagnosis", "baselines", "methods",
-    "compare", "experiments", "datasets", "output", "terminal", "demo", "reading", "cli", "__main__",
+    "compare", "datasets", "experiments", "output", "terminal", "demo", "reading", "cli", "__main__",
 ]  # fmt: skip
 
 

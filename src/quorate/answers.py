@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrow import table_of, take
 from quorate.columns import encode, order_classes
 from quorate.errors import (
     BlankFieldError,
@@ -20,6 +21,7 @@ from quorate.errors import (
     rows_phrase,
 )
 from quorate.files import Source, read_table
+from quorate.table import Table
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 
@@ -79,6 +81,15 @@ class Answers:
         cells = self.task.astype(np.int64) * self.n_classes + self.label
         flat = np.bincount(cells, minlength=self.n_tasks * self.n_classes)
         return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64)
+
+    def to_table(self) -> Table:
+        """Return the answers as `quorate.read` takes them: task, worker, label."""
+        columns = {
+            "task": (self.task_names, self.task),
+            "worker": (self.worker_names, self.worker),
+            "label": (self.classes, self.label),
+        }
+        return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
 
     def with_worker(self, labels: IntArray) -> "Answers":
         """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer where that is -1."""

@@ -28,9 +28,7 @@ class Crowd:
     @property
     def answer_table(self) -> Table:
         """The answers as `quorate.read` takes them: task, worker, label."""
-        a = self.answers
-        columns = {"task": (a.task_names, a.task), "worker": (a.worker_names, a.worker), "label": (a.classes, a.label)}
-        return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
+        return self.answers.to_table()
 
     @property
     def skill_table(self) -> Table:

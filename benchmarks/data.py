@@ -1,0 +1,55 @@
+"""The crowds that the benchmark runs on, generated from a seed: one-coin answers, text ids, rows shuffled."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quorate.arrow import from_numpy
+from quorate.output import write_table
+from quorate.simulate import crowd, zipf_activity
+from quorate.table import Table
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """One row of the benchmark's table."""
+
+    tasks: int
+    workers: int
+    per_task: int
+    classes: int
+    zipf: bool = False
+
+
+CROWDS = {
+    "s10k": Crowd(2_000, 100, 5, 2),
+    "m1": Crowd(200_000, 2_000, 5, 4),
+    "m1x2": Crowd(100_000, 2_000, 10, 4),  # as many answers, twice as many a task
+    "dense1": Crowd(20_000, 500, 50, 2),
+    "zipf5": Crowd(1_000_000, 300_000, 5, 2, zipf=True),
+    "m10": Crowd(2_000_000, 20_000, 5, 4),
+}
+
+
+def generate(name: str, folder: Path, seed: int = 0) -> tuple[Path, Path]:
+    """Write answers and truth, unless they are there already; return their paths."""
+    answers, truth = folder / f"{name}.csv", folder / f"{name}-truth.csv"
+    if answers.exists() and truth.exists():
+        return answers, truth
+    folder.mkdir(parents=True, exist_ok=True)
+    shape = CROWDS[name]
+    rng = np.random.default_rng([seed, shape.tasks, shape.per_task])
+    simulated = crowd(
+        shape.tasks,
+        shape.workers,
+        shape.per_task,
+        n_classes=shape.classes,
+        skills=rng.random(shape.workers),
+        activity=zipf_activity(shape.workers) if shape.zipf else None,
+        seed=rng,
+    )
+    rows = simulated.answer_table.arrow
+    write_table(Table(rows.take(from_numpy(rng.permutation(rows.num_rows)))), answers)
+    write_table(simulated.truth_table, truth)
+    return answers, truth

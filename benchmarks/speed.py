@@ -1,0 +1,196 @@
+"""Time quorate beside crowd-kit and beside the floor: each in a process of its own, several times in turn.
+
+    make bench                              # the small crowds, every contender
+    make bench SETS=m10,zipf5 REPEATS=1     # the large ones take a quarter of an hour
+
+Prints CPU and wall seconds (the best of the repeats), peak memory and accuracy, and the ratios that matter; writes
+them as JSON and as a plot.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from data import CROWDS, generate
+
+from quorate.score import score_labels
+
+HERE = Path(__file__).parent
+TIMEOUT = 1200  # seconds of wall time for one run
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A program that turns FILE into OUTPUT."""
+
+    name: str
+    command: tuple[str, ...]  # {python}, {crowdkit}, {source} and {target} are filled in
+    in_memory: bool = False  # it prints its own times
+
+
+def cli(method: str) -> tuple[str, ...]:
+    """Return the command line of quorate for a method."""
+    return ("{python}", "-m", "quorate", "aggregate", "{source}", "-o", "{target}", "--method", method)
+
+
+def crowdkit(name: str) -> tuple[str, ...]:
+    """Return the command of a crowd-kit class."""
+    return ("{crowdkit}", str(HERE / "contender_crowdkit.py"), name, "{source}", "{target}")
+
+
+def memory(method: str, kind: str) -> tuple[str, ...]:
+    """Return the command that aggregates a table in memory."""
+    return ("{python}", str(HERE / "contender_memory.py"), method, kind, "{source}", "{target}")
+
+
+METHODS = ("rank-one", "quorate", "majority", "iwmv", "one-coin", "dawid-skene")
+CONTENDERS = [
+    Contender("floor", ("{python}", str(HERE / "contender_floor.py"), "{source}", "{target}")),
+    *(
+        Contender(f"quorate {m}", cli(m))
+        for m in ("rank-one", "quorate", "majority", "iwmv", "one-coin", "dawid-skene")
+    ),
+    *(Contender(f"quorate rank-one from {k}", memory("rank-one", k), in_memory=True) for k in ("pandas", "arrow")),
+    *(Contender(f"crowd-kit {c}", crowdkit(c)) for c in ("MajorityVote", "OneCoinDawidSkene", "DawidSkene", "MMSR")),
+]
+# CPU seconds of the first over those of the second: at least, or at most, so many times, on these crowds.
+GOALS: list[tuple[str, str, float, tuple[str, ...]]] = [
+    ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 12, ("m1",)),
+    ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 25, ("m10",)),
+    ("crowd-kit DawidSkene", "quorate rank-one", 60, ("zipf5",)),
+    ("crowd-kit DawidSkene", "quorate rank-one", 8, ("dense1",)),
+    ("crowd-kit MajorityVote", "quorate rank-one", 3, ("m1", "m10")),
+    ("crowd-kit MajorityVote", "quorate majority", 5, ("m1",)),
+    ("crowd-kit OneCoinDawidSkene", "quorate one-coin", 5, ("m1",)),
+    ("crowd-kit DawidSkene", "quorate dawid-skene", 5, ("m1",)),
+]
+CEILINGS: list[tuple[str, str, float, tuple[str, ...]]] = [
+    ("quorate rank-one", "floor", 2.5, ("m1",)),
+    ("quorate rank-one", "floor", 2.0, ("m10", "dense1")),
+    ("quorate quorate", "quorate rank-one", 4, ("m1", "m10")),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one contender took on one crowd: the best of its repeats."""
+
+    crowd: str
+    contender: str
+    cpu: float | None = None
+    wall: float | None = None
+    megabytes: float | None = None
+    accuracy: float | None = None
+    failed: str | None = None
+
+
+def measure(command: Sequence[str], in_memory: bool) -> tuple[float, float, float]:
+    """Run a command to its end; return CPU seconds, wall seconds and peak megabytes."""
+    started = time.perf_counter()
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        alarm = threading.Timer(TIMEOUT, process.kill)
+        alarm.start()
+        _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
+        alarm.cancel()
+        wall = time.perf_counter() - started
+        output.seek(0), errors.seek(0)
+        if status:
+            last = errors.read().decode().strip().splitlines()[-1:] or ["failed"]
+            raise RuntimeError(f"> {TIMEOUT} s" if wall >= TIMEOUT else last[0][:100])
+        if in_memory:
+            own = json.loads(output.read())
+            return own["cpu"], own["wall"], used.ru_maxrss / 1024
+    return used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024
+
+
+def race(crowd: str, contenders: Sequence[Contender], repeats: int, folder: Path, crowdkit_python: str) -> list[Run]:
+    """Run every contender in turn, several times, so that noise falls on all alike."""
+    source, truth = generate(crowd, folder)
+    target = folder / "labels.csv"
+    best: dict[str, Run] = {}
+    for _ in range(repeats):
+        for contender in contenders:
+            known = best.get(contender.name)
+            if known is not None and known.failed:
+                continue
+            fill = {"python": sys.executable, "crowdkit": crowdkit_python, "source": str(source), "target": str(target)}
+            try:
+                cpu, wall, megabytes = measure([part.format(**fill) for part in contender.command], contender.in_memory)
+                accuracy = 1 - score_labels(target, truth).error
+            except (RuntimeError, ValueError) as error:
+                best[contender.name] = Run(crowd, contender.name, failed=str(error))
+                continue
+            if known is None or known.cpu is None or cpu < known.cpu:
+                best[contender.name] = Run(crowd, contender.name, cpu, wall, megabytes, accuracy)
+            print(f"  {crowd} {contender.name}: {cpu:.2f} CPU s", file=sys.stderr, flush=True)
+    return list(best.values())
+
+
+def report(runs: Sequence[Run]) -> None:
+    """Print the table, and every goal with what was reached."""
+    print("| crowd | contender | CPU s | wall s | peak MB | accuracy |\n|---|---|---|---|---|---|")
+    for run in runs:
+        cells = [run.failed, "", "", ""]
+        if run.cpu is not None and run.wall is not None and run.accuracy is not None:
+            cells = [f"{run.cpu:.2f}", f"{run.wall:.2f}", f"{run.megabytes:.0f}", f"{run.accuracy:.4f}"]
+        print(f"| {run.crowd} | {run.contender} | {' | '.join(str(cell) for cell in cells)} |")
+    cpu = {(run.crowd, run.contender): run.cpu for run in runs if run.cpu is not None}
+    print("\n| ratio of CPU seconds | crowd | goal | reached |\n|---|---|---|---|")
+    for goals, sign in ((GOALS, "≥"), (CEILINGS, "≤")):
+        for upper, lower, goal, crowds in goals:
+            for crowd in crowds:
+                one, two = cpu.get((crowd, upper)), cpu.get((crowd, lower))
+                if one is not None and two is not None:
+                    print(f"| {upper} / {lower} | {crowd} | {sign} {goal:g} | {one / two:.1f} |")
+    one, two = cpu.get(("m10", "quorate rank-one")), cpu.get(("m1", "quorate rank-one"))
+    if one is not None and two is not None:
+        print(f"| quorate rank-one, m10 / m1 | | ≤ 11 | {one / two:.1f} |")
+    one, two = cpu.get(("m1x2", "quorate rank-one")), cpu.get(("m1", "quorate rank-one"))
+    if one is not None and two is not None:
+        print(f"| quorate rank-one, twice the answers a task | m1x2 / m1 | 0.8 to 1.2 | {one / two:.2f} |")
+
+
+def plot(runs: Sequence[Run], path: Path) -> None:
+    """Draw CPU seconds of every contender, a panel a crowd."""
+    import altair as alt
+
+    rows = [{"crowd": run.crowd, "contender": run.contender, "CPU s": run.cpu} for run in runs if run.cpu]
+    bars = alt.Chart(alt.InlineData(values=rows)).mark_bar(color="#3b6ea5")
+    chart = bars.encode(
+        x=alt.X("CPU s", type="quantitative", scale=alt.Scale(type="log")),
+        y=alt.Y("contender", type="nominal", sort=[contender.name for contender in CONTENDERS], title=None),
+        row=alt.Row("crowd", type="nominal", sort=list(CROWDS), title=None),
+    )
+    chart.save(path)
+
+
+def main() -> None:
+    """Parse, race, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", default="s10k,m1,m1x2,dense1", help=f"of {', '.join(CROWDS)}")
+    parser.add_argument("--only", default="", help="contenders whose names contain one of these, parted by commas")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=HERE / "results")
+    parser.add_argument("--crowdkit", default=".venv-crowdkit/bin/python", help="a Python that has crowd-kit")
+    given = parser.parse_args()
+    wanted = [word for word in given.only.split(",") if word]
+    contenders = [each for each in CONTENDERS if not wanted or any(word in each.name for word in wanted)]
+    runs: list[Run] = []
+    for crowd in given.sets.split(","):
+        runs += race(crowd, contenders, given.repeats, given.folder, given.crowdkit)
+        (given.folder / "speed.json").write_text(json.dumps([asdict(run) for run in runs], indent=1))
+    report(runs)
+    plot(runs, given.folder / "speed.svg")
+
+
+if __name__ == "__main__":
+    main()
