@@ -10,8 +10,6 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
@@ -137,21 +135,32 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
 
 def _components(n: int, i: IntArray, j: IntArray) -> IntArray:
     """Return each worker's connected component; the largest is 0, and equals go by their first worker."""
-    # Most links join workers who are joined already: settle a few first, and keep those that still join anything.
-    found = np.arange(n)
-    for part in (slice(None, None, max(len(i) // (4 * n + 1), 1)), slice(None)):
-        a, b = found[i[part]], found[j[part]]
-        joins = a != b
-        _, merged = csgraph.connected_components(_adjacency(n, a[joins], b[joins]), directed=False)
-        found = merged[found]
-    _, found = np.unique(found, return_inverse=True)
-    n_found = int(found.max(initial=-1)) + 1
-    sizes, first = np.bincount(found, minlength=n_found), np.full(n_found, n)
-    np.minimum.at(first, found, np.arange(n))
-    rank = np.empty(n_found, np.int64)
-    rank[np.lexsort([first, -sizes])] = np.arange(n_found)
+    # Most links join workers who are joined already: settle a few first.
+    some = slice(None, None, max(len(i) // (4 * n + 1), 1))
+    found = _joined(_joined(np.arange(n), i[some], j[some]), i, j)
+    roots, found = np.unique(found, return_inverse=True)  # a root is the first worker of its component
+    sizes = np.bincount(found, minlength=len(roots))
+    rank = np.empty(len(roots), np.int64)
+    rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
     component: IntArray = rank[found]
     return component
+
+
+def _joined(root: IntArray, i: IntArray, j: IntArray) -> IntArray:
+    """Join the trees that the links connect; each node points at the first node of its tree."""
+    root = root.copy()
+    while True:
+        a, b = root[i], root[j]
+        apart = a != b
+        if not apart.any():
+            return root
+        i, j, a, b = i[apart], j[apart], a[apart], b[apart]
+        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
+        while True:  # let every node point at its root again
+            further = root[root]
+            if np.array_equal(further, root):
+                break
+            root = further
 
 
 def _two_sided(component: IntArray, i: IntArray, j: IntArray) -> BoolArray:
@@ -161,16 +170,10 @@ def _two_sided(component: IntArray, i: IntArray, j: IntArray) -> BoolArray:
     from a worker to its own other copy.
     """
     n = len(component)
-    _, double = csgraph.connected_components(
-        _adjacency(2 * n, np.concatenate([i, i + n]), np.concatenate([j + n, j])), directed=False
-    )
+    double = _joined(np.arange(2 * n), np.concatenate([i, i + n]), np.concatenate([j + n, j]))
     bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
     bipartite[component[double[:n] == double[n:]]] = False
     return bipartite
-
-
-def _adjacency(n: int, i: IntArray, j: IntArray) -> sparse.coo_array:
-    return sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n)).tocsr()
 
 
 def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
@@ -207,6 +210,10 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
     """
-    order, parents = csgraph.breadth_first_order(_adjacency(n, i, j), root, directed=False)
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    links = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n)).tocsr()
+    order, parents = csgraph.breadth_first_order(links, root, directed=False)
     parents[root] = -1
     return dict(zip(order.tolist(), parents[order].tolist(), strict=True))

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import chdtrc
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
@@ -17,8 +16,9 @@ from quorate.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.status import STATUSES
 from quorate.table import Table
-from quorate.trust import LOW
 from quorate.vote import Ballot, accuracy
+
+LOW_TRUST = 0.8  # below this, the summary tells
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Result:
         return "\n".join(lines)
 
     def _trust_lines(self) -> list[str]:
-        if self.trust is None or self.trust >= LOW:
+        if self.trust is None or self.trust >= LOW_TRUST:
             return []
         return [
             f"trust {self.trust:.2f}: skilled workers agree among themselves more than their skills explain; a group "
@@ -193,6 +193,8 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     >>> accuracy_differs(np.array([alike, unlike])).tolist()
     [False, True]
     """
+    from scipy.special import chdtrc
+
     n, right = counts.sum(axis=1), np.einsum("wcc->wc", counts)
     told = n >= 5  # the usual least count for the test
     n, right = np.where(told, n, 0.0), np.where(told, right, 0.0)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.graph import breadth_first_tree
@@ -49,6 +47,9 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     >>> weighed_signs(3, i, j, np.array([-0.1, 5.0, 4.0]))
     Signs(sign=array([1., 1., 1.]), contradicted=0.010...)
     """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     strength = np.abs(evidence)
     costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, (i, j)), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
@@ -64,6 +65,8 @@ def settle(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> 
     >>> settle(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
     [1.0, 1.0, 1.0]
     """
+    from scipy import sparse
+
     n = len(sign)
     upper = sparse.coo_array((evidence, (i, j)), shape=(n, n))
     matrix = (upper + upper.T).tocsr()
@@ -95,6 +98,9 @@ def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tupl
 
 def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
     """Follow the pair signs from the first worker of each component along a breadth-first tree."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     joined = evidence != 0
     i, j, evidence = i[joined], j[joined], evidence[joined]
     links = sparse.coo_array((evidence, (i, j)), shape=(n, n))

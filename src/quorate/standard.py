@@ -15,12 +15,12 @@ from quorate.evidence import Evidence, gather
 from quorate.files import Source
 from quorate.gold import known_classes
 from quorate.refine import refine
-from quorate.result import Result
+from quorate.result import LOW_TRUST, Result
 from quorate.signs import orient
 from quorate.skills.centred import Habits, centred_skills
 from quorate.skills.solution import Solution
 from quorate.status import IDENTIFIED, statuses, undetermined_note
-from quorate.trust import LOW, trust
+from quorate.trust import trust
 from quorate.vote import decide, majority, reveal, tally, weight
 
 DEPENDENCE = 0.2  # how much of each further answer repeats what the others said: workers err together
@@ -52,7 +52,7 @@ def standard(answers: Answers, *, gold: Source = None, cautious: bool = False) -
     posterior = (_tempered(first.scores, answers) + _tempered(refined.scores, answers)) / 2
     trusted = trust(answers)
     if cautious:
-        share = np.clip((trusted - 0.5) / (LOW - 0.5), 0.0, 1.0)
+        share = np.clip((trusted - 0.5) / (LOW_TRUST - 0.5), 0.0, 1.0)
         even = tally(answers, np.full(answers.n_workers, weight(np.array([first.mean]), answers.n_classes)[0]))
         posterior = share * posterior + (1 - share) * _tempered(even, answers)
     result = first.result("quorate", posterior)

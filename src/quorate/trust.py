@@ -18,7 +18,6 @@ from quorate.skills.centred import Habits, centred_skills, habits_of
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
 ENOUGH = 300_000  # answers; of a larger crowd only so many are looked at
-LOW = 0.8  # trust below this is told
 
 
 def trust(answers: Answers) -> float:

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
@@ -190,9 +189,12 @@ def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
     return _row_sums(answers.n_workers, pairs.i, pairs.j, entries)
 
 
-def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
+def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Operator:
+    from scipy import sparse
+
     upper = sparse.coo_array((values, (i, j)), shape=(n, n))
-    return (upper + upper.T).tocsr()
+    matrix: Operator = (upper + upper.T).tocsr()
+    return matrix
 
 
 def _row_sums(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray:
