@@ -21,6 +21,7 @@ from quorate.errors import (
     rows_phrase,
 )
 from quorate.files import Source, read_table
+from quorate.progress import report
 from quorate.table import Table
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
@@ -143,7 +144,11 @@ def read(
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
     names = (task, worker, label)
-    columns = [encode(table.column(k), name, is_label=k == 2) for k, name in enumerate(names)]
+    columns = []
+    for k, name in enumerate(names):
+        report("encoding", k, len(names))
+        columns.append(encode(table.column(k), name, is_label=k == 2))
+    report("encoding", len(names), len(names))
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
     if not present.all() and not skip_missing:
         _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})

@@ -24,6 +24,15 @@ def report(stage: str, done: int, total: int | None = None) -> None:
         observer(stage, done, total)
 
 
+def listener() -> Observer | None:
+    """Return who listens, if anybody does: for work in other threads, which cannot see it.
+
+    >>> listener() is None
+    True
+    """
+    return _observer.get()
+
+
 @contextmanager
 def listening(observer: Observer) -> Iterator[None]:
     """Hear every report that is made inside the block."""

@@ -69,13 +69,10 @@ def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        from quorate.progress import report
         from quorate.terminal import showing_progress
 
         with showing_progress():
-            report("reading", 0, 1)
             answers = _reading_options(**{name: given[name] for name in ours})
-            report("reading", 1, 1)
         reading = Reading(answers, {"task": given["task"], "label": given["label"]})
         command(reading, **{parameter.name: given[parameter.name] for parameter in own})
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from quorate.progress import listening
 from quorate.table import Table
@@ -61,7 +62,8 @@ def showing_progress() -> Iterator[None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         stages: dict[str, Any] = {}
@@ -73,6 +75,17 @@ def showing_progress() -> Iterator[None]:
 
         with listening(hear):
             yield
+
+
+class _Rate(TextColumn):
+    """How many steps a second."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def render(self, task: Task) -> Text:
+        """Show the speed, once there is one."""
+        return Text(f"{task.speed:,.1f}/s" if task.speed else "")
 
 
 def _cell(value: Any) -> str:

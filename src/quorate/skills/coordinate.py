@@ -40,13 +40,12 @@ def coordinate_descent(
     x = problem.middle() if start is None else problem.clip(start)
     loss, gradient, own_best = _look(problem, x)
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
-    status, sweeps = CAPPED, 0
+    status, sweeps, change = CAPPED, 0, 1.0
     while sweeps < max_iterations:
         plain = x + damping * (own_best - x)
         proposal = problem.clip(memory.extrapolate(plain, plain - x))
         new_loss, new_gradient, new_best = _look(problem, proposal)
         sweeps += 1
-        report("sweeps", sweeps)
         if new_loss > loss + problem.rounding:
             if memory.used:
                 memory.clear()  # the extrapolation went too far: the next try is the plain step
@@ -57,7 +56,8 @@ def coordinate_descent(
                     break
             continue
         damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
-        change = problem.mean_size(proposal - x)
+        before, change = change, problem.mean_size(proposal - x)
+        report("sweeps", sweeps, sweeps + sweeps_left(before, change, tolerance))
         x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
         if record:
             path.append(x)
@@ -66,6 +66,18 @@ def coordinate_descent(
             break
     norm = problem.stationarity(x, gradient)
     return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else ())
+
+
+def sweeps_left(before: float, change: float, tolerance: float) -> int:
+    """Guess how many sweeps are left, if each goes on to shrink the change as the last one did.
+
+    >>> sweeps_left(1e-2, 1e-3, tolerance=1e-5)
+    2
+    """
+    if not 0 < tolerance < change:
+        return 0
+    shrinking = min(change / before, 0.9) if before > 0 else 0.9
+    return int(np.ceil(np.log(tolerance / change) / np.log(shrinking) - 1e-9))
 
 
 def _look(problem: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:

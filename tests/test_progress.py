@@ -1,0 +1,48 @@
+"""Long work says how far it is, and only on a terminal."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import quorate
+from quorate import simulate
+from quorate.output import write_table
+from quorate.progress import listener, listening
+
+
+def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    write_table(simulate.crowd(2000, 20, 5, seed=0).answer_table, path)
+    told: list[tuple[str, int, int | None]] = []
+    with listening(lambda stage, done, total: told.append((stage, done, total))):
+        assert listener() is not None
+        one = quorate.aggregate(path, "rank-one")
+    assert listener() is None
+    assert {stage for stage, _, _ in told} >= {"reading (MB)", "encoding", "sweeps"}
+    assert all(total is None or done <= total for _, done, total in told)
+    assert one.labels == quorate.aggregate(path, "rank-one").labels
+
+
+def test_the_bar_is_for_terminals_only(tmp_path: Path) -> None:
+    path = tmp_path / "answers.csv"
+    write_table(simulate.crowd(2000, 20, 5, seed=0).answer_table, path)
+    command = [sys.executable, "-m", "quorate", "aggregate", str(path), "-o", str(tmp_path / "labels.csv")]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+    leader, follower = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower) as process:
+        os.close(follower)
+        shown = b""
+        while True:
+            try:
+                chunk = os.read(leader, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not chunk:
+                break
+            shown += chunk
+    os.close(leader)
+    assert process.returncode == 0
+    assert b"encoding" in shown
