@@ -1,14 +1,8 @@
-"""The crowds that the benchmark runs on, generated from a seed: one-coin answers, text ids, rows shuffled."""
+"""The crowds of the benchmark, generated from a seed: one-coin answers, text ids, rows shuffled. NAME FOLDER."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-
-from quorate.arrow import from_numpy
-from quorate.output import write_table
-from quorate.simulate import crowd, zipf_activity
-from quorate.table import Table
 
 
 @dataclass(frozen=True)
@@ -32,11 +26,21 @@ CROWDS = {
 }
 
 
-def generate(name: str, folder: Path, seed: int = 0) -> tuple[Path, Path]:
-    """Write answers and truth, unless they are there already; return their paths."""
-    answers, truth = folder / f"{name}.csv", folder / f"{name}-truth.csv"
-    if answers.exists() and truth.exists():
-        return answers, truth
+def paths(name: str, folder: Path) -> tuple[Path, Path]:
+    """Return where a crowd's answers and truth are kept."""
+    return folder / f"{name}.csv", folder / f"{name}-truth.csv"
+
+
+def generate(name: str, folder: Path, seed: int = 0) -> None:
+    """Write answers and truth."""
+    import numpy as np
+
+    from quorate.arrow import from_numpy
+    from quorate.output import write_table
+    from quorate.simulate import crowd, zipf_activity
+    from quorate.table import Table
+
+    answers, truth = paths(name, folder)
     folder.mkdir(parents=True, exist_ok=True)
     shape = CROWDS[name]
     rng = np.random.default_rng([seed, shape.tasks, shape.per_task])
@@ -52,4 +56,7 @@ def generate(name: str, folder: Path, seed: int = 0) -> tuple[Path, Path]:
     rows = simulated.answer_table.arrow
     write_table(Table(rows.take(from_numpy(rng.permutation(rows.num_rows)))), answers)
     write_table(simulated.truth_table, truth)
-    return answers, truth
+
+
+if __name__ == "__main__":
+    generate(sys.argv[1], Path(sys.argv[2]))

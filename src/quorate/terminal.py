@@ -1,15 +1,12 @@
-"""What people see: tables on a terminal, plain text in a pipe, and a bar while they wait."""
+"""What people see: tables on a terminal, plain text in a pipe, and a bar while they wait.
+
+rich draws where there is a terminal to draw on; it is not imported where there is none.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from quorate.progress import listening
 from quorate.table import Table
@@ -19,29 +16,41 @@ MOST_ROWS = 10
 
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     """Print lines as they are: ids and labels are data, never markup."""
-    console = Console(stderr=error, highlight=False, soft_wrap=True)
-    for line in lines:
-        console.print(escape(line), markup=True)
+    stream = sys.stderr if error else sys.stdout
+    stream.writelines(f"{line}\n" for line in lines)
+    stream.flush()
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table; in a pipe without colours, and as wide as it needs to be."""
-    console = Console(highlight=False)
-    table = RichTable(box=None, pad_edge=False)
+    """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
     cells = [[_cell(value) for value in row] for row in rows]
-    for number, column in enumerate(columns):
-        numeric = bool(cells) and all(_is_number(row[number]) for row in cells)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(columns))]
+    if sys.stdout.isatty():
+        _draw_table(title, columns, cells, numeric)
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    print_lines([title])
+    for row in (columns, *cells):
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        print_lines(["  ".join(padded).rstrip()])
+
+
+def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=None, pad_edge=False)
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
     for row in cells:
         table.add_row(*(escape(cell) for cell in row))
+    console = Console(highlight=False)
     console.print(f"[bold]{escape(title)}[/]")
-    if console.is_terminal:
-        console.print(table)
-    else:
-        wide = Console(highlight=False, width=10_000)
-        with wide.capture() as text:
-            wide.print(table)
-        print_lines(line.rstrip() for line in text.get().splitlines())
+    console.print(table)
 
 
 def print_head(title: str, table: Table, most: int = MOST_ROWS) -> None:
@@ -57,35 +66,23 @@ def showing_progress() -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    speed = TextColumn("{task.fields[speed]}")
+    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed)
+    with Progress(*shown, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         stages: dict[str, Any] = {}
 
         def hear(stage: str, done: int, total: int | None) -> None:
             if stage not in stages:
-                stages[stage] = bars.add_task(stage, total=total)
+                stages[stage] = bars.add_task(stage, total=total, speed="")
             bars.update(stages[stage], completed=done, total=total)
+            rate = bars.tasks[stages[stage]].speed
+            bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
 
         with listening(hear):
             yield
-
-
-class _Rate(TextColumn):
-    """How many steps a second."""
-
-    def __init__(self) -> None:
-        super().__init__("")
-
-    def render(self, task: Task) -> Text:
-        """Show the speed, once there is one."""
-        return Text(f"{task.speed:,.1f}/s" if task.speed else "")
 
 
 def _cell(value: Any) -> str:
