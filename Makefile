@@ -9,7 +9,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-.PHONY: accuracy bench demo test check format clean help
+.PHONY: accuracy bench demo reproduce test check format clean help
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -36,6 +36,9 @@ check: $(STAMP)  ## lint and types
 
 accuracy: $(STAMP)  ## errors of every method on the public data sets (docs/comparison.md)
 	@$(BIN)/python benchmarks/accuracy.py
+
+reproduce: $(STAMP)  ## run the paper's experiments again: tables, figures and a page (half an hour)
+	@$(BIN)/quorate reproduce all -o reproduction
 
 # crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
 .venv-crowdkit/.installed:

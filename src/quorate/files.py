@@ -41,6 +41,7 @@ FORMATS = {
     ".ndjson": "jsonl",
 }
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+HEAD = 1 << 18  # bytes in which a CSV file's header must end
 BLOCK = 1 << 23  # bytes that the CSV reader parses at a time; 8 MB is a little faster than its default of 1 MB
 
 
@@ -245,7 +246,7 @@ class _Counted(io.RawIOBase):
 
 
 def _header(data: pa.Buffer, name: str, delimiter: str, encoding: str) -> list[str]:
-    head = codecs.getincrementaldecoder(encoding)(errors="replace").decode(bytes(data[:BLOCK]))
+    head = codecs.getincrementaldecoder(encoding)(errors="replace").decode(bytes(data[:HEAD]))
     if "\0" in head[:4096]:
         raise WrongFormatError(
             f"{name} holds binary data, not text; if it is UTF-16 text, say encoding='utf-16' (--encoding)"
