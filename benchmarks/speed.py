@@ -171,14 +171,16 @@ def plot(runs: Sequence[Run], path: Path) -> None:
     """Draw CPU seconds of every contender, a panel a crowd."""
     import altair as alt
 
-    rows = [{"crowd": run.crowd, "contender": run.contender, "CPU s": run.cpu} for run in runs if run.cpu]
-    bars = alt.Chart(alt.InlineData(values=rows)).mark_bar(color="#3b6ea5")
-    chart = bars.encode(
-        x=alt.X("CPU s", type="quantitative", scale=alt.Scale(type="log")),
-        y=alt.Y("contender", type="nominal", sort=[contender.name for contender in CONTENDERS], title=None),
+    rows = [{"crowd": run.crowd, "contender": run.contender, "cpu": run.cpu} for run in runs if run.cpu]
+    names = [contender.name for contender in CONTENDERS]
+    # Points, not bars: a logarithmic axis has no zero for a bar to stand on.
+    points = alt.Chart(alt.InlineData(values=rows)).mark_circle(size=90, color="#3b6ea5", opacity=1)
+    chart = points.encode(
+        x=alt.X("cpu", type="quantitative", title="CPU seconds", scale=alt.Scale(type="log", zero=False)),
+        y=alt.Y("contender", type="nominal", sort=names, title=None, axis=alt.Axis(grid=True)),
         row=alt.Row("crowd", type="nominal", sort=list(CROWDS), title=None),
     )
-    chart.save(path)
+    chart.properties(width=420).save(path)
 
 
 def main() -> None:
