@@ -14,7 +14,7 @@ from quorate.files import Source
 from quorate.graph import Component, grouped
 from quorate.pairs import PairStats, pair_stats
 from quorate.repair import Repair, repair
-from quorate.result import Result, count, left_out
+from quorate.result import Result, count, left_out, sizes
 from quorate.status import IDENTIFIED, STATUSES
 
 
@@ -54,13 +54,7 @@ class Diagnosis:
         a = self.answers
         undetermined = self.undetermined()
         return {
-            "tasks": a.n_tasks,
-            "workers": a.n_workers,
-            "answers": a.n_answers,
-            "classes": a.n_classes,
-            "repeats": a.n_repeats,
-            "conflicting": a.n_conflicting,
-            "skipped": a.n_skipped,
+            **sizes(a),
             "components": [self._component_dict(finding) for finding in self.components],
             "unidentifiable_workers": [self.worker_name(code) for code in undetermined],
             "reasons": [STATUSES[self.result.status[code]] for code in undetermined],

@@ -109,13 +109,7 @@ class Result:
         a, verdict = self.answers, self.identifiability
         listed: dict[str, Any] = {
             "method": self.method,
-            "tasks": a.n_tasks,
-            "workers": a.n_workers,
-            "answers": a.n_answers,
-            "classes": a.n_classes,
-            "repeats": a.n_repeats,
-            "conflicting": a.n_conflicting,
-            "skipped": a.n_skipped,
+            **sizes(a),
             "components": verdict.n_components,
             "identifiable_components": int(verdict.identifiable.sum()),
             "notes": list(self.notes),
@@ -205,6 +199,24 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     freedom = told.sum(axis=1) - 1
     significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
     return significant
+
+
+def sizes(answers: Answers) -> dict[str, int]:
+    """Count what there is, and what was left out of it.
+
+    >>> import quorate
+    >>> sizes(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))["repeats"]
+    1
+    """
+    return {
+        "tasks": answers.n_tasks,
+        "workers": answers.n_workers,
+        "answers": answers.n_answers,
+        "classes": answers.n_classes,
+        "repeats": answers.n_repeats,
+        "conflicting": answers.n_conflicting,
+        "skipped": answers.n_skipped,
+    }
 
 
 def left_out(answers: Answers) -> list[str]:
