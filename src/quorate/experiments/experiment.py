@@ -94,7 +94,7 @@ def difference(ours: float | None, paper: float | None) -> str:
     >>> difference(0.0725, 0.07), difference(0.1, None)
     ('+0.0025', '–')
     """
-    return "–" if ours is None or paper is None else f"{ours - paper:+.4f}"
+    return "–" if ours is None or paper is None else f"{round(ours - paper, 4) + 0.0:+.4f}"  # never -0.0000
 
 
 def verdict(*parts: bool) -> str:

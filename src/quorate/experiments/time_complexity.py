@@ -193,7 +193,8 @@ def count_iterations(point: Point) -> tuple[int, int, int, int]:
 def slope(points: list[Point], values: list[float]) -> float:
     """Fit values ~ (place on the scan)^slope."""
     logs = np.log(np.maximum(values, 1e-9))
-    return float(np.polyfit(np.log([point.value for point in points]), logs, 1)[0])
+    fitted = float(np.polyfit(np.log([point.value for point in points]), logs, 1)[0])
+    return round(fitted, 2) + 0.0  # never -0.00
 
 
 def _orders_beside(points: list[Point]) -> Sheet:
@@ -201,7 +202,13 @@ def _orders_beside(points: list[Point]) -> Sheet:
     for scan in SCANS:
         chosen = [point for point in points if point.scan == scan]
         exponents = [slope(chosen, [float(p.orders[name]) for p in chosen]) for name in TIMED]
-        rows.append((scan, f"{chosen[0].value:,} to {chosen[-1].value:,}", *(f"{each:.2f}" for each in exponents)))
+        rows.append(
+            (
+                scan,
+                f"{chosen[0].value:,} to {chosen[-1].value:,}",
+                *(f"{each:.2f}" for each in exponents),
+            )
+        )
     columns = ("what grows", "from, to", *(f"{ORDERS[name]}, {name}" for name in TIMED))
     return Sheet("Exponent of each order on each scan: cost grows as size to this power", columns, tuple(rows))
 
@@ -279,5 +286,5 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "the sum of squared answers a task. Sums over tasks need no table: a step costs as much as reading the answers "
         "once, whatever the degree. Where answers far outnumber pairs the table is the cheaper of the two.",
         "IWMV reads the answers, not the tasks × workers matrix: O(answers) here, where the paper has O(TW). M3V "
-        "factors a workers × workers matrix and so grows faster than linearly with the workers.",
+        "factors a workers × workers matrix, W³ operations, which shows only beyond some hundred workers.",
     )
