@@ -78,6 +78,11 @@ class AnswerSums:
         """Room for two values of each answer: asking the system for it anew in every sweep costs as much as a sum."""
         return np.empty(len(self.worker)), np.empty(len(self.worker))
 
+    @cached_property
+    def _sides(self) -> FloatArray:
+        """Of two classes, +1 for the first and -1 for the second."""
+        return (1.0 - 2.0 * (self.cell & 1)).astype(np.float64, copy=False)
+
     def by_task(self, values: FloatArray) -> FloatArray:
         """Sum a value of each answer over the answers of each task."""
         answered, starts = self._starts
@@ -96,6 +101,9 @@ class AnswerSums:
 
     def agreement(self, x_of_answer: FloatArray) -> FloatArray:
         """Return, for each answer, the sum over its task of a_ijt x_j, its own part (x_i) included."""
+        if self.n_classes == 2:  # a_ijt is a product of signs, so one sum a task does
+            said = np.multiply(self._sides, x_of_answer, out=self._scratch[1])
+            return np.multiply(self._sides, self.spread(self.by_task(said)), out=said)
         m, n_tasks = self.n_classes, len(self.per_task)
         cells: FloatArray = np.bincount(self.cell, x_of_answer, n_tasks * m).astype(np.float64, copy=False)
         by_class = cells.reshape(n_tasks, m)
