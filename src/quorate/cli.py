@@ -247,6 +247,8 @@ def reproduce(
         said = reproduce(items or ("all",), Path(output), quick=quick, seed=seed)
     print_lines(f"{each.name}: {each.status}{f' ({each.reason})' if each.reason else ''}" for each in said)
     print_lines([f"open {Path(output) / 'index.html'}"])
+    if any(each.status == "failed" for each in said):
+        raise typer.Exit(1)
 
 
 datasets_app = typer.Typer(help="Public data sets with known truth.", no_args_is_help=True)

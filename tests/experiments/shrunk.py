@@ -25,7 +25,7 @@ SMALLEST = {
     trajectories: trajectories.Settings(40, (0.5,), ("temp",)),
     sparsification: sparsification.Settings(1, (20, 5), ("temp",)),
     gradients: gradients.Settings(200, 1),
-    time_complexity: time_complexity.Settings(1, (50, 100), (20, 40), (4, 8)),
+    time_complexity: time_complexity.Settings(1, (50, 100), (20, 40), (4, 8), 500),
     learnability: learnability.Settings(2, (0.7, 1.0, 1.4)),
     error_bound: error_bound.Settings(2, (30, 100)),
 }

@@ -162,7 +162,7 @@ def _claims(paths: Paths, settings: Settings) -> tuple[Claim, ...]:
     return (
         Claim(
             "The two iterations give extremely similar results.",
-            verdict(0.9 < middle < 1.1, max(gaps) < CLOSE),
+            verdict(all(1 / 1.5 < ratio < 1.5 for ratio in ratios), max(gaps) < CLOSE),
             f"the two errors differ by {max(gaps):.3f} at the most, at any iteration of {len(gaps)} realisations; "
             f"iterations to an error of {CLOSE}, exponentiated over plain: median {middle:.2f}, from "
             f"{min(ratios, default=0):.2f} to {max(ratios, default=0):.2f}",

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -204,15 +205,22 @@ def imported(files: Sequence[Path]) -> list[Path]:
     """List these files and those of this package that they import, directly or not."""
     waiting, found = list(files), set(files)
     while waiting:
-        for node in ast.walk(ast.parse(waiting.pop().read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "quorate":
-                home = PACKAGE.joinpath(*node.module.split(".")[1:])
-                named = [home / alias.name for alias in node.names]  # a module of a package, or a name in a module
-                candidates = [each.with_suffix(".py") for each in (home, *named)] + [home / "__init__.py"]
-                new = {each for each in candidates if each.is_file()} - found
-                found |= new
-                waiting += sorted(new)
+        new = _imports(waiting.pop().read_text(encoding="utf-8")) - found
+        found |= new
+        waiting += sorted(new)
     return sorted(found)
+
+
+@cache
+def _imports(source: str) -> frozenset[Path]:
+    """Find the files of this package that a source imports."""
+    candidates: list[Path] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "quorate":
+            home = PACKAGE.joinpath(*node.module.split(".")[1:])
+            named = [home / alias.name for alias in node.names]  # a module of a package, or a name in a module
+            candidates += [each.with_suffix(".py") for each in (home, *named)] + [home / "__init__.py"]
+    return frozenset(each for each in candidates if each.is_file())
 
 
 def read_stamp(place: Path) -> dict[str, Any] | None:
