@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
         capsys, "simulate", "-o", files[0], "--truth-out", files[1], "--skills-out", files[2], "--tasks", 200,
         "--workers", 12, "--per-task", 4, "--classes", 3, "--skills", "beta:5:1", "--activity", "zipf:0.5", "--seed", 5,
     )  # fmt: skip
-    assert (code, out, err) == (0, "", "") or files[1].exists()
+    assert (code, out, err) == (0, "", "")
     quorate(capsys, "aggregate", files[0], "-o", files[3])
     _, out, _ = quorate(capsys, "score", files[3], files[1], "--json")
     found = json.loads(out)
@@ -96,7 +95,7 @@ def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
     _, out, _ = quorate(capsys, "score", files[3], files[1])
     assert "of 100 tasks" in out
     assert "100 tasks without truth, not counted" in out
-    assert "1 task have a truth but no label" in out or "1 task has a truth but no label" in out
+    assert "a truth but no label: 1 task" in out
 
 
 def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp_path: Path) -> None:
@@ -200,7 +199,6 @@ def test_version_and_help_start_fast() -> None:
     code = "import sys, quorate.cli; print([m for m in ('numpy', 'pyarrow', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
-    assert time.monotonic() > 0
 
 
 def test_the_demo_runs_and_rank_one_wins(capsys: Any) -> None:
