@@ -137,7 +137,9 @@ def _components(n: int, i: IntArray, j: IntArray) -> IntArray:
     """Return each worker's connected component; the largest is 0, and equals go by their first worker."""
     # Most links join workers who are joined already: settle a few first.
     some = slice(None, None, max(len(i) // (4 * n + 1), 1))
-    found = _joined(_joined(np.arange(n), i[some], j[some]), i, j)
+    found = _joined(np.arange(n), i[some], j[some])
+    if found.any():  # not all of them yet in the first worker's component
+        found = _joined(found, i, j)
     roots, found = np.unique(found, return_inverse=True)  # a root is the first worker of its component
     sizes = np.bincount(found, minlength=len(roots))
     rank = np.empty(len(roots), np.int64)

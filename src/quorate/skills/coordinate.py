@@ -30,7 +30,7 @@ def coordinate_descent(
         problem: what to minimise.
         start: x(0), by default one half everywhere.
         max_iterations: sweeps over the data at the most.
-        tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
+        tolerance: for the mean distance of a skill from its own best, which bounds the projected-gradient norm.
         record: keep the trajectory.
 
     >>> from quorate.skills.examples import triangle
@@ -40,8 +40,11 @@ def coordinate_descent(
     x = problem.middle() if start is None else problem.clip(start)
     loss, gradient, own_best = _look(problem, x)
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
-    status, sweeps, change = CAPPED, 0, 1.0
-    while sweeps < max_iterations:
+    status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
+    while away > tolerance:
+        if sweeps == max_iterations:
+            status = CAPPED
+            break
         plain = x + damping * (own_best - x)
         proposal = problem.clip(memory.extrapolate(plain, plain - x))
         new_loss, new_gradient, new_best = _look(problem, proposal)
@@ -56,14 +59,11 @@ def coordinate_descent(
                     break
             continue
         damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
-        before, change = change, problem.mean_size(proposal - x)
-        report("sweeps", sweeps, sweeps + sweeps_left(before, change, tolerance))
         x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
+        before, away = away, problem.mean_size(own_best - x)
+        report("sweeps", sweeps, sweeps + sweeps_left(before, away, tolerance))
         if record:
             path.append(x)
-        if change <= tolerance and problem.stationarity(x, gradient) <= tolerance:
-            status = CONVERGED
-            break
     norm = problem.stationarity(x, gradient)
     return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else ())
 

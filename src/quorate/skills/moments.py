@@ -81,7 +81,9 @@ class AnswerSums:
     @cached_property
     def _sides(self) -> FloatArray:
         """Of two classes, +1 for the first and -1 for the second."""
-        return (1.0 - 2.0 * (self.cell & 1)).astype(np.float64, copy=False)
+        sides = np.multiply(self.cell & 1, -2.0)
+        sides += 1.0
+        return sides
 
     def by_task(self, values: FloatArray) -> FloatArray:
         """Sum a value of each answer over the answers of each task."""
