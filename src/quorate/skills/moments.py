@@ -81,7 +81,7 @@ class AnswerSums:
     @cached_property
     def _sides(self) -> FloatArray:
         """Of two classes, +1 for the first and -1 for the second."""
-        sides = np.multiply(self.cell & 1, -2.0)
+        sides: FloatArray = np.multiply(self.cell & 1, -2.0)
         sides += 1.0
         return sides
 

@@ -1,0 +1,64 @@
+"""`quorate aggregate`: answers -> labels, skills, posterior."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from quorate.commands.options import Gold, Json
+from quorate.commands.reading import Reading, reads_answers
+
+
+@reads_answers
+def aggregate(
+    reading: Reading,
+    *,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
+    posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
+    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    cautious: Annotated[
+        bool, typer.Option("--cautious", help="quorate: lean to the majority where a group agrees beyond its skills.")
+    ] = False,
+    solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
+    tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
+    weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,
+    signs: Annotated[str | None, typer.Option(help="rank-one: descent, weighed or breadth-first.")] = None,
+    gold: Gold = None,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    json: Json = False,
+) -> None:
+    """Turn answers into one label a task and a skill for each worker.
+
+    Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
+    """
+    from quorate.methods import aggregate
+    from quorate.output import to_json, write_table
+    from quorate.terminal import print_head, print_lines, showing_progress
+
+    chosen = {
+        "cautious": cautious or None,
+        "solver": solver,
+        "tau": tau,
+        "weighting": weighting,
+        "threshold": threshold,
+        "signs": signs,
+    }
+    options = {name: value for name, value in chosen.items() if value is not None}
+    with showing_progress():
+        result = aggregate(reading.answers, method, gold=reading.gold(gold), **options)
+    for table, path in (("labels", output), ("workers", workers_out), ("posterior", posterior_out)):
+        if path is not None:
+            write_table(getattr(result, table), path, format)
+    if json:
+        typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
+    elif output is not None:
+        print_lines(result.summary().splitlines(), error=output == "-")
+    elif sys.stdout.isatty():
+        print_head("Labels", result.labels)
+        print_head("Workers", result.workers)
+        print_lines(["", *result.summary().splitlines()])
+    else:
+        write_table(result.labels, "-", format)
+        print_lines(result.summary().splitlines(), error=True)
