@@ -9,7 +9,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-.PHONY: accuracy bench demo reproduce test check format clean help
+.PHONY: accuracy bench demo docs reproduce test check format clean help
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -40,6 +40,9 @@ accuracy: $(STAMP)  ## errors of every method on the public data sets (docs/comp
 reproduce: $(STAMP)  ## run the paper's experiments again: tables, figures and a page (half an hour)
 	@$(BIN)/quorate reproduce all -o reproduction
 
+docs: $(STAMP)  ## build the documentation site into site/, strictly
+	@$(BIN)/zensical build --clean --strict
+
 # crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
 .venv-crowdkit/.installed:
 	$(PYTHON) -m venv .venv-crowdkit
@@ -57,4 +60,4 @@ format: $(STAMP)  ## let ruff rewrite the layout
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
