@@ -1,7 +1,15 @@
-"""What the documentation shows is what the program does."""
+"""What the documentation shows is what the program does, and the site hangs together."""
 
+import importlib.util
+import os
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,7 +18,9 @@ from quorate.cli import main
 from quorate.methods import METHODS
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 BLOCKS = [
     (page.relative_to(ROOT).as_posix(), number, block)
     for page in PAGES
@@ -18,43 +28,205 @@ BLOCKS = [
 ]
 
 
+def tool(name: str) -> ModuleType:
+    """A script of tools/, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"tools_{name}", ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+console, reference = tool("console"), tool("reference")
+WITH_CONSOLE = [name for name, page in zip(NAMES, PAGES, strict=True) if "```console\n" in page.read_text()]
+
+
+# --- examples ---
+
+
 @pytest.mark.parametrize(("page", "number", "block"), BLOCKS, ids=[f"{page}-{number}" for page, number, _ in BLOCKS])
 def test_every_block_of_python_runs(page: str, number: int, block: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit):
-        main(["simulate", "-o", "answers.csv", "--truth-out", "truth.csv", "--tasks", "200", "--workers", "12"])
+        main(console.CROWD.split())
     exec(compile(block, f"{page}:{number}", "exec"), {})
 
 
-def output(capsys: Any, command: str) -> str:
-    with pytest.raises(SystemExit):
-        main(command.split()[1:])
-    return str(capsys.readouterr().out)
-
-
-def test_the_readme_shows_real_output(capsys: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """Every command of the README runs, and what stands below it is what it prints."""
+@pytest.mark.parametrize("name", WITH_CONSOLE)
+def test_every_console_block_shows_real_output(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    """Every command of a page runs, and what stands below it is what it prints; `python tools/console.py` mends it."""
     monkeypatch.chdir(tmp_path)
-    text = (ROOT / "README.md").read_text()
-    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
-        for command, shown in re.findall(r"^\$ ([^\n#]*)[^\n]*\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            if command.startswith(("pip", "make test")) or (command.startswith("make demo") and not shown):
-                continue
-            printed = output(capsys, "quorate demo" if command.strip() == "make demo" else command.strip())
-            if shown:
-                assert [line.rstrip() for line in printed.splitlines()] == [
-                    line.rstrip() for line in shown.splitlines()
-                ]
+    with pytest.raises(SystemExit):
+        main(console.CROWD.split())
+    steps = list(console.steps((ROOT / name).read_text()))
+    assert steps
+    for step in steps:
+        real = console.printed(step)
+        if real is not None and step.shown:
+            assert console.agrees(step.shown, real), f"$ {step.command}\n" + "\n".join(real)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
-def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), target
+def test_the_comparison_allows_for_dots_and_seconds_and_for_nothing_else() -> None:
+    shown = ["method  error  seconds  failed", "er       0.50     0.01"]
+    assert console.agrees(shown, ["method  error  seconds  failed", "er       0.50    17.30"])
+    assert not console.agrees(shown, ["method  error  seconds  failed", "er       0.51     0.01"])
+    assert console.agrees(["a", "...", "z"], ["a", "b", "c", "z"])
+    assert not console.agrees(["a", "...", "z"], ["a", "b", "c"])
+    assert not console.agrees(["a"], ["a", "b"])
+    assert not console.agrees(["a.c"], ["abc"])
+
+
+def test_a_console_block_is_read_as_a_shell_would() -> None:
+    typed = "$ cat > a.csv << END\ntask\n1\nEND\n$ quorate score a.csv \\\n    b.csv  # both\nerror 0\n\nmore\n"
+    first, second = console.steps(f"```console\n{typed}```\n")
+    assert (first.typed, first.shown) == ("task\n1\n", [])
+    assert second.words == ["quorate", "score", "a.csv", "b.csv"]
+    assert second.shown == ["error 0", "", "more"]
+
+
+def test_a_command_that_fails_without_being_shown_to_is_told(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RuntimeError, match="exit code 2"):
+        console.printed(console.Step("quorate diagnose nowhere.csv", ""))
+    with pytest.raises(RuntimeError, match="knows no 'rm'"):
+        console.printed(console.Step("rm answers.csv", ""))
+
+
+# --- commands and options ---
+
+
+def test_every_command_has_a_page_with_its_options_and_every_page_a_command() -> None:
+    marked = {
+        (page.name, name)
+        for page in (DOCS / "commands").glob("*.md")
+        for name in reference.MARKS.findall(page.read_text())
+    }
+    assert marked == {(reference.page_of(name).name, name) for name in reference.commands()}
+    index = (DOCS / "commands" / "index.md").read_text()
+    for name in {name.split()[0] for name in reference.commands()}:
+        assert f"[`quorate {name}`]({name}.md)" in index
+
+
+def test_every_option_says_what_it_does() -> None:
+    silent = [
+        f"{name} {parameter.name}"
+        for name, command in reference.commands().items()
+        for parameter in command.params
+        if parameter.name != "help" and not getattr(parameter, "help", None)
+    ]
+    assert silent == []
+
+
+def test_the_tables_of_options_and_the_api_are_up_to_date() -> None:
+    """`python tools/reference.py` mends it."""
+    for page in (DOCS / "commands").glob("*.md"):
+        assert page.read_text() == reference.with_options(page.read_text()), page.name
+    assert (DOCS / "api.md").read_text() == reference.api_page()
+
+
+def test_a_page_about_no_command_is_told() -> None:
+    with pytest.raises(reference.UnknownNameError, match=r"no command 'dance'; register it in src/quorate/cli\.py"):
+        reference.with_options("<!-- options of dance -->\n<!-- end -->")
+
+
+# --- the site ---
+
+
+def nav_pages(nav: Any) -> Iterator[str]:
+    for entry in nav:
+        if isinstance(entry, str):
+            yield entry
+            continue
+        for inside in entry.values():
+            if isinstance(inside, str):
+                yield inside
+            else:
+                yield from nav_pages(inside)
+
+
+def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page() -> None:
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"]
+    assert sorted(nav_pages(nav)) == sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+
+
+def anchors(page: Path) -> set[str]:
+    """The ids of a page's headings, as the site makes them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", heading.lower()).strip()) for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_links_and_pictures_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, anchor = target.partition("#")
+        there = page.parent / path if path else page
+        assert there.exists(), target
+        if anchor:
+            assert anchor in anchors(there), target
+
+
+def test_every_picture_is_shown() -> None:
+    shown = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for target in re.findall(r"\]\((?!https?:)([^)\s#]+\.svg)\)", page.read_text())
+    }
+    assert {path.resolve() for path in DOCS.rglob("*.svg")} <= shown
+
+
+def test_the_tests_that_hold_the_guarantees_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (DOCS / "guarantees.md").read_text())
+    assert len(named) > 30
+    for path, name in named:
+        assert f"def {name}(" in (ROOT / path).read_text(), f"{path}::{name}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly from a copy: a build writes beside its pages."""
+    if importlib.util.find_spec("zensical") is None:
+        if os.environ.get("CI"):
+            pytest.fail("zensical must be there in CI: pip install 'quorate[docs]'")
+        pytest.skip("zensical is not here: pip install 'quorate[docs]'")
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copy(ROOT / "zensical.toml", folder)
+    shutil.copytree(DOCS, folder / "docs")
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)  # without the colours
+    return folder / "site"
+
+
+def test_the_site_builds_strictly_with_every_page(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        path = page.relative_to(DOCS).with_suffix("")
+        built = site / (path.parent if path.name == "index" else path) / "index.html"
+        assert built.exists(), path
+
+
+def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
+    """Links may lead away; scripts, styles, fonts and pictures may not."""
+    for page in site.rglob("*.html"):
+        text = page.read_text()
+        fetched = re.findall(r"<(?:script|img|iframe|source|object|embed)\b[^>]*\b(?:src|data)=[\"']?([^\"' >]+)", text)
+        fetched += [
+            re.findall(r"href=[\"']?([^\"' >]+)", link)[0]
+            for link in re.findall(r"<link\b[^>]*>", text)
+            if re.search(r"rel=[\"']?(stylesheet|preload|preconnect|icon|modulepreload|dns-prefetch)", link)
+        ]
+        assert [target for target in fetched if re.match(r"(https?:)?//", target)] == [], page
+        # For these the theme's script would fetch a library when it meets them.
+        assert not re.search(r"class=[\"'][^\"']*\b(mermaid|glightbox|pyodide)\b", text), page
+
+
+# --- methods and papers ---
 
 
 def test_every_method_has_a_page_that_names_its_paper() -> None:
-    pages = {page.stem: page.read_text() for page in (ROOT / "docs" / "methods").glob("*.md")}
+    pages = {page.stem: page.read_text() for page in (DOCS / "methods").glob("*.md")}
     shared = {"rank-one-centred": "quorate", "kos-svd": "kos", "m3v-svm": "m3v", "one-coin": "dawid-skene"}
     for name, method in METHODS.items():
         text = pages[shared.get(name, name)]
@@ -64,7 +236,7 @@ def test_every_method_has_a_page_that_names_its_paper() -> None:
 
 
 def test_every_citation_key_is_explained() -> None:
-    known = set(re.findall(r"^\| \[(\w+)\]", (ROOT / "docs" / "references.md").read_text(), re.MULTILINE))
+    known = set(re.findall(r"^\| \[(\w+)\]", (DOCS / "references.md").read_text(), re.MULTILINE))
     cited = set()
     for path in [*(ROOT / "src").rglob("*.py"), *PAGES]:
         cited |= set(re.findall(r"\[([A-Z]\w+\d\d[a-z]?)(?:,[^\]]*)?\](?!\()", path.read_text()))

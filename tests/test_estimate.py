@@ -170,7 +170,8 @@ def test_the_result_speaks_arrow_pandas_and_polars() -> None:
     result = rank_one(answers_of(TRIANGLE))
     assert pa.table(result.labels).column_names == ["task", "label", "confidence", "margin", "n_answers", "tied"]
     assert list(result.workers.to_pandas().columns) == [
-        "worker", "skill", "accuracy", "weight", "n_answers", "n_peers", "component", "status",
+        "worker", "skill", "skill_low", "skill_high", "standard_error", "accuracy", "weight", "n_answers", "n_peers",
+        "component", "status",
     ]  # fmt: skip
     assert result.posterior.to_polars().columns == ["task", "label", "probability"]
     assert len(result.posterior) == 6 * 2

@@ -12,7 +12,7 @@ PATH = [
     "errors", "arrays", "arrow", "progress", "table", "files", "columns", "answers", "gold", "pairs", "graph",
     "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "confusion", "refine", "trust",
     "uncertainty", "result", "estimate", "standard", "simulate", "bounds", "oracle", "score", "baselines", "methods",
-    "repair", "findings", "diagnosis", "advise", "ledger", "compare", "datasets", "experiments", "output", "formats",
+    "repair", "findings", "diagnosis", "advice", "ledger", "compare", "datasets", "experiments", "output", "formats",
     "warehouse", "estimators", "charts", "report", "terminal", "demo", "commands", "cli", "__main__",
 ]  # fmt: skip
 

@@ -17,6 +17,7 @@ from quorate.pairs import PairStats, correlations, pair_stats
 from quorate.signed import solve_signed
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box, from_answers, from_pairs
 from quorate.skills.constructive import constructive
+from quorate.skills.matrices import matrix_products
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from quorate.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
 from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
@@ -265,3 +266,12 @@ def test_a_known_skill_stays_where_it_is() -> None:
     lower[3] = upper[3] = 1.0
     for solver in SOLVERS.values():
         assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
+
+
+@given(rows())
+def test_products_by_matrices_equal_those_by_sums(table: list[tuple[int, str, str]]) -> None:
+    answers = answers_of(table)
+    x = np.linspace(-0.4, 0.9, answers.n_workers)
+    if answers.n_classes > 1:
+        for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
+            np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms

@@ -7,9 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorate import charts as charts
+    from quorate import estimators as estimators
     from quorate import simulate as simulate
+    from quorate import warehouse as warehouse
+    from quorate.advice import Advice as Advice
+    from quorate.advice import advise as advise
     from quorate.answers import Answers as Answers
     from quorate.answers import read as read
+    from quorate.diagnosis import Diagnosis as Diagnosis
+    from quorate.diagnosis import diagnose as diagnose
+    from quorate.formats import Export as Export
+    from quorate.formats import read_export as read_export
+    from quorate.ledger import Ledger as Ledger
     from quorate.methods import aggregate as aggregate
     from quorate.methods import majority_vote as majority_vote
     from quorate.result import Result as Result
@@ -18,13 +28,20 @@ __version__ = "0.1.0"
 
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
+    "Advice": "advice",
     "Answers": "answers",
+    "Diagnosis": "diagnosis",
+    "Export": "formats",
+    "Ledger": "ledger",
     "Result": "result",
+    "advise": "advice",
     "aggregate": "methods",
+    "diagnose": "diagnosis",
     "majority_vote": "methods",
     "read": "answers",
+    "read_export": "formats",
 }
-_MODULES = ["simulate"]
+_MODULES = ["charts", "estimators", "simulate", "warehouse"]
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 

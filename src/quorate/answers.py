@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,42 @@ from quorate.progress import report
 from quorate.table import Table
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
+
+
+class Counted(Protocol):
+    """How many there are of everything: what a summary needs, wherever the answers themselves lie."""
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers."""
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers."""
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker."""
+
+    @property
+    def n_repeats(self) -> int:
+        """Rows that repeat an answer exactly; counted once."""
+
+    @property
+    def n_conflicting(self) -> int:
+        """Rows left out by the conflict policy."""
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows left out because a field was missing."""
 
 
 @dataclass(frozen=True)

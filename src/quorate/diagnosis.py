@@ -1,30 +1,43 @@
-"""What these data can and cannot tell: sizes, components, who is not identifiable and why, what would repair it."""
+"""What these data can and cannot tell, and what is wrong with them: every finding, and what would repair it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.bounds import SkillBound, skill_bound
+from quorate.arrays import FloatArray, IntArray
+from quorate.arrow import take
 from quorate.estimate import rank_one
 from quorate.files import Source
-from quorate.graph import Component, grouped
-from quorate.pairs import PairStats, pair_stats
+from quorate.findings.agreement import agreement_findings, agreement_test
+from quorate.findings.components import (
+    MOST_MEETINGS,
+    ComponentFinding,
+    component_row,
+    counted_pairs,
+    examine,
+    parts,
+)
+from quorate.findings.drift import drift_findings, drift_test
+from quorate.findings.factors import factor_findings
+from quorate.findings.finding import Finding, ordered
+from quorate.findings.identification import identification_findings
+from quorate.findings.misfit import held_out, misfit_findings
+from quorate.findings.tasks import task_findings, task_test
+from quorate.findings.ties import tie_findings
+from quorate.findings.workers import worker_findings
+from quorate.graph import Component
+from quorate.pairs import PairStats
 from quorate.repair import Repair, repair
 from quorate.result import Result, count, left_out, sizes
 from quorate.status import IDENTIFIED, STATUSES
+from quorate.trust import trust
+from quorate.uncertainty import OneCoinInference
 
-
-@dataclass(frozen=True)
-class ComponentFinding:
-    """One component: its verdict and witness, and how firmly it determines skills."""
-
-    component: Component
-    n_pairs: int
-    bound: SkillBound | None  # None for a worker alone
+MOST_SHOWN = 3  # findings of one kind that `lines` tells
 
 
 @dataclass(frozen=True)
@@ -34,11 +47,17 @@ class Diagnosis:
     result: Result
     components: tuple[ComponentFinding, ...]
     repair: Repair
+    findings: tuple[Finding, ...] = ()  # the most serious first
+    not_asked: tuple[str, ...] = ()  # which questions were left out, and why
 
     @property
     def answers(self) -> Answers:
         """What was diagnosed."""
         return self.result.answers
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of one kind; see `quorate.findings.finding.KINDS`."""
+        return tuple(finding for finding in self.findings if finding.kind == kind)
 
     def undetermined(self) -> IntArray:
         """Return the codes of the workers whose skill is not determined."""
@@ -55,6 +74,8 @@ class Diagnosis:
         undetermined = self.undetermined()
         return {
             **sizes(a),
+            "findings": [finding.to_dict(a) for finding in self.findings],
+            "not_asked": list(self.not_asked),
             "components": [self._component_dict(finding) for finding in self.components],
             "unidentifiable_workers": [self.worker_name(code) for code in undetermined],
             "reasons": [STATUSES[self.result.status[code]] for code in undetermined],
@@ -71,16 +92,17 @@ class Diagnosis:
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
         part, bound = finding.component, finding.bound
+        nothing = None if finding.n_pairs is None else 0.0
         return {
             "workers": int((part.workers < self.answers.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
             "witness": self._witness_dict(part),
-            "lambda_min": 0.0 if bound is None else bound.smallest,
-            "lambda_min_weighted": 0.0 if bound is None else bound.smallest_weighted,
+            "lambda_min": nothing if bound is None else bound.smallest,
+            "lambda_min_weighted": nothing if bound is None else bound.smallest_weighted,
             "n_min": None if bound is None else bound.least_shared,
-            "bound": None if bound is None else _bound_dict(bound),
+            "bound": finding.bound_dict(),
         }
 
     def _witness_dict(self, part: Component) -> dict[str, Any]:
@@ -100,6 +122,7 @@ class Diagnosis:
             f"{count(a.n_classes, 'class')}"
         )
         yield from left_out(a)
+        yield from self._finding_lines()
         broken = int((~verdict.identifiable).sum())
         if broken or self.result.notes:
             yield from self.result.notes
@@ -113,6 +136,18 @@ class Diagnosis:
             yield f"the interaction graph is connected and {shape}"
         yield from self._repair_lines()
 
+    def _finding_lines(self) -> Iterator[str]:
+        if not self.findings:
+            yield "nothing was found to be wrong"
+        else:
+            yield f"{count(len(self.findings), 'finding')}, the most serious first:"
+        for _, same in groupby(self.findings, key=lambda finding: finding.kind):
+            kind = list(same)
+            yield from (f"- {finding.sentence}" for finding in kind[:MOST_SHOWN])
+            if len(kind) > MOST_SHOWN:
+                yield f"  and {len(kind) - MOST_SHOWN:,} more of this kind; --json lists all"
+        yield from (f"not asked: {reason}" for reason in self.not_asked)
+
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
         return ["component", "workers", "pairs", "verdict", "witness", "lambda_min", "N_min", "kappa", "K", "bound"]
@@ -120,16 +155,9 @@ class Diagnosis:
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
         """Yield one row a component, the largest first: what the command prints as a table."""
         for number, finding in enumerate(self.components[:most]):
-            part, bound = finding.component, finding.bound
+            part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
-            verdict = "identifiable" if part.identifiable else "bipartite" if finding.n_pairs else "alone"
-            row = [number, len(part.workers), finding.n_pairs, verdict, witness]
-            if bound is None:
-                yield [*row, *[None] * 5]
-            else:
-                limit = bound.finite_task_hoeffding
-                yield [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, limit]
+            yield component_row(number, finding, names)
 
     def _repair_lines(self) -> Iterator[str]:
         a, mended = self.answers, self.repair
@@ -145,53 +173,101 @@ class Diagnosis:
             )
 
 
-def diagnose(answers: Answers, *, gold: Source = None, delta: float = 0.05) -> Diagnosis:
-    """Judge what these answers determine.
+def diagnose(
+    answers: Answers, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
+) -> Diagnosis:
+    """Judge what these answers determine, and what is wrong with them.
 
     Args:
         answers: who answered what.
         gold: known labels of some tasks; they anchor their component.
+        times: when each answer was given, as `quorate.findings.times.read_times` reads it; without, nobody's drift
+            is looked for.
         delta: the probability with which the finite-task bounds may fail.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> print(diagnose(answers).summary())
     3 answers to 2 tasks by 3 workers, 2 classes
+    2 findings, the most serious first:
+    - 2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' and the reverse, ...
+    - 1 worker's skill is not determined (shares no task with anyone): 'c'
     3 of 3 workers' skills are not determined: shares no task with anyone (1), its component is bipartite (2)
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
-    result = rank_one(answers, gold=gold)
-    pairs = pair_stats(answers)
-    verdict = result.identifiability
-    inside = grouped(verdict.component[pairs.i], verdict.n_components)
-    findings = (
-        _examine(part, pairs, own, result, delta) for part, own in zip(verdict.components(), inside, strict=True)
-    )
-    return Diagnosis(result, tuple(findings), repair(answers, verdict))
+    return _diagnose(rank_one(answers, gold=gold), times, delta, None)
 
 
-def _examine(part: Component, pairs: PairStats, inside: IntArray, result: Result, delta: float) -> ComponentFinding:
-    members = part.workers[part.workers < result.answers.n_workers]
-    if len(inside) == 0:
-        return ComponentFinding(part, 0, None)
-    own = PairStats(
-        np.searchsorted(members, pairs.i[inside]),
-        np.searchsorted(members, pairs.j[inside]),
-        pairs.shared[inside],
-        pairs.agreed[inside],
-    )
-    bound = skill_bound(own, len(members), result.answers.n_classes, result.skills[members], delta=delta)
-    return ComponentFinding(part, len(own), bound)
+def diagnose_result(
+    result: Result, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
+) -> Diagnosis:
+    """Judge the answers behind a result; skills are solved for again only if the method's are no rank-one skills.
+
+    Args:
+        result: of any method.
+        gold: the known labels it was given; those of rank-one and of the standard method are in the result.
+        times: as in `diagnose`.
+        delta: as in `diagnose`.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 10, 5, seed=0).answers)
+    >>> diagnose_result(result).result.method
+    'rank-one'
+    """
+    coins = result
+    if not isinstance(result.inference, OneCoinInference):
+        known = _gold_of(result) if gold is None else gold
+        coins = rank_one(result.answers, gold=known)
+    return _diagnose(coins, times, delta, result.trust)
 
 
-def _bound_dict(bound: SkillBound) -> dict[str, float]:
-    return {
-        "kappa": bound.kappa,
-        "K": bound.K,
-        "delta": bound.delta,
-        "mu": bound.mu,
-        "per_unit_of_disturbance": bound.perturbation(1.0),
-        "finite_task": bound.finite_task,
-        "finite_task_hoeffding": bound.finite_task_hoeffding,
-    }
+def _gold_of(result: Result) -> Source:
+    """Return the known labels that a result rests on: the answers of the worker after the last."""
+    crowd, answers = getattr(result.inference, "crowd", None), result.answers
+    if crowd is None or crowd.n_workers == answers.n_workers:
+        return None
+    own = crowd.worker >= answers.n_workers
+    return {"task": take(answers.task_names, crowd.task[own]), "label": take(answers.classes, crowd.label[own])}
+
+
+def _diagnose(result: Result, times: FloatArray | None, delta: float, trusted: float | None) -> Diagnosis:
+    answers, verdict, inference = result.answers, result.identifiability, result.inference
+    crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
+    pairs, complete = counted_pairs(crowd, verdict)
+    everyone = list(parts(verdict, pairs, complete=complete))
+    found = [*identification_findings(result, (each.part for each in everyone))]
+    for each in everyone:
+        gold = np.flatnonzero(each.members >= answers.n_workers)
+        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
+            anchor = int(gold[0]) if len(gold) else None
+            found += tie_findings(each.pairs, each.members, answers, anchor=anchor)
+    not_asked = []
+    if not complete:
+        not_asked.append(
+            f"which pairs agree beyond their skills, and which groups are loosely tied: there are more than "
+            f"{MOST_MEETINGS:,} meetings of two answers"
+        )
+    if isinstance(inference, OneCoinInference):
+        found += _about_skills(result, inference, pairs if complete else None, times)
+        found += factor_findings(trust(answers) if trusted is None else trusted)
+        compared = held_out(answers)
+        found += misfit_findings(compared, answers)
+        if compared is None:
+            not_asked.append(
+                "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
+            )
+    components = tuple(examine(each, result, delta) for each in everyone)
+    return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
+
+
+def _about_skills(
+    result: Result, inference: OneCoinInference, pairs: PairStats | None, times: FloatArray | None
+) -> Iterator[Finding]:
+    answers = result.answers
+    yield from worker_findings(result)
+    if pairs is not None:
+        yield from agreement_findings(agreement_test(inference, pairs, answers.n_workers), answers)
+    if times is not None:
+        yield from drift_findings(drift_test(answers, result.skills, times), answers)
+    yield from task_findings(task_test(answers, result.skills), result)

@@ -95,6 +95,14 @@ class TooLargeError(QuorateError):
     """The method would need more memory than it may take."""
 
 
+class LedgerFileError(InputError):
+    """The file is no ledger, is cut short or damaged, or was written by a newer version."""
+
+
+class EngineError(QuorateError):
+    """A database or cluster that holds the answers is not installed, does not answer, or failed."""
+
+
 def listing(items: Iterable[object], most: int = 5) -> str:
     """Name the first few items and count the rest.
 

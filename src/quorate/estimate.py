@@ -1,20 +1,23 @@
 """The paper's whole method in one place: answers -> evidence -> skills -> signs -> weights -> vote. Start here."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.answers import Answers, Counted
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError, one_of
-from quorate.evidence import gather
+from quorate.evidence import Evidence, gather
 from quorate.files import Source
 from quorate.gold import known_classes
 from quorate.result import Result
 from quorate.signed import SIGN_RULES, solve_signed
+from quorate.signs import Signs
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box
+from quorate.skills.solution import Solution
 from quorate.status import IDENTIFIED, IGNORED, UNINFORMED, statuses, undetermined_note
+from quorate.uncertainty import OneCoinInference
 from quorate.vote import check_prior, majority, plug_in_vote, reveal, weight
 
 
@@ -58,28 +61,68 @@ def rank_one(
 
     known_labels = known_classes(gold, answers)
     evidence = gather(answers, known_labels, weighting=weighting, threshold=threshold)
-    status = statuses(evidence)
-    skills = np.where(status == IGNORED, 0.0, np.nan)
-    solution = found_signs = None
-    if np.any(status == IDENTIFIED):
-        lower, upper = box(evidence.crowd.per_worker, answers.n_classes, tau)
-        lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
-        problem = Problem(evidence.moments, lower, upper, evidence.crowd.per_worker.astype(np.float64))
-        solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, **solver_options)
-        status[(status == IDENTIFIED) & (evidence.moments.shared @ solution.skills**2 == 0)] = UNINFORMED
-        skills = np.where(status == IDENTIFIED, solution.skills, skills)
-        solution = replace(solution, skills=skills[: answers.n_workers])
-    skills, status = skills[: answers.n_workers], status[: answers.n_workers]  # without gold's own
+    found = solve(evidence, solver=solver, tau=tau, signs=signs, **solver_options)
+    inference = None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free)
+    solution, found_signs = found.solution, found.signs
+    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
 
     weights = vote_weights(answers, skills)
     ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights, prior)
     if known_labels is not None:
         ballot = reveal(ballot, known_labels)
     notes = tuple(undetermined_note(status))
-    return Result("rank-one", answers, ballot, skills, weights, status, evidence.verdict, solution, found_signs, notes)
+    return Result(
+        "rank-one",
+        answers,
+        ballot,
+        skills,
+        weights,
+        status,
+        evidence.verdict,
+        solution,
+        found_signs,
+        notes,
+        inference=inference,
+    )
 
 
-def vote_weights(answers: Answers, skills: FloatArray) -> FloatArray:
+@dataclass(frozen=True)
+class Estimate:
+    """What the evidence says of every worker, gold's own entry included."""
+
+    skills: FloatArray  # NaN where not determined
+    status: IntArray
+    is_free: BoolArray  # off the ends of the range it was kept in
+    solution: Solution | None  # without gold; None where no skill is determined
+    signs: Signs | None
+
+
+def solve(
+    evidence: Evidence, *, solver: str = "coordinate", tau: float = 1.0, signs: str = "descent", **options: Any
+) -> Estimate:
+    """Evidence -> skills with their signs, wherever the evidence was counted.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> solve(gather(crowd.answers)).solution.converged
+    True
+    """
+    status = statuses(evidence)
+    skills = np.where(status == IGNORED, 0.0, np.nan)
+    if not np.any(status == IDENTIFIED):
+        return Estimate(skills, status, np.zeros(len(skills), dtype=bool), None, None)
+    lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
+    lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
+    problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
+    solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, **options)
+    uninformed = (evidence.moments.shared @ solution.skills**2 == 0) & ~evidence.is_gold  # gold's skill is known
+    status[(status == IDENTIFIED) & uninformed] = UNINFORMED
+    skills = np.where(status == IDENTIFIED, solution.skills, skills)
+    solution = replace(solution, skills=skills[~evidence.is_gold])
+    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs)
+
+
+def vote_weights(answers: Counted, skills: FloatArray) -> FloatArray:
     """Weigh each vote by its log-odds; a worker of undetermined skill (NaN) takes part with the crowd's mean skill.
 
     >>> import quorate

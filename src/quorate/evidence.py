@@ -1,14 +1,15 @@
 """What the answers say of pairs of workers: their moments and their graph, with gold as a worker of skill one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.graph import Identifiability, identify, identify_pairs
-from quorate.pairs import PairStats, correlations, drop_weak, pair_stats
+from quorate.pairs import PairStats, correlations, drop_weak, n_meetings, pair_stats
 from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
 
 
@@ -16,28 +17,32 @@ from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
 class Evidence:
     """The pairs that count, and how much; formed only where a step asks for them."""
 
-    crowd: Answers  # its last worker is the known labels, if there are any
+    per_worker: IntArray  # N_i; the last worker is the known labels, if there are any
+    n_classes: int
     is_gold: BoolArray  # of each worker
     chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
     weighting: str
     verdict: Identifiability
+    n_meetings: int  # of two answers to one task
+    all_pairs: Callable[[], PairStats]
+    all_moments: Callable[[], Moments]  # with the weights N_ij
 
     @cached_property
     def moments(self) -> Moments:
         """The products that the solvers need."""
-        return from_answers(self.crowd) if self.chosen is None else from_pairs(self.crowd.n_workers, *self.table)
+        return self.all_moments() if self.chosen is None else from_pairs(len(self.per_worker), *self.table)
 
     @cached_property
     def absolute_moments(self) -> Moments:
         """The same of the absolute correlations, whose solution is |s|."""
         i, j, weights, correlation = self.table
-        return from_pairs(self.crowd.n_workers, i, j, weights, np.abs(correlation))
+        return from_pairs(len(self.per_worker), i, j, weights, np.abs(correlation))
 
     @cached_property
     def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Every pair that counts: i, j, weight, correlation."""
-        pairs = pair_stats(self.crowd) if self.chosen is None else self.chosen
-        return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.crowd.n_classes)
+        pairs = self.all_pairs() if self.chosen is None else self.chosen
+        return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.n_classes)
 
     @property
     def gold_component(self) -> IntArray:
@@ -45,9 +50,16 @@ class Evidence:
         return self.verdict.component[self.is_gold]
 
 
+@dataclass(frozen=True)
+class AnswerEvidence(Evidence):
+    """Evidence, and the answers that it was gathered from."""
+
+    crowd: Answers  # its last worker is the known labels, if there are any
+
+
 def gather(
     answers: Answers, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
-) -> Evidence:
+) -> AnswerEvidence:
     """Choose the pairs that count, and judge their graph.
 
     Args:
@@ -63,10 +75,34 @@ def gather(
     """
     crowd = answers if gold is None else answers.with_worker(gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
-    chosen = None
-    if crowd.n_classes > 1 and (weighting != "shared" or threshold is not None):
-        chosen = pair_stats(crowd)
-        if threshold is not None:
-            chosen = drop_weak(chosen, crowd.n_classes, crowd.n_workers, threshold)
+    all_pairs = partial(pair_stats, crowd)
+    chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
     verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
-    return Evidence(crowd, is_gold, chosen, weighting, verdict)
+    return AnswerEvidence(
+        crowd.per_worker,
+        crowd.n_classes,
+        is_gold,
+        chosen,
+        weighting,
+        verdict,
+        n_meetings(crowd),
+        all_pairs,
+        partial(from_answers, crowd),
+        crowd,
+    )
+
+
+def choose(
+    all_pairs: Callable[[], PairStats], n_workers: int, n_classes: int, *, weighting: str, threshold: float | None
+) -> PairStats | None:
+    """Return the pairs that count; None where all do, by N_ij, and none need be formed.
+
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="binary", threshold=None).agreed
+    array([3])
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="shared", threshold=None) is None
+    True
+    """
+    if n_classes < 2 or (weighting == "shared" and threshold is None):
+        return None
+    pairs = all_pairs()
+    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -10,6 +10,7 @@ from quorate.answers import Answers, read
 from quorate.errors import OptionError, one_of
 from quorate.files import Source
 from quorate.result import Result
+from quorate.uncertainty.intervals import KINDS, LEVEL, check_level
 
 
 @dataclass(frozen=True)
@@ -63,17 +64,26 @@ METHODS = {
 }
 
 
-def aggregate(answers: Answers | Source, method: str = "quorate", **options: Any) -> Result:
+def aggregate(
+    answers: Answers | Source,
+    method: str = "quorate",
+    *,
+    level: float = LEVEL,
+    intervals: str = "auto",
+    **options: Any,
+) -> Result:
     """Turn answers into labels and skills.
 
     Args:
         answers: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`.
+        level: of the intervals on skills; they are computed when they are first asked for.
+        intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
         options: for the method; see its function, e.g. `quorate.standard.standard`.
 
     Raises:
         UnknownMethodError: there is no such method.
-        OptionError: the method has no such option.
+        OptionError: the method has no such option, the level is none, or there is no such kind of interval.
         InputError: the answers cannot be read.
 
     >>> import quorate
@@ -82,9 +92,11 @@ def aggregate(answers: Answers | Source, method: str = "quorate", **options: Any
     ['x', 'x']
     """
     run = METHODS[one_of(method, METHODS, "method")].load()
+    check_level(level)
+    one_of(intervals, KINDS, "kind of interval")
     given = answers if isinstance(answers, Answers) else read(answers)
     try:
-        return run(given, **options)
+        return replace(run(given, **options), level=level, interval_kind=intervals)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise

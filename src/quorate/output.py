@@ -19,13 +19,19 @@ from quorate.table import Table
 FORMATS = ("csv", "parquet", "jsonl")
 
 
-def write_table(table: Table, path: str | Path, format: str | None = None) -> None:
+# What a spreadsheet takes for the start of a formula, and what is a number all the same.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def write_table(table: Table, path: str | Path, format: str | None = None, *, excel_safe: bool = False) -> None:
     """Write a table as CSV, Parquet or JSON lines; ``-`` is standard output.
 
     Args:
         table: what to write.
         path: where; the file appears when it is complete.
         format: by default the path's ending decides, and CSV if it says nothing.
+        excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
 
     Raises:
         UnwritableFileError: the folder is not there, or may not be written to.
@@ -35,18 +41,53 @@ def write_table(table: Table, path: str | Path, format: str | None = None) -> No
     """
     kind = one_of(format or _format_of(path), FORMATS, "output format")
     write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[kind]
-    if str(path) == "-":
-        sys.stdout.flush()
-        stream = getattr(sys.stdout, "buffer", None)
-        if stream is None:  # a stand-in for standard output that takes text only
-            buffer = pa.BufferOutputStream()
-            write(table.arrow, buffer)
-            sys.stdout.write(buffer.getvalue().to_pybytes().decode())
-        else:
-            write(table.arrow, stream)
-            stream.flush()
+    arrow = without_formulas(table.arrow) if excel_safe and kind == "csv" else table.arrow
+    _to(path, lambda stream: write(arrow, stream))
+
+
+def write_json(value: Any, path: str | Path) -> None:
+    """Write one JSON value, whole or not at all; ``-`` is standard output.
+
+    >>> write_json([{"id": 1}], "-")
+    [{"id": 1}]
+    """
+    _to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Put an apostrophe before each text that a spreadsheet would run as a formula; numbers stay numbers.
+
+    >>> without_formulas(pa.table({"label": ["=1+1", "-3", "cat"]}))["label"].to_pylist()
+    ["'=1+1", '-3', 'cat']
+    """
+    for k, field in enumerate(table.schema):
+        if is_text(field.type):
+            column = table.column(k)
+            risky = pc.match_substring_regex(column, FORMULA)
+            number = pc.match_substring_regex(column, NUMBER)
+            quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), column, pa.scalar("", field.type))
+            table = table.set_column(k, field.name, pc.if_else(pc.and_not(risky, number), quoted, column))
+    return table
+
+
+def _to(path: str | Path, write: Callable[[Any], None]) -> None:
+    """Give the writer a stream: of a file, or of standard output."""
+    if str(path) != "-":
+        _atomically(Path(path), write)
+        return
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # a stand-in for standard output that takes text only
+        buffer = pa.BufferOutputStream()
+        write(buffer)
+        sys.stdout.write(buffer.getvalue().to_pybytes().decode())
     else:
-        _atomically(Path(path), lambda stream: write(table.arrow, stream))
+        write(stream)
+        stream.flush()
+
+
+def _write_text(text: str, stream: BinaryIO) -> None:
+    stream.write(text.encode())
 
 
 def _format_of(path: str | Path) -> str:

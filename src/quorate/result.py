@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.arrow import from_numpy, from_strings, null_where, table_of, take
 from quorate.graph import Identifiability
@@ -16,6 +16,7 @@ from quorate.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.status import STATUSES
 from quorate.table import Table
+from quorate.uncertainty.intervals import LEVEL, Inference, Intervals, skill_intervals
 from quorate.vote import Ballot, accuracy
 
 LOW_TRUST = 0.8  # below this, the summary tells
@@ -38,6 +39,9 @@ class Result:
     confusion: FloatArray | None = None  # workers × answers × classes, where the method fits such matrices
     confusion_counts: FloatArray | None = None  # the expected answers behind each entry
     trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.trust`
+    inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
+    level: float = LEVEL  # of the intervals
+    interval_kind: str = "auto"  # full, fast, none, or auto: full where that is quick
 
     @cached_property
     def labels(self) -> Table:
@@ -54,17 +58,26 @@ class Result:
         return Table(table_of(columns))
 
     @cached_property
-    def workers(self) -> Table:
-        """One row a worker: worker, skill, accuracy, weight, n_answers, n_peers, component, status.
+    def intervals(self) -> Intervals:
+        """An interval for each skill, computed when first asked for; all NaN where the method has none."""
+        return skill_intervals(self.inference, self.answers.n_workers, level=self.level, kind=self.interval_kind)
 
-        Skill and accuracy are null where they are not determined; weight is what the vote used all the same.
+    @cached_property
+    def workers(self) -> Table:
+        """One row a worker: worker, skill and its interval, accuracy, weight, n_answers, n_peers, component, status.
+
+        Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         """
         answers = self.answers
         pairs = pair_stats(answers)
         unknown = np.isnan(self.skills)
+        sure = self.intervals
         columns = {
             "worker": answers.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
+            "skill_low": from_numpy(sure.low, mask=np.isnan(sure.low)),
+            "skill_high": from_numpy(sure.high, mask=np.isnan(sure.high)),
+            "standard_error": from_numpy(sure.standard_error, mask=np.isnan(sure.standard_error)),
             "accuracy": from_numpy(accuracy(self.skills, answers.n_classes), mask=unknown),
             "weight": self.weights,
             "n_answers": answers.per_worker,
@@ -128,6 +141,7 @@ class Result:
             listed["labels"] = self.labels.to_pylist()
         if workers:
             listed["skills"] = self.workers.to_pylist()
+            listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
         return listed
 
     def summary(self) -> str:
@@ -162,10 +176,21 @@ class Result:
         lines = [f"solver {self.solution}"]
         if len(known):
             low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
-            lines.insert(0, f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}")
+            spread = f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}"
+            lines.insert(0, spread + self._interval_phrase())
         if self.signs is not None and self.signs.contradicted >= 0.005:
             lines.append(f"signs: {self.signs.contradicted:.0%} of the evidence of the pairs contradicts them")
         return lines
+
+    def _interval_phrase(self) -> str:
+        """Say what the intervals are, where they were computed and are not the usual ones; a summary computes none."""
+        found: Intervals | None = self.__dict__.get("intervals")
+        if found is None or found.kind == "none":
+            return ""
+        if (self.interval_kind, found.kind, found.level) == ("auto", "full", LEVEL):
+            return ""
+        known = " (fast: the mates' skills taken for known)" if found.kind == "fast" else " (full)"
+        return f"; {100 * found.level:g}% intervals{known}"
 
     def _confidence_line(self) -> str:
         sure = self.ballot.confidence
@@ -201,7 +226,7 @@ def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
     return significant
 
 
-def sizes(answers: Answers) -> dict[str, int]:
+def sizes(answers: Counted) -> dict[str, int]:
     """Count what there is, and what was left out of it.
 
     >>> import quorate
@@ -219,7 +244,7 @@ def sizes(answers: Answers) -> dict[str, int]:
     }
 
 
-def left_out(answers: Answers) -> list[str]:
+def left_out(answers: Counted) -> list[str]:
     """Say which rows did not count, and why; nothing is dropped silently.
 
     >>> import quorate

@@ -7,7 +7,6 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.evidence import Evidence
-from quorate.pairs import n_meetings
 from quorate.signs import Signs, breadth_first_signs, contradiction, orient, weighed_signs
 from quorate.skills import SOLVERS, Problem, Solution
 
@@ -37,7 +36,7 @@ def _descend(
 ) -> tuple[Solution, Signs | None]:
     """Descend from a positive start; where the pairs say that a whole group has the wrong sign, turn it and go on."""
     solution = SOLVERS[solver](problem, **options)
-    if evidence.chosen is None and n_meetings(evidence.crowd) > CHECKED:
+    if evidence.chosen is None and evidence.n_meetings > CHECKED:
         return solution, None
     i, j, strength = _sign_evidence(evidence, solution.skills)
     found = np.where(solution.skills < 0, -1.0, 1.0)

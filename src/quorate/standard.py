@@ -21,6 +21,7 @@ from quorate.skills.centred import Habits, centred_skills
 from quorate.skills.solution import Solution
 from quorate.status import IDENTIFIED, statuses, undetermined_note
 from quorate.trust import trust
+from quorate.uncertainty import CentredInference
 from quorate.vote import decide, majority, reveal, tally, weight
 
 DEPENDENCE = 0.2  # how much of each further answer repeats what the others said: workers err together
@@ -91,6 +92,7 @@ class _FirstStage:
     mean: float
     scores: FloatArray  # log joint probability, tasks × classes
     solution: Solution | None  # None where no skill is determined
+    inference: CentredInference | None
 
     def result(self, method: str, posterior: FloatArray) -> Result:
         """Decide by a posterior, and put the result together."""
@@ -107,6 +109,7 @@ class _FirstStage:
             self.evidence.verdict,
             None if self.solution is None else replace(self.solution, skills=skills),
             notes=tuple(undetermined_note(self.status)),
+            inference=self.inference,
         )
 
 
@@ -115,13 +118,18 @@ def _first_stage(answers: Answers, known: IntArray | None) -> _FirstStage:
     status = statuses(evidence)[: answers.n_workers]
     if not np.any(status == IDENTIFIED):
         nothing = np.zeros((answers.n_tasks, answers.n_classes))
-        return _FirstStage(answers, known, evidence, status, np.zeros(answers.n_workers), 0.0, nothing, None)
+        return _FirstStage(answers, known, evidence, status, np.zeros(answers.n_workers), 0.0, nothing, None, None)
     found = centred_skills(evidence.crowd, is_gold=evidence.is_gold)
     anchored = np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
-    skills, _ = orient(found.solution.skills, evidence.verdict.component, anchored)
-    skills = np.where(status == IDENTIFIED, skills[: answers.n_workers], found.mean)
+    everyone, _ = orient(found.solution.skills, evidence.verdict.component, anchored)
+    skills = np.where(status == IDENTIFIED, everyone[: answers.n_workers], found.mean)
     scores = _habit_scores(answers, skills, found.habits)
-    return _FirstStage(answers, known, evidence, status, skills, found.mean, scores, found.solution)
+    determined = np.where(evidence.verdict.determined, everyone, np.nan)
+    is_free = found.problem.is_inside(found.solution.skills)
+    inference = CentredInference(
+        evidence.crowd, determined, evidence.is_gold, is_free, found.habits, found.problem.ridge
+    )
+    return _FirstStage(answers, known, evidence, status, skills, found.mean, scores, found.solution, inference)
 
 
 def _habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:

@@ -4,7 +4,6 @@ import numpy as np
 
 from quorate.arrays import IntArray
 from quorate.evidence import Evidence
-from quorate.graph import identify
 
 # A worker's status is a position in this list.
 STATUSES = (
@@ -29,14 +28,16 @@ def statuses(evidence: Evidence) -> IntArray:
     >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
     ['undetermined: its component is bipartite', 'undetermined: shares no task with anyone']
     """
-    crowd, verdict = evidence.crowd, evidence.verdict
+    verdict = evidence.verdict
     status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
     status[~verdict.determined & verdict.isolated] = ISOLATED
     if evidence.chosen is not None:  # pairs were dropped: those who met someone all the same are told apart
-        status[(status == ISOLATED) & ~identify(crowd).isolated] = IGNORED
-    if crowd.n_classes < 2:
+        pairs = evidence.all_pairs()
+        met = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
+        status[(status == ISOLATED) & met] = IGNORED
+    if evidence.n_classes < 2:
         status[:] = ONE_CLASS
-    status[crowd.per_worker == 0] = NO_ANSWERS
+    status[evidence.per_worker == 0] = NO_ANSWERS
     return status
 
 

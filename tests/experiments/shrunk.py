@@ -3,7 +3,10 @@
 import pytest
 
 from quorate.experiments import (
+    advice,
     benchmark_sets,
+    calibration,
+    coverage,
     error_bound,
     gradients,
     graph_sizes,
@@ -28,8 +31,11 @@ SMALLEST = {
     time_complexity: time_complexity.Settings(1, (50, 100), (20, 40), (4, 8), 500),
     learnability: learnability.Settings(2, (0.7, 1.0, 1.4)),
     error_bound: error_bound.Settings(2, (30, 100)),
+    advice: advice.Settings(1, batch=400, most=1_200, after=1_200, n_classes=(2,), broken=5),
+    coverage: coverage.Settings(60, (2, 4), (3,), (30,)),
+    calibration: calibration.Settings(1, 1, ("wsd", "temp")),
 }
-NEED_DATA = {"benchmark-sets", "trajectories", "sparsification"}
+NEED_DATA = {"benchmark-sets", "calibration", "trajectories", "sparsification"}
 
 
 def shrink(monkeypatch: pytest.MonkeyPatch) -> None:

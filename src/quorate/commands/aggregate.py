@@ -25,6 +25,8 @@ def aggregate(
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
     threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,
     signs: Annotated[str | None, typer.Option(help="rank-one: descent, weighed or breadth-first.")] = None,
+    level: Annotated[float, typer.Option(help="Of the intervals on skills.")] = 0.95,
+    intervals: Annotated[str, typer.Option(help="On skills: full, fast, none or auto.")] = "auto",
     gold: Gold = None,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
     json: Json = False,
@@ -47,7 +49,9 @@ def aggregate(
     }
     options = {name: value for name, value in chosen.items() if value is not None}
     with showing_progress():
-        result = aggregate(reading.answers, method, gold=reading.gold(gold), **options)
+        result = aggregate(
+            reading.answers, method, gold=reading.gold(gold), level=level, intervals=intervals, **options
+        )
     for table, path in (("labels", output), ("workers", workers_out), ("posterior", posterior_out)):
         if path is not None:
             write_table(getattr(result, table), path, format)

@@ -29,7 +29,7 @@ def compare(
 
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     with showing_progress():
-        known, true = reading.gold(gold), reading.gold(truth)
+        known, true = reading.gold(gold), reading.labels(truth)
         found = compare(reading.answers, true, methods=chosen, gold=known, seed=seed)
     if json:
         typer.echo(to_json(found.to_dict()))

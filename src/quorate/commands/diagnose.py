@@ -1,11 +1,14 @@
-"""`quorate diagnose`: what these answers can and cannot tell."""
+"""`quorate diagnose`: what these answers can and cannot tell, and what is wrong with them."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.commands.options import Gold, Json
 from quorate.commands.reading import Reading, reads_answers
+
+if TYPE_CHECKING:
+    from quorate.arrays import FloatArray
 
 
 @reads_answers
@@ -13,18 +16,45 @@ def diagnose(
     reading: Reading,
     *,
     gold: Gold = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of times: find workers whose skill drifts.")
+    ] = None,
     delta: Annotated[float, typer.Option(help="With what probability the finite-task bounds may fail.")] = 0.05,
     json: Json = False,
 ) -> None:
-    """Say what the answers determine, who cannot be identified and why, and what would repair it."""
+    """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
     from quorate.diagnosis import diagnose
     from quorate.output import to_json
     from quorate.terminal import print_lines, print_table, showing_progress
 
     with showing_progress():
-        found = diagnose(reading.answers, gold=reading.gold(gold), delta=delta)
+        times = None if time is None else _times(reading, time)
+        found = diagnose(reading.answers, gold=reading.gold(gold), times=times, delta=delta)
     if json:
         typer.echo(to_json(found.to_dict()))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())
+
+
+def _times(reading: Reading, column: str) -> "FloatArray":
+    """Read the file again for its times; the answers themselves keep none."""
+    from quorate.errors import OptionError
+    from quorate.findings.times import read_times
+
+    given = reading.options
+    if given["file"] == "-" or reading.export is not None:
+        what = "standard input, which is read once" if given["file"] == "-" else "another tool's export"
+        raise OptionError(f"--time cannot be read from {what}; give a table with the columns task, worker, label, time")
+    return read_times(
+        given["file"],
+        reading.answers,
+        time=column,
+        task=given["task"],
+        worker=given["worker"],
+        label=given["label"],
+        skip_missing=given["skip_missing"],
+        format=given["input_format"],
+        delimiter=given["delimiter"],
+        encoding=given["encoding"],
+    )

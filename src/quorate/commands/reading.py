@@ -10,15 +10,35 @@ import typer
 
 if TYPE_CHECKING:
     from quorate.answers import Answers
+    from quorate.formats import Export
 
 
 def _reading_options(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Answers: CSV, TSV, Parquet or JSON lines; - for standard input.")
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="Answers: CSV, TSV, Parquet or JSON lines, or another tool's export; - for standard input.",
+        ),
     ],
     task: Annotated[str, typer.Option(metavar="COLUMN", help="Column of task ids.")] = "task",
     worker: Annotated[str, typer.Option(metavar="COLUMN", help="Column of worker ids.")] = "worker",
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column of labels.")] = "label",
+    source_format: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
+        ),
+    ] = "auto",
+    question: Annotated[str | None, typer.Option(help="Which question, if the export asks several.")] = None,
+    join_choices: Annotated[
+        bool, typer.Option("--join-choices", help="Take several choices at once for a class of their own.")
+    ] = False,
+    keep_rejected: Annotated[
+        bool, typer.Option("--keep-rejected", help="Count assignments that were rejected.")
+    ] = False,
     on_conflict: Annotated[
         str,
         typer.Option(help="When a worker gave a task two labels: error, or keep the first, the last, or drop them."),
@@ -29,17 +49,21 @@ def _reading_options(
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
     encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
-) -> "Answers":
-    from quorate.answers import read
+) -> "tuple[Answers, Export | None]":
+    from quorate.formats import read_answers
 
-    return read(
+    return read_answers(
         file,
+        source_format,
+        question=question,
+        join_choices=join_choices,
+        keep_rejected=keep_rejected,
         task=task,
         worker=worker,
         label=label,
         on_conflict=on_conflict,
         skip_missing=skip_missing,
-        format=input_format,
+        kind=input_format,
         delimiter=delimiter,
         encoding=encoding,
     )
@@ -50,15 +74,20 @@ class Reading:
     """What the reading options read, and how to read gold alike."""
 
     answers: "Answers"
-    columns: dict[str, str]
+    export: "Export | None"  # what else another tool's export held
+    options: dict[str, Any]
 
     def gold(self, path: str | None) -> Any:
+        """Read known labels from the columns that the answers have; without a path, those that an export holds."""
+        return self.export.gold if path is None and self.export is not None else self.labels(path)
+
+    def labels(self, path: str | None) -> Any:
         """Read known or true labels from the columns that the answers have; None for no path."""
         if path is None:
             return None
         from quorate.gold import read_labels
 
-        tasks, labels = read_labels(path, **self.columns)
+        tasks, labels = read_labels(path, task=self.options["task"], label=self.options["label"])
         return {"task": tasks, "label": labels}
 
 
@@ -69,11 +98,14 @@ def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        from quorate.terminal import showing_progress
+        from quorate.terminal import print_lines, showing_progress
 
+        options = {name: given[name] for name in ours}
         with showing_progress():
-            answers = _reading_options(**{name: given[name] for name in ours})
-        reading = Reading(answers, {"task": given["task"], "label": given["label"]})
+            answers, export = _reading_options(**options)
+        if export is not None:
+            print_lines(export.lines(), error=True)
+        reading = Reading(answers, export, options)
         command(reading, **{parameter.name: given[parameter.name] for parameter in own})
 
     shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*ours.values(), *own)]

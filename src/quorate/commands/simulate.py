@@ -13,16 +13,16 @@ def simulate(
     ],
     truth_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true labels go.")] = None,
     skills_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true skills go.")] = None,
-    tasks: Annotated[int, typer.Option(min=1)] = 1000,
-    workers: Annotated[int, typer.Option(min=1)] = 50,
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks.")] = 1000,
+    workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 50,
     per_task: Annotated[int, typer.Option(min=1, help="Answers a task.")] = 3,
-    classes: Annotated[int, typer.Option(min=2)] = 2,
+    classes: Annotated[int, typer.Option(min=2, help="How many classes.")] = 2,
     skills: Annotated[
         str, typer.Option(help="uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).")
     ] = "uniform:0:1",
     activity: Annotated[str, typer.Option(help="How work is spread over workers: even, or zipf:EXPONENT.")] = "even",
     seed: Seed = 0,
-    format: Annotated[str | None, typer.Option(help="csv, parquet or jsonl.")] = None,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
 ) -> None:
     """Simulate a one-coin crowd with known truth."""
     from quorate.output import write_table

@@ -13,7 +13,10 @@ from typing import Any
 import quorate
 from quorate.errors import QuorateError, UnwritableFileError, one_of
 from quorate.experiments import (
+    advice,
     benchmark_sets,
+    calibration,
+    coverage,
     error_bound,
     gradients,
     graph_sizes,
@@ -118,6 +121,21 @@ ITEMS = {
         "The bound and the error",
         "Beyond the paper: Theorem pert and the finite-task bound, evaluated",
         error_bound,
+    ),
+    "advice": Item(
+        "Fewer answers for the same error",
+        "Beyond the paper: whom to ask next, and when to stop",
+        advice,
+    ),
+    "coverage": Item(
+        "Intervals that hold as often as they say",
+        "Beyond the paper: intervals on skills, on simulated crowds",
+        coverage,
+    ),
+    "calibration": Item(
+        "Confidence that means what it says",
+        "Beyond the paper: how often a label is right, next to its confidence",
+        calibration,
     ),
 }
 

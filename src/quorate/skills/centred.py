@@ -44,6 +44,7 @@ class Centred:
     solution: Solution
     mean: float  # mu, the crowd's mean skill, averaged over answers
     habits: Habits
+    problem: Problem  # that was solved last
 
 
 def habits_of(answers: Answers) -> Habits:
@@ -159,7 +160,7 @@ def centred_skills(
         if abs(mean - before) < 1e-3:
             break
     assert solution is not None  # ROUNDS is positive
-    return Centred(replace(solution, iterations=sweeps, solver="centred coordinate"), mean, habits)
+    return Centred(replace(solution, iterations=sweeps, solver="centred coordinate"), mean, habits, problem)
 
 
 def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -> Problem:

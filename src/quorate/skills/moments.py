@@ -14,6 +14,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.pairs import correlations, pair_stats
+from quorate.skills.matrices import MANY, matrix_products
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
     "shared": lambda shared: shared.astype(np.float64),  # N_ij, the inverse variance of C_ij; the default
@@ -81,7 +82,8 @@ class AnswerSums:
     @cached_property
     def _sides(self) -> FloatArray:
         """Of two classes, +1 for the first and -1 for the second."""
-        sides: FloatArray = np.multiply(self.cell & 1, -2.0)
+        odd = np.bitwise_and(self.cell, 1, out=self._scratch[1].view(self.cell.dtype))
+        sides: FloatArray = np.multiply(odd, -2.0)
         sides += 1.0
         return sides
 
@@ -100,6 +102,10 @@ class AnswerSums:
     def spread(self, of_task: FloatArray) -> FloatArray:
         """Give each answer the value of its task."""
         return np.repeat(of_task, self.per_task)
+
+    def of_mates(self, values: FloatArray) -> FloatArray:
+        """Give each answer the sum of a value over the other answers of its task."""
+        return self.spread(self.by_task(values)) - values
 
     def agreement(self, x_of_answer: FloatArray) -> FloatArray:
         """Return, for each answer, the sum over its task of a_ijt x_j, its own part (x_i) included."""
@@ -145,6 +151,23 @@ class AgreementSums:
         return self.sums.by_worker(self.sums.agreement(v[self.sums.worker])) - self.sums.n_answers * v
 
 
+def answer_sums(answers: Answers) -> AnswerSums:
+    """Lay the answers out for sums over tasks and over workers.
+
+    >>> import quorate
+    >>> sums = answer_sums(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
+    >>> sums.of_mates(np.array([1.0, 10.0, 100.0])).tolist()
+    [10.0, 1.0, 0.0]
+    """
+    return AnswerSums(
+        answers.worker.astype(np.intp),
+        answers.task.astype(np.intp) * answers.n_classes + answers.label,
+        answers.per_task,
+        answers.per_worker.astype(np.float64),
+        answers.n_classes,
+    )
+
+
 def from_answers(answers: Answers) -> Moments:
     """Form the moments with the weights N_ij, without a table of pairs.
 
@@ -153,14 +176,7 @@ def from_answers(answers: Answers) -> Moments:
     >>> (moments.shared @ np.array([1.0, 10.0])).tolist(), (moments.signed @ np.array([1.0, 10.0])).tolist()
     ([20.0, 2.0], [0.0, 0.0])
     """
-    m = answers.n_classes
-    sums = AnswerSums(
-        answers.worker.astype(np.intp),
-        answers.task.astype(np.intp) * m + answers.label,
-        answers.per_task,
-        answers.per_worker.astype(np.float64),
-        m,
-    )
+    m, sums = answers.n_classes, answer_sums(answers)
     agreements, meetings = _n_pairs(np.bincount(sums.cell)), _n_pairs(answers.per_task)
     return Moments(
         TaskSums(sums),
@@ -168,7 +184,7 @@ def from_answers(answers: Answers) -> Moments:
         sums.by_worker(sums.spread(answers.per_task.astype(np.float64) - 1)),
         energy=float(agreements + (meetings - agreements) / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
         absolute_sums=lambda low, high: _absolute_sums(answers, low, high),
-        both=sums.both,
+        both=sums.both if answers.n_answers < MANY else matrix_products(answers),
     )
 
 

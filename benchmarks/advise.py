@@ -1,0 +1,47 @@
+"""Time advice on a million answers: 200,000 tasks, 2,000 workers, five answers a task, four classes.
+
+    python benchmarks/advise.py [BUDGET ...]        # what docs/advice.md shows
+
+Seconds of this process's CPU, reading left out: the fit of the skills, and the advice itself once they are known.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+
+from data import CROWDS
+
+from quorate.advice.adaptive import adaptive_skills
+from quorate.advice.advise import advise_from
+from quorate.advice.belief import believe
+from quorate.advice.coins import judge
+from quorate.advice.crew import gather_crew
+from quorate.simulate import crowd
+
+
+def main(budgets: Sequence[int]) -> None:
+    """Print one row a budget, as Markdown."""
+    shape = CROWDS["m1"]
+    answers = crowd(shape.tasks, shape.workers, shape.per_task, n_classes=shape.classes, seed=0).answers
+    _ = answers.per_task, answers.per_worker
+    start = time.process_time()
+    verdict = judge(answers, answers.n_workers)
+    belief = believe(answers, answers, None, verdict)
+    fit = time.process_time() - start
+    print(f"fit: {fit:.2f} s, {belief.fit.iterations} EM steps\n")
+    print("| budget | advice, s | with the fit, s | advised |")
+    print("|---|---|---|---|")
+    for budget in budgets:
+        start = time.process_time()
+        crew = gather_crew(answers, budget)
+        advice = advise_from(answers, budget, crew, answers, verdict, belief, None)
+        n = len(advice.assignments)
+        taken = time.process_time() - start
+        print(f"| {budget:,} | {taken:.2f} | {taken + fit:.2f} | {n:,} |", flush=True)
+    start = time.process_time()
+    adaptive_skills(answers)
+    print(f"\nadaptive_skills, with intervals: {time.process_time() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    main([int(each) for each in sys.argv[1:]] or [1_000, 10_000, 100_000, 1_000_000])

@@ -1,0 +1,79 @@
+"""Time a ledger of up to a million answers, and draw what one more answer costs.
+
+    python benchmarks/ledger.py [SVG]        # what docs/ledger.md shows
+
+Milliseconds of this process's CPU; tables in memory, text ids, rows shuffled.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import read
+from quorate.arrow import take
+from quorate.experiments.charts import axis, lines
+from quorate.experiments.experiment import Figure
+from quorate.experiments.render import to_svg
+from quorate.ledger import Ledger
+from quorate.pairs import pair_stats
+from quorate.simulate import crowd
+
+SIZES = (10_000, 100_000, 1_000_000)
+SHAPES = {"5 answers a task, 2,000 workers": (5, 2_000), "50 answers a task, 500 workers": (50, 500)}
+SINGLE = 300  # single answers, for a mean
+ONE, AGAIN = "add one answer, pairs kept", "read and count all again"
+
+
+def cpu(run: Callable[[], Any]) -> float:
+    """Milliseconds of CPU that something takes."""
+    start = time.process_time()
+    run()
+    return 1e3 * (time.process_time() - start)
+
+
+def measure(n: int, per_task: int, workers: int) -> dict[str, float]:
+    """Time everything that a ledger of n answers does."""
+    table = crowd(n // per_task, workers, per_task, n_classes=4, seed=0).answers.to_table().arrow
+    table = take(table, np.random.default_rng(0).permutation(len(table)))
+    most = table.slice(0, n - SINGLE)
+    ledger, folder = Ledger(), tempfile.mkdtemp()
+    path = os.path.join(folder, "answers.ledger")
+    took = {
+        "add all at once": cpu(lambda: ledger.add(most)),
+        "pairs, first time": cpu(lambda: ledger.pairs),
+        ONE: cpu(lambda: [ledger.add(table.slice(n - k, 1)) for k in range(1, SINGLE + 1)]) / SINGLE,
+        "skills": cpu(lambda: ledger.skills()),
+        "save": cpu(lambda: ledger.save(path)),
+        "load": cpu(lambda: Ledger.load(path)),
+        AGAIN: cpu(lambda: pair_stats(read(table))),
+    }
+    took["file, MB"] = os.path.getsize(path) / 1e6
+    os.unlink(path)
+    os.rmdir(folder)
+    return took
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print one row a crowd, as Markdown, and draw the chart."""
+    rows = []
+    for number, (shape, (per_task, workers)) in enumerate(SHAPES.items()):
+        for n in SIZES:
+            took = measure(n, per_task, workers)
+            if number == 0 and n == SIZES[0]:
+                print(f"| crowd | answers | {' | '.join(took)} |\n|---|---|{'---|' * len(took)}")
+            print(f"| {shape} | {n:,} | {' | '.join(f'{value:,.2f}' for value in took.values())} |", flush=True)
+            rows += [{"shape": shape, "answers": n, "what": what, "ms": round(took[what], 3)} for what in (ONE, AGAIN)]
+    if arguments:
+        x, y = axis("x", "answers", "answers in the ledger", log=True), axis("y", "ms", "milliseconds", log=True)
+        spec = lines(rows, x, y, "what", order=(ONE, AGAIN), panels="shape", panel_order=tuple(SHAPES))
+        Path(arguments[0]).write_text(to_svg(Figure("ledger", "", spec)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,141 @@
+"""What advice is: further assignments, how sure the labels are, and what it takes to be surer."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quorate.advice.crew import Crew
+from quorate.advice.stopping import Need
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.arrow import from_numpy, from_strings, table_of, take
+from quorate.result import count, left_out, sizes
+from quorate.table import Table
+
+INFORMATION = "information"
+METHOD = (
+    "skills are those of one-coin EM, which stay unbiased when answers are collected by advice; estimates from "
+    "agreement do not (quorate.advice.adaptive_skills has them, with intervals)"
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Further assignments, the first to be asked first, and what can be said about stopping."""
+
+    answers: Answers
+    budget: int
+    crew: Crew
+    task: IntArray  # codes, one for each assignment
+    worker: IntArray  # codes in the crew
+    reasons: tuple[str, ...]  # of the repair; all others are for information
+    gain: FloatArray  # nats; NaN for repair
+    posterior: FloatArray  # tasks × classes
+    skills: FloatArray  # of the crew, as expected; a newcomer's is the mean of the others
+    need: Need
+    stops: bool  # a target was given, and is reached
+    notes: tuple[str, ...]  # what a reader must know, the most important first
+
+    @property
+    def n_assignments(self) -> int:
+        """How many answers are advised."""
+        return len(self.task)
+
+    @cached_property
+    def assignments(self) -> Table:
+        """One row a further answer: task, worker, reason, gain; the gain, in nats, is null for repair."""
+        texts = [*dict.fromkeys(self.reasons), INFORMATION]
+        place = {text: k for k, text in enumerate(texts)}
+        codes = np.full(len(self.task), len(texts) - 1)
+        codes[: len(self.reasons)] = [place[text] for text in self.reasons]
+        columns = {
+            "task": take(self.answers.task_names, self.task),
+            "worker": take(self.crew.names, self.worker),
+            "reason": take(from_strings(texts), codes),
+            "gain": from_numpy(self.gain, mask=np.isnan(self.gain)),
+        }
+        return Table(table_of(columns))
+
+    @cached_property
+    def tasks(self) -> Table:
+        """One row a task: task, confidence, enough (at the target), further (answers it will need, an estimate)."""
+        columns = {
+            "task": self.answers.task_names,
+            "confidence": 1 - self.need.error,
+            "enough": self.need.settled,
+            "further": self.need.further,
+        }
+        return Table(table_of(columns))
+
+    def to_dict(self, *, assignments: bool = True, tasks: bool = True) -> dict[str, Any]:
+        """Return what `quorate advise --json` prints; the two long lists may be left out.
+
+        >>> import quorate
+        >>> from quorate.advice import advise
+        >>> advice = advise(quorate.simulate.crowd(50, 8, 2, seed=0).answers, budget=5)
+        >>> advice.to_dict(tasks=False)["assignments"][0]["reason"]
+        'information'
+        """
+        kinds = [text.split(":")[0] for text in self.reasons]
+        listed: dict[str, Any] = {
+            **sizes(self.answers),
+            "budget": self.budget,
+            "advised": self.n_assignments,
+            "repair": kinds.count("repair"),
+            "settle": kinds.count("settle"),
+            "information": self.n_assignments - len(kinds),
+            "available_workers": int(self.crew.available.sum()),
+            "expected_error": self.need.expected_error,
+            "target_error": self.need.target,
+            "stop": self.stops,
+            "tasks_with_enough": int(self.need.settled.sum()),
+            "further_answers_for_the_rest": float(self.need.further.sum()),
+            "further_answers_for_the_whole": self.need.whole,
+            "skills_by": "one-coin",
+            "notes": list(self.notes),
+        }
+        if assignments:
+            listed["assignments"] = self.assignments.to_pylist()
+        if tasks:
+            listed["task_needs"] = self.tasks.to_pylist()
+        return listed
+
+    def summary(self) -> str:
+        """Tell in a few lines what to do next, and when to stop.
+
+        >>> import quorate
+        >>> from quorate.advice import advise
+        >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
+        >>> print(advise(answers, budget=20, target_error=0.05).summary())
+        fewer than the budget: about 15 are thought to bring the expected error to the target
+        15 further answers advised, of a budget of 20, to 15 tasks by 2 of 12 available workers
+        expected error now 0.0677; at 0.05, 145 tasks need no more answers
+        the other 55 tasks will need about 78 further answers to be as sure each; about 15 bring the mean of all ...
+        skills are those of one-coin EM, which stay unbiased when answers are collected by advice; estimates from ...
+        """
+        return "\n".join([*self.notes, *self._lines(), METHOD, *left_out(self.answers)])
+
+    def _lines(self) -> list[str]:
+        n, needs = self.n_assignments, self.need
+        asked, tasks = len(np.unique(self.worker)), len(np.unique(self.task))
+        head = f"{count(n, 'further answer')} advised, of a budget of {self.budget:,}"
+        if n:
+            available = count(int(self.crew.available.sum()), "available worker")
+            head += f", to {count(tasks, 'task')} by {asked:,} of {available}"
+        if self.reasons:
+            head += f"; {count(len(self.reasons), 'answer')} of them to repair the crowd"
+        enough, open_tasks = int(needs.settled.sum()), int((~needs.settled).sum())
+        lines = [
+            head,
+            f"expected error now {needs.expected_error:.3g}; at {needs.target:g}, "
+            f"{count(enough, 'task')} need{'s' if enough == 1 else ''} no more answers",
+        ]
+        if open_tasks:
+            whole = "" if needs.reached else f"; about {np.ceil(needs.whole):,.0f} bring the mean of all tasks there"
+            lines.append(
+                f"the other {count(open_tasks, 'task')} will need about {needs.further.sum():,.0f} further answers to "
+                f"be as sure each{whole}"
+            )
+        return lines

@@ -1,0 +1,214 @@
+"""Which worker should answer which task next: repair first, then information, and a word when it is enough."""
+
+import numpy as np
+
+from quorate.advice.advice import Advice
+from quorate.advice.belief import Belief, believe, posterior_of
+from quorate.advice.coins import check_classes, judge, with_gold
+from quorate.advice.crew import Crew, gather_crew
+from quorate.advice.information import plan
+from quorate.advice.settle import Mending, mend
+from quorate.advice.stopping import Need, drift, need
+from quorate.answers import Answers, read
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.files import Source
+from quorate.gold import known_classes
+from quorate.graph import Identifiability
+from quorate.result import count
+from quorate.vote import skill_of
+
+USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
+
+
+def advise(
+    answers: Answers | Source,
+    budget: int,
+    *,
+    workers: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    target_error: float | None = None,
+    gold: Source = None,
+    width: float = 0.4,
+) -> Advice:
+    """Say which worker should answer which task next.
+
+    First the fewest answers that make everything identifiable, then as many as settle sign and scale, then those that
+    are expected to tell most about the labels. Nobody is asked twice for a task.
+
+    Args:
+        answers: what `quorate.read` returned, or anything that it reads.
+        budget: how many further answers there can be.
+        workers: who is available: a table with the column ``worker``, or a list of ids. They may be new: then they are
+            taken to have the crowd's mean skill. By default everyone who has answered.
+        per_worker: how many further tasks each may get; by default nobody's load, past answers included, exceeds twice
+            the mean load of those available.
+        cost: the column of ``workers`` with the cost of an answer; gain a unit of cost is then what counts.
+        target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
+            advised than the whole set is thought to need.
+        gold: known labels of some tasks.
+        width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
+
+    Raises:
+        OptionError: an option makes no sense, or nobody is left to ask.
+        InputError: the answers, the workers or the known labels cannot be used.
+
+    >>> import quorate
+    >>> advice = advise(quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers, budget=3)
+    >>> advice.assignments["task"].to_pylist(), advice.assignments["worker"].to_pylist()
+    (['t82', 't95', 't69'], ['w9', 'w9', 'w9'])
+    """
+    given = answers if isinstance(answers, Answers) else read(answers)
+    _check(budget, target_error, width)
+    check_classes(given)
+    crew = gather_crew(given, budget, workers=workers, per_worker=per_worker, cost=cost)
+    known = known_classes(gold, given)
+    crowd = with_gold(given, known)
+    verdict = judge(crowd, given.n_workers)
+    belief = believe(given, crowd, known, verdict)
+    return advise_from(given, budget, crew, crowd, verdict, belief, known, target_error=target_error, width=width)
+
+
+def advise_from(
+    answers: Answers,
+    budget: int,
+    crew: Crew,
+    crowd: Answers,
+    verdict: Identifiability,
+    belief: Belief,
+    known: IntArray | None,
+    *,
+    target_error: float | None = None,
+    width: float = 0.4,
+) -> Advice:
+    """Advise from skills that were fitted before; `advise` is this after the fit.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(50, 8, 2, seed=0).answers
+    >>> verdict = judge(answers, answers.n_workers)
+    >>> belief = believe(answers, answers, None, verdict)
+    >>> advise_from(answers, 5, gather_crew(answers, 5), answers, verdict, belief, None).n_assignments
+    5
+    """
+    n = answers.n_workers
+    determined = verdict.determined[:n] & (answers.per_worker > 0)
+    everyone = belief.with_newcomers(crew.size - n)
+    accuracy = everyone.accuracy
+    posterior = posterior_of(answers, accuracy[:n], known)
+    mended = mend(answers, crowd, verdict, crew, accuracy, posterior, budget, width)
+    target = USUAL_TARGET if target_error is None else target_error
+    pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
+    needs = need(posterior, pace, target)
+    open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
+    limit = budget - len(mended.task)
+    if target_error is not None:
+        open_tasks &= ~needs.settled
+        limit = min(limit, int(np.ceil(needs.whole)))
+    done = np.concatenate([answers.task, mended.task]), np.concatenate([answers.worker, mended.worker])
+    chosen = plan(done, posterior, accuracy, crew.after(mended.worker), limit, open_tasks)
+    if limit and len(chosen) == 0 and len(mended.task) == 0:
+        _refuse_if_nobody_is_left(done, crew, open_tasks)
+    stops = target_error is not None and needs.reached
+    notes = [
+        *_repair_notes(int((~determined).sum()), n, mended),
+        *_budget_notes(budget, limit, len(chosen), needs, target_error, stops),
+        *([] if belief.fit.converged else [f"one-coin EM had not settled after {belief.fit.iterations} steps"]),
+    ]
+    return Advice(
+        answers,
+        budget,
+        crew,
+        np.concatenate([mended.task, chosen.task]),
+        np.concatenate([mended.worker, chosen.worker]),
+        mended.reason,
+        np.concatenate([np.full(len(mended.task), np.nan), chosen.gain]),
+        posterior,
+        skill_of(accuracy, answers.n_classes),
+        needs,
+        stops,
+        tuple(notes),
+    )
+
+
+def _check(budget: int, target_error: float | None, width: float) -> None:
+    if budget < 1:
+        raise OptionError(f"the budget must be one further answer at the least, not {budget}")
+    if target_error is not None and not 0 < target_error < 1:
+        raise OptionError(f"the target error must lie between 0 and 1, not at {target_error}")
+    if not 0 < width <= 2:
+        raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
+
+
+def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
+    """Return how many answers each worker would give if the best take all that they have room for."""
+    free = np.flatnonzero(crew.available & (crew.room > 0))
+    order = free[np.argsort(-accuracy[free], kind="stable")]
+    before = np.cumsum(crew.room[order]) - crew.room[order]
+    gives = np.zeros(crew.size)
+    gives[order] = np.clip(budget - before, 0, crew.room[order])
+    return gives
+
+
+def _refuse_if_nobody_is_left(done: tuple[IntArray, IntArray], crew: Crew, open_tasks: BoolArray) -> None:
+    """Tell an empty plan for want of workers from one for want of doubt.
+
+    Raises:
+        OptionError: no available worker can take any open task.
+    """
+    free = crew.available & (crew.room > 0)
+    if not free.any():
+        raise OptionError(
+            f"nobody is left to ask: none of {count(int(crew.available.sum()), 'available worker')} may take another "
+            "task. List others (workers=, --workers), or allow more (per_worker=, --per-worker)"
+        )
+    taken = int((free[done[1]] & open_tasks[done[0]]).sum())
+    if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
+        raise OptionError(
+            f"nobody is left to ask: {count(int(free.sum()), 'available worker')} answered all of "
+            f"{count(int(open_tasks.sum()), 'open task')} already. List others (workers=, --workers)"
+        )
+
+
+def _repair_notes(n_undetermined: int, n_workers: int, mended: Mending) -> list[str]:
+    """Say what is not determined, and how far the advice mends it."""
+    notes = []
+    if n_undetermined:
+        notes.append(
+            f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: too few shared tasks "
+            "(`quorate diagnose` says why); they take part with the crowd's mean skill"
+        )
+    if not mended.possible:
+        notes.append(
+            "no assignment of the available workers can repair it: an odd cycle needs three workers; list others, or "
+            "give gold labels"
+        )
+    n_settle = len(mended.task) - mended.n_repair
+    if mended.n_repair:
+        joins = "joins" if mended.n_repair == 1 else "join"
+        notes.append(f"{count(mended.n_repair, 'answer')} {joins} everyone in one identifiable component")
+    if n_settle:
+        notes.append(f"{count(n_settle, 'answer')} on shared tasks settle sign and scale where groups hang by a thread")
+    if mended.n_left_out:
+        notes.append(f"repair needs {count(mended.n_left_out, 'further answer')} at the least; ask again after these")
+    return notes
+
+
+def _budget_notes(
+    budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
+) -> list[str]:
+    """Say why fewer answers are advised than there is budget for."""
+    if stops:
+        return [
+            f"stop: the expected error of all labels is {needs.expected_error:.3g}, within the target of "
+            f"{needs.target:g}; no more answers are needed"
+        ]
+    notes = []
+    if target_error is not None and n_chosen == limit and limit < budget and limit == int(np.ceil(needs.whole)):
+        notes.append(f"fewer than the budget: about {limit:,} are thought to bring the expected error to the target")
+    if n_chosen < limit:
+        notes.append(
+            f"only {n_chosen:,} of {limit:,} further answers could be assigned for information: the available workers "
+            "have no room, have answered already, or would tell nothing new"
+        )
+    return notes

@@ -1,0 +1,221 @@
+"""What an answer is expected to tell about its task's label, and who should give it.
+
+The expected fall of the entropy of task t's posterior q if a worker of accuracy p answers is H(pi) - h(p), where
+pi_l = a + q_l (p - a) is the probability of the answer l, a = (1 - p)/(M - 1), and h = -p ln p - (1 - p) ln a.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.advice.crew import Crew
+from quorate.arrays import BoolArray, FloatArray, IntArray
+
+LEAST = 1e-9  # nats: an answer that tells less is not asked for
+SAMPLE = 64  # tasks on which workers of different cost are compared
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who is to answer what; `gain` in nats, what those before it on the same task have told being taken off."""
+
+    task: IntArray
+    worker: IntArray
+    gain: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+
+def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Return the expected fall of a posterior's entropy, in nats, if a worker of this accuracy answers.
+
+    Args:
+        posterior: shape (…, classes).
+        accuracy: shape (…); one for each posterior, or any shape that spreads over them.
+
+    >>> expected_gain(np.array([0.5, 0.5]), np.array([1.0, 0.8, 0.5])).round(3).tolist()
+    [0.693, 0.193, 0.0]
+    """
+    m = posterior.shape[-1]
+    p = np.asarray(accuracy, dtype=np.float64)
+    a = (1 - p) / (m - 1)
+    pi = a[..., None] + posterior * (p - a)[..., None]
+    noise = -_times_log(p) - (m - 1) * _times_log(a)
+    gain: FloatArray = np.maximum(entropy(pi) - noise, 0.0)
+    return gain
+
+
+def entropy(posterior: FloatArray) -> FloatArray:
+    """Return the entropy over the last axis, in nats.
+
+    >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
+    [0.693, 0.0]
+    """
+    total: FloatArray = 0.0 - _times_log(posterior).sum(axis=-1)
+    return total
+
+
+def _times_log(p: FloatArray) -> FloatArray:
+    product: FloatArray = p * np.log(np.maximum(p, 1e-300))
+    return product
+
+
+def plan(
+    done: tuple[IntArray, IntArray],
+    posterior: FloatArray,
+    accuracy: FloatArray,
+    crew: Crew,
+    budget: int,
+    open_tasks: BoolArray,
+) -> Plan:
+    """Choose the answers that are expected to tell most, the best first.
+
+    Tasks are ranked by what the best worker would tell. A second answer to a task is worth what the first leaves
+    unknown: if one answer takes off the share r of the entropy, the next is taken to take off the same share of the
+    rest (exact it would be a sum over all first answers; the two differ by a few per cent). Workers take tasks from the
+    top of that list in the order of their accuracy (with costs, of what they tell a unit of cost), as many as they
+    have room for, and none twice: the same as if each task in turn chose the best worker who is left.
+
+    Args:
+        done: tasks and workers that are not to meet again, one entry an answer.
+        posterior: tasks × classes.
+        accuracy: of each worker of the crew.
+        crew: who can be asked.
+        budget: answers at the most.
+        open_tasks: which tasks may be asked.
+
+    >>> import quorate
+    >>> from quorate.advice.crew import gather_crew
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx")})
+    >>> crew = gather_crew(answers, 1, workers=["c"])
+    >>> done, posterior = (answers.task, answers.worker), np.array([[0.5, 0.5], [0.9, 0.1]])
+    >>> chosen = plan(done, posterior, np.full(3, 0.8), crew, 1, np.array([True, True]))
+    >>> chosen.task.tolist(), chosen.worker.tolist(), chosen.gain.round(3).tolist()
+    ([0], [2], [0.193])
+    """
+    ranked = _ranked(posterior[open_tasks], accuracy, crew)
+    if len(ranked) == 0 or not open_tasks.any():
+        return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    once = np.where(open_tasks, expected_gain(posterior, np.full(1, accuracy[ranked[0]])), 0.0)
+    before = entropy(posterior)
+    left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
+    asked = _Asked(done, len(posterior), crew)
+    answered = np.bincount(done[0], crew.available[done[1]], len(posterior)).astype(np.int64)
+    per_task = int(crew.available.sum()) - answered
+    given: IntArray = np.zeros(len(posterior), np.int64)
+    while asked.n < budget:
+        wanted = _worth_most(once, left, given, per_task - given, budget - asked.n)
+        taken = asked.take(wanted, ranked)
+        if taken == 0:
+            break
+        given = asked.per_task()
+    task, worker = asked.pairs()
+    return _with_gains(task, worker, posterior, accuracy, crew, before)
+
+
+def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
+    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost."""
+    free = np.flatnonzero(crew.available & (crew.room > 0))
+    value = accuracy[free]
+    if crew.priced and len(posterior):
+        # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
+        order = np.argsort(-entropy(posterior), kind="stable")
+        sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
+        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) / crew.cost[free]
+    return free[np.lexsort([free, -value])]
+
+
+def _worth_most(once: FloatArray, left: FloatArray, given: IntArray, room: IntArray, n: int) -> IntArray:
+    """List tasks, each as often as it should get a further answer: the n largest of once·left^k, k >= ``given``."""
+    worth = once * left**given
+    live = np.flatnonzero((worth > LEAST) & (room > 0))
+    log_worth, log_left = np.log(worth[live]), np.log(np.clip(left[live], 1e-12, 1 - 1e-12))
+    most = room[live]
+
+    def counts(level: float) -> IntArray:
+        number: IntArray = np.minimum(np.floor((level - log_worth) / log_left).astype(np.int64) + 1, most)
+        return np.where(log_worth >= level, number, 0)
+
+    low, high = np.log(LEAST), float(log_worth.max(initial=np.log(LEAST)))
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if counts(middle).sum() >= n else (low, middle)
+    times = counts(low)
+    task = np.repeat(np.arange(len(live)), times)
+    turn = np.arange(len(task)) - np.repeat(np.cumsum(times) - times, times)
+    order = np.lexsort([turn, task, -np.round(log_worth[task] + turn * log_left[task], 9)])[:n]
+    return live[task[order]]
+
+
+class _Asked:
+    """The assignments so far. One object that changes, because workers choose one after another."""
+
+    def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, crew: Crew) -> None:
+        self.n_tasks, self.room = n_tasks, crew.room.copy()
+        task, worker = done
+        self.done = task[np.argsort(worker, kind="stable")]
+        self.start = np.concatenate([[0], np.cumsum(np.bincount(worker, minlength=crew.size))])
+        self.new: dict[int, list[IntArray]] = {}
+        self.n = 0
+
+    def take(self, wanted: IntArray, ranked: IntArray) -> int:
+        """Let each worker in turn take the first tasks of the list that it has not answered; return how many."""
+        refused = np.zeros(self.n_tasks, dtype=bool)
+        skipped, at, before = wanted[:0], 0, self.n
+        for worker in ranked.tolist():
+            room = int(self.room[worker])
+            if room == 0:
+                continue
+            if at >= len(wanted) and len(skipped) == 0:
+                break
+            own = np.concatenate([self.done[self.start[worker] : self.start[worker + 1]], *self.new.get(worker, [])])
+            refused[own] = True
+            step = room + 8
+            while True:  # far enough down the list to fill the room, or to its end
+                reach, step = min(len(wanted), at + step), 2 * step
+                seen = np.concatenate([skipped, wanted[at:reach]])
+                first = np.zeros(len(seen), dtype=bool)
+                first[np.unique(seen, return_index=True)[1]] = True
+                chosen = np.flatnonzero(first & ~refused[seen])[:room]
+                if len(chosen) == room or reach == len(wanted):
+                    break
+            refused[own] = False
+            # What lies beyond the last choice goes back onto the list as it was.
+            last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
+            kept = np.ones(last, dtype=bool)
+            kept[chosen] = False
+            at += last - len(skipped)
+            skipped = seen[:last][kept]
+            if len(chosen):
+                self.new.setdefault(worker, []).append(seen[chosen])
+                self.room[worker] -= len(chosen)
+                self.n += len(chosen)
+        return self.n - before
+
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """Return tasks and workers, in the order of the workers' choice."""
+        if not self.new:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        task = np.concatenate([part for parts in self.new.values() for part in parts])
+        worker = np.repeat(list(self.new), [sum(map(len, parts)) for parts in self.new.values()])
+        return task, worker
+
+    def per_task(self) -> IntArray:
+        """Return how many new answers each task gets."""
+        return np.bincount(self.pairs()[0], minlength=self.n_tasks)
+
+
+def _with_gains(
+    task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew, before: FloatArray
+) -> Plan:
+    """Say what each assignment is expected to tell after the better ones on its task, and put the best first."""
+    order = np.lexsort([worker, -accuracy[worker], task])
+    task, worker = task[order], worker[order]
+    alone = expected_gain(posterior[task], accuracy[worker])
+    remains = np.log1p(-np.minimum(np.divide(alone, before[task], out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
+    so_far = np.cumsum(remains) - remains
+    first = np.searchsorted(task, task)  # where each task's run begins
+    gain = alone * np.exp(so_far - so_far[first])
+    best = np.lexsort([worker, task, -gain / crew.cost[worker]])
+    return Plan(task[best], worker[best], gain[best])

@@ -1,0 +1,193 @@
+"""What the classes share: options by two names, answers in, pandas objects out."""
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers, read
+from quorate.arrays import FloatArray
+from quorate.errors import InputError, OptionError, QuorateError, listing
+from quorate.files import Source
+from quorate.methods import METHODS, aggregate
+from quorate.result import Result
+from quorate.vote import Ballot, accuracy, plug_in_vote, weighted_majority
+
+# crowd-kit's words for options that Quorate's methods have under another name.
+RENAMED = {"n_iter": ("max_iterations", "iterations"), "tol": ("tolerance",), "random_state": ("seed",)}
+
+
+class Estimator:
+    """What every class here does; the options are those of the method, by Quorate's names or by crowd-kit's.
+
+    Args:
+        on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.
+        skip_missing: leave out rows with a missing field instead of refusing.
+        options: for the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.METHODS`.
+
+    Raises:
+        OptionError: the method has no such option.
+    """
+
+    method: ClassVar[str]
+    as_they_appear: ClassVar[
+        tuple[str, ...]
+    ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
+    labels_: Any  # Series "agg_label", by task
+    probas_: Any  # DataFrame, tasks × labels
+    skills_: Any  # Series "skill", by worker; NaN where not determined
+    accuracies_: Any
+    weights_: Any
+    result_: Result
+
+    def __init__(self, *, on_conflict: str = "error", skip_missing: bool = False, **options: Any) -> None:
+        self.on_conflict, self.skip_missing, self.options = on_conflict, skip_missing, options
+        self._options = _translate(self.method, options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    def fit(self, data: Source, true_labels: Any = None) -> Self:
+        """Aggregate the answers.
+
+        Args:
+            data: a DataFrame with the columns task, worker and label; or anything that `quorate.read` takes.
+            true_labels: known labels: a Series by task.
+
+        Raises:
+            QuorateError: pandas is not installed.
+            InputError: the data cannot be used; the message names the rows.
+        """
+        load_pandas()
+        answers = self._read(data)
+        result = aggregate(answers, self.method, gold=gold_of(true_labels), **self._options)
+        return self._keep(result, result.skills, data)
+
+    def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
+        """Do what `fit` does, and return `labels_`."""
+        return self.fit(data, *more, **named).labels_
+
+    def fit_predict_proba(self, data: Source, *more: Any, **named: Any) -> Any:
+        """Do what `fit` does, and return `probas_`."""
+        return self.fit(data, *more, **named).probas_
+
+    def _read(self, data: Source) -> Answers:
+        return read(data, on_conflict=self.on_conflict, skip_missing=self.skip_missing)
+
+    def _keep(self, result: Result, skills: FloatArray, data: Source) -> Self:
+        pd, answers = load_pandas(), result.answers
+        self.labels_, self.probas_ = self._outcome(answers, result.ballot, data)
+        workers = _index(answers.worker_names, data, "worker")
+        columns = {"skill": skills, "accuracy": accuracy(skills, answers.n_classes), "weight": result.weights}
+        frame = self._ordered(pd.DataFrame(columns, index=workers), "worker")
+        self.skills_, self.accuracies_, self.weights_ = (frame[name] for name in columns)
+        self.result_ = result
+        return self
+
+    def _outcome(self, answers: Answers, ballot: Ballot, data: Source) -> tuple[Any, Any]:
+        pd = load_pandas()
+        tasks, classes = _index(answers.task_names, data, "task"), _index(answers.classes, data, "label")
+        labels = pd.Series(classes.take(ballot.label), index=tasks, name="agg_label")
+        probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
+        return self._ordered(labels, "task"), self._ordered(probas, "task")
+
+    def _ordered(self, named: Any, what: str) -> Any:
+        return named if what in self.as_they_appear else named.sort_index()
+
+
+class Voter(Estimator):
+    """An estimator whose result is a weighted vote, so that other tasks of the same workers can be voted on."""
+
+    def predict(self, data: Source) -> Any:
+        """Vote on tasks, those fitted or others, with the weights found; return a Series like `labels_`."""
+        return self._vote(data)[0]
+
+    def predict_proba(self, data: Source) -> Any:
+        """Vote in the same way; return a DataFrame like `probas_`."""
+        return self._vote(data)[1]
+
+    def _vote(self, data: Source) -> tuple[Any, Any]:
+        answers = self._read(data)
+        weights = by_worker(answers, self.weights_.to_dict(), "fitted")
+        vote = plug_in_vote if METHODS[self.method].posterior else weighted_majority
+        return self._outcome(answers, vote(answers, weights), data)
+
+
+def load_pandas() -> Any:
+    """Import pandas, or say how to install it.
+
+    >>> load_pandas().__name__
+    'pandas'
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise QuorateError("pandas is not installed: pip install 'quorate[pandas]'") from None
+    return pandas
+
+
+def _translate(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the options the names that the method has for them."""
+    known = [name for name in inspect.signature(METHODS[method].load()).parameters if name not in ("answers", "gold")]
+    translated = {}
+    for name, value in options.items():
+        ours = next((each for each in (name, *RENAMED.get(name, ())) if each in known), None)
+        if ours is None and "solver_options" not in known:
+            raise OptionError(f"the method {method!r} has no option {name!r}; it takes {', '.join(known) or 'none'}")
+        translated[ours or next(iter(RENAMED.get(name, ())), name)] = value
+    return translated
+
+
+def gold_of(true_labels: Any) -> Source:
+    """Return known labels, a Series by task, as the methods take them.
+
+    >>> gold_of(load_pandas().Series({7: "cat"}))
+    {'task': [7], 'label': ['cat']}
+    """
+    if true_labels is None or not hasattr(true_labels, "index"):
+        return true_labels
+    return {"task": true_labels.index.tolist(), "label": true_labels.tolist()}
+
+
+def _index(names: pa.Array, data: Source, column: str) -> Any:
+    """Make an index of names, of the type that they had in the data frame."""
+    pd = load_pandas()
+    index = pd.Index(names.to_pylist(), name=column)
+    kind = getattr(getattr(data, "get", lambda _: None)(column), "dtype", None)
+    if kind is None or not isinstance(data, pd.DataFrame):
+        return index
+    return index.astype(getattr(kind, "categories", index).dtype if kind == "category" else kind)
+
+
+def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: float | None = None) -> FloatArray:
+    """Return a value for each worker of the answers; refuse strangers where there is no value for them.
+
+    Raises:
+        InputError: there are strangers.
+
+    >>> answers = read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> by_worker(answers, {"ann": 0.5}, "given a skill", others=0.0).tolist()
+    [0.5, 0.0]
+    """
+    names = answers.worker_names.to_pylist()
+    strangers = [name for name in names if name not in values]
+    if strangers and others is None:
+        raise InputError(f"{len(strangers):,} workers were not {what}: {listing(strangers)}. Leave their answers out")
+    return np.array([float(values.get(name, others or 0.0)) for name in names])
+
+
+def confusion_frame(result: Result, matrices: FloatArray) -> Any:
+    """Show confusion matrices (workers × answers × classes) as crowd-kit does: rows (worker, label), columns classes.
+
+    >>> from quorate.methods import majority_vote
+    >>> result = majority_vote({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
+    (4, 2)
+    """
+    pd, answers = load_pandas(), result.answers
+    classes = answers.classes.to_pylist()
+    rows = pd.MultiIndex.from_product([answers.worker_names.to_pylist(), classes], names=["worker", "label"])
+    frame = pd.DataFrame(matrices.reshape(len(rows), -1), index=rows, columns=pd.Index(classes))
+    return frame.sort_index().sort_index(axis=1)

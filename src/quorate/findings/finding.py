@@ -1,0 +1,91 @@
+"""What a finding is: whom it concerns, how strong it is, the figures behind it, and a plain sentence."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.errors import listing
+
+# Every kind, the most serious first: what cannot be known, what makes the model wrong, who is wrong, what to look at.
+KINDS = (
+    "unidentifiable",
+    "loosely-tied",
+    "near-bipartite",
+    "class-dependent-accuracy",
+    "several-factors",
+    "adversary",
+    "spammer",
+    "agreeing-cluster",
+    "agreeing-pair",
+    "drift",
+    "wide-intervals",
+    "hard-task",
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that the data say is wrong, or that they cannot say.
+
+    >>> finding = Finding("spammer", "worker 'w7' answers at random", 0.003, "adjusted p-value", workers=(7,))
+    >>> finding.rank
+    6
+    """
+
+    kind: str  # one of KINDS
+    sentence: str
+    strength: float
+    measure: str  # what the strength is: an adjusted p-value, a number of tasks, ...
+    workers: tuple[int, ...] = ()  # codes
+    tasks: tuple[int, ...] = ()  # codes
+    evidence: Mapping[str, Any] = field(default_factory=dict)  # figures by name
+
+    @property
+    def rank(self) -> int:
+        """The place of its kind in the order of seriousness, 0 for the most serious."""
+        return KINDS.index(self.kind)
+
+    def to_dict(self, answers: Answers) -> dict[str, Any]:
+        """Return what `quorate diagnose --json` prints of it, with ids for codes."""
+        return {
+            "kind": self.kind,
+            "sentence": self.sentence,
+            "strength": self.strength,
+            "measure": self.measure,
+            "workers": ids(answers.worker_names, self.workers),
+            "tasks": ids(answers.task_names, self.tasks),
+            "evidence": dict(self.evidence),
+        }
+
+
+def ids(names: pa.Array, codes: Iterable[int]) -> list[Any]:
+    """Return the ids behind codes.
+
+    >>> ids(pa.array(["ann", "bob"]), [1])
+    ['bob']
+    """
+    return [names[int(code)].as_py() for code in codes]
+
+
+def named(names: pa.Array, codes: Iterable[int], most: int = 5) -> str:
+    """Name the first few ids and count the rest.
+
+    >>> named(pa.array(["ann", "bob", "cy"]), [0, 2])
+    "'ann', 'cy'"
+    """
+    chosen = list(codes)
+    shown = listing(ids(names, chosen[:most]), most)
+    return f"{shown} and {len(chosen) - most:,} more" if len(chosen) > most else shown
+
+
+def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort findings by kind, the most serious kind first; within a kind they stay in their order.
+
+    >>> one, two = (Finding(kind, "", 0.0, "") for kind in ("hard-task", "adversary"))
+    >>> [finding.kind for finding in ordered([one, two])]
+    ['adversary', 'hard-task']
+    """
+    return tuple(sorted(findings, key=lambda finding: finding.rank))

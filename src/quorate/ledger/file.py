@@ -1,0 +1,154 @@
+"""Entries <-> one file, written whole or not at all, and refused unless it is whole.
+
+The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then as many bytes: an Arrow stream.
+"""
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import IntArray
+from quorate.arrow import from_numpy, to_numpy
+from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError
+from quorate.ledger.entries import DROPPED, Entries
+
+MAGIC = b"quorate ledger "
+VERSION = 1
+COLUMNS = ("task", "worker", "label", "rows", "clashed")
+LONGEST = 200  # bytes of the first line, at the most
+
+
+def write_entries(entries: Entries, path: str | Path) -> None:
+    """Write entries to a file; whoever opens the path sees the old file or the new one, never half of one.
+
+    Raises:
+        UnwritableFileError: the folder is not there, or may not be written to.
+
+    >>> import tempfile
+    >>> from quorate.ledger.entries import read_entries
+    >>> rows = {"task": [1], "worker": ["a"], "label": ["x"]}
+    >>> entries = read_entries(rows, ("task", "worker", "label"), on_conflict="error", skip_missing=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_entries(entries, f"{folder}/answers.ledger")
+    ...     load_entries(f"{folder}/answers.ledger").names[1].to_pylist()
+    ['a']
+    """
+    payload = _to_bytes(entries)
+    head = MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
+    place = Path(os.path.realpath(path))  # a link stays a link
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(head)
+            stream.write(payload)
+            stream.flush()
+            os.fsync(stream.fileno())  # the name must not come to the disk before the bytes
+        os.chmod(temporary, _mode(place))
+        os.replace(temporary, place)
+    except OSError as error:
+        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
+    finally:  # also when interrupted
+        if temporary is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+def load_entries(path: str | Path) -> Entries:
+    """Read entries from a file.
+
+    Raises:
+        UnreadableFileError: the file is not there, is a folder, or may not be read.
+        LedgerFileError: it is no ledger, is cut short or damaged, or was written by a newer version.
+
+    >>> load_entries("nowhere.ledger")
+    Traceback (most recent call last):
+    quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
+    """
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UnreadableFileError(f"there is no ledger {path}") from None
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read the ledger {path}: {error.strerror or error}") from None
+    payload = _checked(content, path)
+    try:
+        return _from_bytes(payload)
+    except (pa.ArrowException, KeyError, ValueError, AttributeError, StopIteration) as error:
+        raise LedgerFileError(f"{path} does not hold what a ledger should ({error}); make it anew") from None
+
+
+def _checked(content: bytes, path: str | Path) -> memoryview:
+    """Return what follows the first line, if it is all that was written."""
+    start = min(len(content), len(MAGIC))
+    if not content or content[:start] != MAGIC[:start]:
+        what = f"it begins with {content[:20]!r}" if content else "it is empty"
+        raise LedgerFileError(f"{path} is no ledger: {what}. `quorate ledger add` makes one, from files of answers")
+    head, newline, _ = content[:LONGEST].partition(b"\n")
+    fields = head[len(MAGIC) :].split()
+    version = fields[0] if fields and (newline or len(fields) > 1) else b""  # the number itself may be cut short
+    if version.isdigit() and int(version) > VERSION:
+        raise LedgerFileError(
+            f"{path} was written by a newer version of quorate (format {int(version)}; this one reads {VERSION}); "
+            "upgrade quorate"
+        )
+    payload = memoryview(content)[len(head) + len(newline) :]
+    remedy = "Take a copy of it, or add the answers again to a new one"
+    if not newline or len(fields) != 3 or not fields[1].isdigit():
+        raise LedgerFileError(f"{path} is cut short within its first line. {remedy}")
+    size = int(fields[1])
+    if len(payload) < size:
+        raise LedgerFileError(f"{path} is cut short: {len(payload):,} of {size:,} bytes are there. {remedy}")
+    if hashlib.sha256(payload).hexdigest().encode() != fields[2]:
+        raise LedgerFileError(f"{path} is damaged: its bytes are not those that were written. {remedy}")
+    return payload
+
+
+def _to_bytes(entries: Entries) -> pa.Buffer:
+    codes = (entries.task, entries.worker, entries.label)
+    columns = [
+        pa.DictionaryArray.from_arrays(from_numpy(np.maximum(each, 0).astype(np.int32), mask=each == DROPPED), names)
+        for each, names in zip(codes, entries.names, strict=True)
+    ]
+    columns += [from_numpy(entries.rows.astype(np.int64)), from_numpy(entries.clashed)]
+    metadata = {"n_skipped": str(entries.n_skipped)}
+    batch = pa.RecordBatch.from_arrays(columns, names=list(COLUMNS)).replace_schema_metadata(metadata)
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
+        writer.write_batch(batch)
+    return stream.getvalue()
+
+
+def _from_bytes(payload: memoryview) -> Entries:
+    batch = pa.ipc.open_stream(pa.py_buffer(payload)).read_next_batch()
+    batch.validate(full=True)
+    task, worker, label, rows, clashed = (batch.column(name) for name in COLUMNS)
+    return Entries(
+        _codes(task),
+        _codes(worker),
+        _codes(label),
+        to_numpy(rows),
+        to_numpy(clashed),
+        (task.dictionary, worker.dictionary, label.dictionary),
+        n_skipped=int(batch.schema.metadata[b"n_skipped"]),
+    )
+
+
+def _codes(column: pa.DictionaryArray) -> IntArray:
+    codes = to_numpy(column.indices).astype(np.int64)
+    return np.where(to_numpy(column.is_valid()), codes, DROPPED) if column.null_count else codes
+
+
+def _mode(place: Path) -> int:
+    """Return the permissions of the file that is there, or those of a new one."""
+    try:
+        return place.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

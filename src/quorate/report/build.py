@@ -1,0 +1,175 @@
+"""Answers -> the report: aggregate, diagnose, compare; then draw, and put it on one page."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from quorate import __version__
+from quorate.answers import Answers, read
+from quorate.charts.agreement import agreement_chart
+from quorate.charts.confidence import SURE, confidence_chart
+from quorate.charts.graph import graph_chart
+from quorate.charts.skills import skills_chart
+from quorate.charts.style import altair
+from quorate.compare import Comparison, compare
+from quorate.diagnosis import Diagnosis, diagnose_result
+from quorate.errors import OptionError, UnwritableFileError
+from quorate.files import Source
+from quorate.methods import METHODS, aggregate
+from quorate.output import write_table
+from quorate.progress import report
+from quorate.report import tables
+from quorate.report.captions import captions
+from quorate.report.drawing import converter, to_svg
+from quorate.report.facts import first_things, headline, omissions
+from quorate.report.findings import Found, gather
+from quorate.report.page import render
+from quorate.result import Result, count
+
+FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that the page shows."""
+
+    result: Result
+    diagnosis: Diagnosis
+    comparison: Comparison | None
+    sure: float = SURE
+    title: str = "The answers"
+    left_out: tuple[str, ...] = ()  # before the answers were read
+
+    @cached_property
+    def found(self) -> Found:
+        """What stands out."""
+        return gather(self.diagnosis.findings, self.diagnosis.answers)
+
+    def html(self, files: Mapping[str, str] | None = None) -> str:
+        """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""
+        context = {
+            "title": self.title,
+            "version": __version__,
+            "method": self.result.method,
+            "about": METHODS[self.result.method].about,
+            "lead": self._lead(),
+            "tiles": headline(self.result, self.sure),
+            "first": first_things(self.result, is_told=bool(self.diagnosis.of_kind("unidentifiable"))),
+            "findings": self.found.groups,
+            "omissions": omissions(self.result.answers, self.left_out),
+            "not_asked": self.diagnosis.not_asked,
+            "n_answers": self.result.answers.n_answers,
+            "level": None if np.isnan(self.result.intervals.low).all() else f"{self.result.intervals.level:.0%}",
+            "n_scored": None if self.comparison is None else self.comparison.n_scored,
+            "captions": captions(self.result, self.sure, has_copying=bool(self.found.copying)),
+            **self._sheets(files or {}),
+        }
+        return render(context, self._drawings())
+
+    def write(self, path: str | Path, *, folder: str | Path | None = None) -> list[Path]:
+        """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to."""
+        page = Path(path)
+        whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
+        html = self.html({file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in whole})
+        try:
+            if folder is not None:
+                Path(folder).mkdir(parents=True, exist_ok=True)
+            page.write_text(html, encoding="utf-8")
+        except OSError as error:
+            raise UnwritableFileError(f"cannot write {error.filename or page}: {error.strerror or error}") from None
+        for file in whole:
+            write_table(getattr(self.result, file.stem), file)
+        return [page, *whole]
+
+    def _lead(self) -> str:
+        a = self.result.answers
+        return (
+            f"{count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} to {count(a.n_tasks, 'task')}, turned "
+            f"into one label a task by the method {self.result.method}. What needs a look comes first."
+        )
+
+    def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
+        result, found = self.result, self.found
+        return {
+            "workers": tables.worker_sheet(result, found.flags, files.get("workers")),
+            "tasks": tables.task_sheet(result, files.get("labels")),
+            "components": tables.component_sheet(self.diagnosis),
+            "pairs": tables.pair_sheet(result, found.copiers),
+            "confidence": tables.confidence_sheet(result, self.sure),
+            "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
+        }
+
+    def _drawings(self) -> dict[str, str]:
+        result, found = self.result, self.found
+        charts: list[tuple[str, Callable[[], Any], str]] = [
+            ("skills", lambda: skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
+            (
+                "graph",
+                lambda: graph_chart(result, copying=found.copying),
+                "Workers joined where they share tasks; a table lists the components.",
+            ),
+            (
+                "agreement",
+                lambda: agreement_chart(result, first=found.copiers),
+                "How alike each two workers answered; a table lists the pairs.",
+            ),
+            (
+                "confidence",
+                lambda: confidence_chart(result, self.sure),
+                "How many tasks have which confidence; a table has the figures.",
+            ),
+        ]
+        drawn = {}
+        for number, (name, draw, label) in enumerate(charts):
+            report("drawing", number, len(charts))
+            drawn[name] = to_svg(draw(), label)
+        report("drawing", len(charts), len(charts))
+        return drawn
+
+
+def make_report(
+    answers: Answers | Source,
+    *,
+    method: str = "quorate",
+    gold: Source = None,
+    truth: Source = None,
+    methods: Sequence[str] = FAST,
+    sure: float = SURE,
+    title: str = "The answers",
+    left_out: Sequence[str] = (),
+) -> Report:
+    """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
+
+    Args:
+        answers: what `quorate.read` returned, or anything that it reads.
+        method: how to aggregate; see `quorate methods`.
+        gold: known labels of some tasks, which the methods may use.
+        truth: true labels to score the methods against; not shown to them.
+        methods: others to compare with; none if empty.
+        sure: a label of less confidence needs more answers.
+        title: of the page.
+        left_out: what was left out before the answers were read, a sentence each.
+
+    Raises:
+        QuorateError: altair, vl-convert or jinja2 is not installed.
+
+    >>> import quorate
+    >>> page = make_report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
+    >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
+    ('<!DOCTYPE html>', True)
+    """
+    altair()  # say at once what is missing
+    converter()
+    if not 0 < sure <= 1:
+        raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
+    given = answers if isinstance(answers, Answers) else read(answers)
+    result = aggregate(given, method, gold=gold)
+    chosen = [method, *(name for name in methods if name != method)]
+    comparison = compare(given, truth, methods=chosen, gold=gold) if methods else None
+    return Report(result, diagnose_result(result, gold=gold), comparison, sure, title, tuple(left_out))

@@ -1,0 +1,90 @@
+"""An altair chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
+
+import re
+from typing import Any
+from xml.etree import ElementTree
+
+from quorate.charts.style import AGREEMENT, PALETTE
+from quorate.errors import QuorateError
+
+# The page's own colours, by name; report.css sets each twice, for light and dark.
+VARIABLES = {
+    **{colour: name for name, colour in PALETTE.items()},
+    **{colour: f"agree-{k}" for k, colour in enumerate(AGREEMENT)},
+    "white": "card",
+}
+# Attributes that draw; what else vega writes is for its own scripts and for readers of the marks one by one.
+KEPT = {
+    "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
+    "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
+}  # fmt: skip
+
+
+def to_svg(chart: Any, label: str) -> str:
+    """Draw a chart as SVG for a page.
+
+    Args:
+        chart: an altair chart.
+        label: what a screen reader says of it.
+
+    Raises:
+        QuorateError: vl-convert is not installed.
+
+    >>> import quorate
+    >>> from quorate.charts import Plots
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> to_svg(Plots(result).skills(), "skills")[:30]
+    '<svg viewBox="0 0 420 ...
+    """
+    return for_page(converter().vegalite_to_svg(chart.to_dict()), label)
+
+
+def converter() -> Any:
+    """Import what turns charts into SVG.
+
+    Raises:
+        QuorateError: it is not installed.
+
+    >>> converter().__name__
+    'vl_convert'
+    """
+    try:
+        import vl_convert
+    except ImportError:
+        raise QuorateError("a report needs vl-convert to draw: pip install 'quorate[report]'") from None
+    return vl_convert
+
+
+def for_page(svg: str, label: str) -> str:
+    """Make a drawing part of a page.
+
+    What was told of each mark becomes ``data-tip``, which the page shows on hover; to a screen reader the drawing is
+    one picture, and its figures stand in a table nearby. Names are parsed and written as XML, so they stay text.
+
+    >>> drawn = '<svg viewBox="0 0 9 9" width="9"><path role="x" aria-label="a &amp; b" fill="#0072b2"/></svg>'
+    >>> for_page(drawn, "two")
+    '<svg viewBox="0 0 9 9" role="img" aria-label="two"><path fill="var(--good)" data-tip="a &amp; b" /></svg>'
+    """
+    root = ElementTree.fromstring(svg)
+    for parent in root.iter():
+        for child in [child for child in parent if child.get("display") == "none"]:
+            parent.remove(child)
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        told = element.get("aria-label", "")
+        kept = {name: value for name, value in element.items() if name in KEPT}
+        element.attrib = {name: _short(_themed(value)) for name, value in kept.items()}
+        if told and element.tag != "g":  # a group is an axis or a legend
+            element.set("data-tip", told)
+    root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _themed(value: str) -> str:
+    name = VARIABLES.get(value.lower())
+    return f"var(--{name})" if name else value
+
+
+def _short(value: str) -> str:
+    """Round what is finer than a hundredth of a pixel: it doubles the size of the page."""
+    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)

@@ -1,0 +1,111 @@
+"""The figures at the top of the page, and the few sentences to know first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.methods import METHODS
+from quorate.result import LOW_TRUST, Result, count, left_out
+from quorate.status import IDENTIFIED, NOT_ESTIMATED
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure, what it counts, and a word more; the tone colours it."""
+
+    figure: str
+    what: str
+    more: str = ""
+    tone: str = "plain"
+
+
+def headline(result: Result, sure: float) -> tuple[Tile, ...]:
+    """Tell in figures how much there is, how sure it is, and how much is missing.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> [(tile.figure, tile.what) for tile in headline(result, 0.9)][3:5]
+    [('75%', 'of the votes back their label'), ('1', 'task needs more answers')]
+    """
+    a = result.answers
+    confidence = result.ballot.confidence
+    doubtful = int((confidence < sure).sum())
+    unknown = int(((result.status != IDENTIFIED) & (result.status != NOT_ESTIMATED)).sum())
+    claims = METHODS[result.method].posterior and result.method != "majority"
+    mean = float(confidence.mean()) if len(confidence) else 0.0
+    return (
+        Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
+        Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _middle(a.per_worker, "answers each")),
+        Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{a.n_answers / max(a.n_tasks, 1):.1f} a task"),
+        Tile(
+            _share(mean),
+            "of the labels should be right" if claims else "of the votes back their label",
+            "by their own confidence" if claims else "which is no probability",
+            "good" if mean >= sure else "doubt",
+        ),
+        Tile(
+            f"{doubtful:,}",
+            "task needs more answers" if doubtful == 1 else "tasks need more answers",
+            f"less than {sure:.0%} sure",
+            "good" if doubtful == 0 else "doubt",
+        ),
+        Tile(
+            f"{unknown:,}",
+            f"{_noun(unknown, 'worker')} cannot be judged",
+            "their skill is not determined" if unknown else "every skill is determined",
+            "unknown" if unknown else "good",
+        ),
+    )
+
+
+def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
+    """Say what a reader must know before trusting any figure.
+
+    Args:
+        result: what was aggregated.
+        is_told: whether a finding tells already whose skill is not determined.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}
+    >>> first_things(quorate.aggregate(answers))[0][:41]
+    "3 of 3 workers' skills are not determined"
+    """
+    lines = [note for note in result.notes if not (is_told and "skills are not determined" in note)]
+    if result.trust is not None and result.trust < LOW_TRUST:
+        lines.append(
+            f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
+            "may copy or share a bias; compare with the cautious vote (quorate aggregate --cautious)."
+        )
+    if result.solution is not None and result.solution.status != "converged":
+        lines.append(f"The solver stopped before it was done: {result.solution}.")
+    ties = int(result.ballot.tied.sum())
+    if ties:
+        lines.append(f"{count(ties, 'label')} {'was' if ties == 1 else 'were'} decided by breaking a tie.")
+    return tuple(lines)
+
+
+def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:
+    """Say which rows, tasks and workers did not count, and why.
+
+    >>> import quorate
+    >>> omissions(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
+    ('1 row repeats an answer exactly and was counted once',)
+    """
+    empty = {"task": int((answers.per_task == 0).sum()), "worker": int((answers.per_worker == 0).sum())}
+    lines = [f"{count(n, noun)} {'has' if n == 1 else 'have'} no answer left" for noun, n in empty.items() if n]
+    return (*others, *left_out(answers), *lines)
+
+
+def _noun(n: int, noun: str) -> str:
+    return count(n, noun).split(" ", 1)[1]
+
+
+def _middle(values: IntArray, what: str) -> str:
+    return f"median {np.median(values):,.0f} {what}" if len(values) else ""
+
+
+def _share(value: float) -> str:
+    return ">99%" if 0.995 <= value < 1 else f"{value:.0%}"

@@ -1,0 +1,47 @@
+"""Everything to show -> one page that needs nothing beside it."""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from quorate.errors import QuorateError
+
+
+def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: str = "report.html.j2") -> str:
+    """Fill in the template; ids and labels are escaped, drawings are not.
+
+    Args:
+        context: what the template names.
+        drawings: SVG from `quorate.report.drawing`, which escaped the names in it.
+        template: a file of this folder, or a template itself if it has braces.
+
+    Raises:
+        QuorateError: jinja2 is not installed.
+
+    >>> render({"worker": "<b>"}, {"dot": "<svg/>"}, "{{ worker }}: {{ drawings.dot }}")
+    '&lt;b&gt;: <svg/>'
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+        from markupsafe import Markup
+    except ImportError:
+        raise QuorateError("a report needs jinja2: pip install 'quorate[report]'") from None
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    script = file_text("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    # The page may run this one script and fetch nothing, whatever a name in it tries.
+    ours = {"css": Markup(file_text("report.css")), "js": Markup(script), "script_hash": f"sha256-{digest}"}
+    shown = {name: Markup(svg) for name, svg in drawings.items()}
+    text = template if "{{" in template else file_text(template)
+    return environment.from_string(text).render({**context, **ours, "drawings": shown})
+
+
+def file_text(name: str) -> str:
+    """Read a file that is packaged with this module.
+
+    >>> file_text("report.js").splitlines()[0]
+    '"use strict";'
+    """
+    return files("quorate.report").joinpath(name).read_text(encoding="utf-8")

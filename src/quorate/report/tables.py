@@ -1,0 +1,212 @@
+"""The page's tables: workers, tasks, components, pairs, methods. Those that need a look come first."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quorate.arrow import take
+from quorate.charts.agreement import MOST as MOST_IN_MAP
+from quorate.charts.confidence import confidence_rows
+from quorate.charts.sample import choose_workers, pairs_among
+from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
+from quorate.compare import Comparison
+from quorate.diagnosis import Diagnosis
+from quorate.methods import METHODS
+from quorate.report.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
+from quorate.result import Result
+from quorate.status import STATUSES
+from quorate.vote import accuracy
+
+TONES = ("good", "doubt", "bad", "unknown")
+URGENCY = {WORSE: 0, GUESSING: 1, UNKNOWN: 2, BETTER: 3}
+MOST_PAIRS = 100
+Flags = Mapping[int, Sequence[Badge]]
+
+
+def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
+    """List the workers: flagged ones first, then the least skilled.
+
+    Args:
+        result: what was aggregated.
+        flags: what the diagnosis found about workers, by code.
+        file: the address of the whole table.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> sheet = worker_sheet(result, {3: [Badge("slow", "doubt")]})
+    >>> sheet.rows[0][0].text, sheet.n_rows
+    ('w3', 5)
+    """
+    answers, sure = result.answers, result.intervals
+    kinds = standings(result.skills, sure.low, sure.high)
+    urgency = np.array([URGENCY[kind] for kind in kinds.tolist()])
+    unflagged = ~np.isin(np.arange(answers.n_workers), list(flags))
+    order = np.lexsort([np.arange(answers.n_workers), np.nan_to_num(result.skills), urgency, unflagged])
+    names = answers.worker_names.to_pylist()
+    right = accuracy(result.skills, answers.n_classes)
+    rows = []
+    for k in order[:MOST_ROWS].tolist():
+        interval = "–" if np.isnan(sure.low[k]) else f"{sure.low[k]:.2f} to {sure.high[k]:.2f}"
+        width = None if np.isnan(sure.low[k]) else float(sure.high[k] - sure.low[k])
+        standing = Badge(STANDINGS[kinds[k]], TONES[kinds[k]])
+        why = STATUSES[result.status[k]].removeprefix("undetermined: ") if kinds[k] == UNKNOWN else ""
+        found = (standing, *flags.get(k, ()))
+        rows.append(
+            (
+                Cell(str(names[k])),
+                Cell(why, float(urgency[k] + 10 * unflagged[k]), badges=found),
+                number(float(result.skills[k])),
+                Cell(interval, width),
+                percent(float(right[k])),
+                number(int(answers.per_worker[k]), 0),
+            )
+        )
+    columns = (
+        Column("worker"),
+        Column("standing"),
+        Column("skill", number=True),
+        Column(f"{sure.level:.0%} interval", number=True, spare=True),
+        Column("right", number=True, spare=True),
+        Column("answers", number=True),
+    )
+    caption = "Workers, those that need a look first"
+    return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
+
+
+def task_sheet(result: Result, file: str | None = None) -> Sheet:
+    """List the tasks, the least sure first, each with who said what.
+
+    >>> import quorate
+    >>> sheet = task_sheet(quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
+    >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
+    ('1', (('x', 'a'), ('y', 'b')))
+    """
+    answers, ballot = result.answers, result.ballot
+    confidence = ballot.confidence
+    order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
+    starts = np.cumsum(answers.per_task) - answers.per_task
+    tasks, workers = answers.task_names, answers.worker_names
+    classes = [str(name) for name in answers.classes.to_pylist()]
+    rows = []
+    for t in order.tolist():
+        given: dict[int, list[str]] = {}
+        for a in range(starts[t], starts[t] + answers.per_task[t]):
+            given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
+        said = sorted(given.items(), key=lambda item: (item[0] != ballot.label[t], -len(item[1]), item[0]))
+        label = Cell(classes[ballot.label[t]], badges=(Badge("tied", "doubt"),) if ballot.tied[t] else ())
+        rows.append(
+            (
+                Cell(str(tasks[t].as_py())),
+                label,
+                percent(float(confidence[t])),
+                number(int(answers.per_task[t]), 0),
+                Cell(lines=tuple((classes[c], name_list(who)) for c, who in said)),
+            )
+        )
+    columns = (
+        Column("task"),
+        Column("label"),
+        Column("sure", number=True),
+        Column("answers", number=True, spare=True),
+        Column("who said what"),
+    )
+    return Sheet("tasks-table", "Tasks, the least sure first", columns, tuple(rows), answers.n_tasks, file)
+
+
+def component_sheet(diagnosis: Diagnosis) -> Sheet:
+    """List the components of the interaction graph, the largest first.
+
+    >>> import quorate
+    >>> from quorate.diagnosis import diagnose
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> [row[1].text for row in component_sheet(diagnose(answers)).rows]
+    ['bipartite: nobody closes an odd cycle', 'shares no task with anyone']
+    """
+    found = diagnosis.components
+    rows = []
+    for number_of, each in enumerate(found[:MOST_ROWS]):
+        part = each.component
+        names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
+        if part.identifiable:
+            verdict = Cell("", 1.0, badges=(Badge("skills can be told", "good"),))
+        else:
+            alone = len(part.workers) == 1
+            why = "shares no task with anyone" if alone else "bipartite: nobody closes an odd cycle"
+            verdict = Cell(why, 0.0, badges=(Badge("cannot be told", "unknown"),))
+        who = name_list(names + [""] * (len(part.workers) - len(names)))
+        rows.append((number(number_of, 0), verdict, number(len(part.workers), 0), number(each.n_pairs, 0), Cell(who)))
+    columns = (
+        Column("part"),
+        Column("verdict"),
+        Column("workers", number=True),
+        Column("pairs", number=True, spare=True),
+        Column("who"),
+    )
+    return Sheet("components-table", "Components, the largest first", columns, tuple(rows), len(found))
+
+
+def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
+    """List the pairs of the agreement map who share the most tasks.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> [cell.text for cell in pair_sheet(result).rows[0]]
+    ['a', 'b', '1', '0%']
+    """
+    answers = result.answers
+    component = result.identifiability.component[: answers.n_workers]
+    drawn = choose_workers(answers, component, MOST_IN_MAP, first)
+    met = pairs_among(answers, drawn)
+    names = take(answers.worker_names, drawn).to_pylist()
+    rows = []
+    for e in np.lexsort([np.arange(len(met)), -met.shared])[:MOST_PAIRS].tolist():
+        one, two = (Cell(str(names[end[e]])) for end in (met.i, met.j))
+        rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
+    columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
+    return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+
+
+def confidence_sheet(result: Result, sure: float) -> Sheet:
+    """List the bars of the chart of confidence.
+
+    >>> import quorate
+    >>> sheet = confidence_sheet(quorate.majority_vote({"task": [1], "worker": ["a"], "label": ["x"]}), 0.9)
+    >>> [cell.text for cell in sheet.rows[0]]
+    ['95% to 100%', '1', 'sure enough']
+    """
+    rows = [
+        (Cell(f"{row['low']:.0%} to {row['high']:.0%}", row["low"]), number(row["tasks"], 0), Cell(row["verdict"]))
+        for row in confidence_rows(result, sure)
+    ]
+    columns = (Column("confidence", number=True), Column("tasks", number=True), Column("verdict"))
+    return Sheet("confidence-table", "Tasks by confidence", columns, tuple(rows), len(rows))
+
+
+def method_sheet(comparison: Comparison, result: Result) -> Sheet:
+    """List other methods, and how many labels each would change.
+
+    >>> import quorate
+    >>> from quorate.compare import compare
+    >>> answers = quorate.simulate.crowd(100, 5, 3).answers
+    >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.majority_vote(answers))
+    >>> [cell.text for cell in sheet.rows[0]]
+    ['majority', '0', '0%', 'every vote counts the same']
+    """
+    scored = comparison.n_scored is not None
+    rows = []
+    for entry, label in zip(comparison.entries, comparison.labels, strict=True):
+        name = entry.method.split(":")[0]
+        changed = None if label is None else int((label != result.ballot.label).sum())
+        share = None if changed is None else changed / max(result.answers.n_tasks, 1)
+        errors = (percent(entry.error, 1),) if scored else ()
+        about = METHODS[name].about if entry.failed is None else f"failed: {entry.failed}"
+        rows.append((Cell(entry.method), number(changed, 0), percent(share, 0), *errors, Cell(about)))
+    columns = (
+        Column("method"),
+        Column("labels it would change", number=True),
+        Column("share", number=True, spare=True),
+        *((Column("wrong labels", number=True),) if scored else ()),
+        Column("what it does"),
+    )
+    caption = f"Other methods against {result.method}"
+    return Sheet("methods-table", caption, columns, tuple(rows), len(rows))

@@ -1,0 +1,15 @@
+"""How sure a skill is: intervals by inverting the score of each worker, and what the mates' own uncertainty adds."""
+
+from quorate.uncertainty.centred import CentredInference
+from quorate.uncertainty.intervals import Inference, Intervals, Score, check_level, skill_intervals
+from quorate.uncertainty.one_coin import OneCoinInference
+
+__all__ = [
+    "CentredInference",
+    "Inference",
+    "Intervals",
+    "OneCoinInference",
+    "Score",
+    "check_level",
+    "skill_intervals",
+]

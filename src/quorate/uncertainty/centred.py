@@ -1,0 +1,206 @@
+"""What an interval needs to know of skills from centred answers: the same score, for any class prior and any habit.
+
+Let z_it be the answer less the worker's habit f_i, and Y_t = sum_j x_j z_jt over the mates. If the skill of i is u,
+z_it · Y_t averages to u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the mates. The answer is l with
+probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for the
+trace, the second moment of z_it · Y_t is, over the true classes,
+
+    (q_2² - q_4) (tr(F_i Pi) + u B_i) + q_2 tr(F_i F) + u q_3 E_i
+
+where B_i and E_i are third moments of the habit (both zero for two even classes). For even classes and no habits these
+are the sums of `one_coin.py`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.centred import HABIT_ANSWERS, Habits
+from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
+from quorate.uncertainty.intervals import Score
+
+# Pseudo-answers by which a habit is drawn to the crowd's where a variance rests on it: a worker who happened to give
+# one class five times is not thereby sure to give it a sixth time.
+CALM = 20.0
+CLASSES = 10  # per answer, that cost as much as anything else
+
+
+@dataclass(frozen=True)
+class CentredInference:
+    """Skills from centred answers, and the answers behind them.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import centred_skills
+    >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
+    >>> found = centred_skills(crowd.answers)
+    >>> gold, free = np.zeros(3, bool), np.ones(3, bool)
+    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.habits, found.problem.ridge)
+    >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
+    True
+    """
+
+    crowd: Answers  # its last worker is the known labels, if there are any
+    skills: FloatArray  # NaN where not determined
+    is_gold: BoolArray  # of each worker
+    is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
+    habits: Habits
+    ridge: float  # by which the skills are drawn to their mean
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+        return self.crowd.n_classes
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
+        return self.crowd.n_answers * max(1, self.n_classes // CLASSES)
+
+    @cached_property
+    def _sums(self) -> AnswerSums:
+        return answer_sums(self.crowd)
+
+    @cached_property
+    def _x(self) -> FloatArray:
+        """The skills, zero where they are not determined: such workers tell nothing of the others."""
+        return np.nan_to_num(self.skills)
+
+    @cached_property
+    def _omega(self) -> FloatArray:
+        """What each task weighs, so that each answer counts once."""
+        omega: FloatArray = 1 / np.maximum(self.crowd.per_task - 1.0, 1.0)
+        return omega
+
+    @cached_property
+    def _kept(self) -> FloatArray:
+        """c: what is left of an answer's agreement with the truth after its own share in the habit is taken away."""
+        n = self.crowd.per_worker
+        kept: FloatArray = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
+        return kept
+
+    @cached_property
+    def _known(self) -> FloatArray:
+        """D: what the mates tell, the sum of omega q_2 over each worker's tasks."""
+        return self._told_by(self._x**2)
+
+    @cached_property
+    def _in_scale(self) -> FloatArray:
+        """How much of c the scale of the mates' skills holds already: its mean, for skills come from centred answers.
+
+        Nothing of it where the mate is gold, whose skill is one by definition.
+        """
+        mean = float(np.average(self._kept, weights=self.crowd.per_worker))
+        by_gold = self._told_by(np.where(self.is_gold, self._x**2, 0.0))
+        share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
+        return mean + (1 - mean) * share
+
+    def _told_by(self, squares: FloatArray) -> FloatArray:
+        """Sum omega times a value of the mates over each worker's tasks."""
+        sums = self._sums
+        return sums.by_worker(self._omega[self.crowd.task] * sums.of_mates(squares[sums.worker]))
+
+    @cached_property
+    def _centred(self) -> FloatArray:
+        """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
+        z = -self.habits.frequency[self.crowd.worker]
+        z[np.arange(len(z)), self.crowd.label] += 1
+        return z
+
+    @cached_property
+    def _agreed(self) -> FloatArray:
+        """Each answer's z_it · Y_t / G, times the task's weight."""
+        a, z = self.crowd, self._centred
+        mine = self._x[a.worker][:, None] * z
+        y = np.zeros((a.n_tasks, a.n_classes))
+        answered = np.flatnonzero(a.per_task)
+        y[answered] = np.add.reduceat(mine, (np.cumsum(a.per_task) - a.per_task)[answered], axis=0)
+        agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
+        return agreed
+
+    def score(self) -> Score:
+        """Return each worker's raw estimate and the variance it has, in O(answers)."""
+        sums, spread = self._sums, self.habits.spread
+        omega, x = self._omega[self.crowd.task], self._x[sums.worker]
+        square = x * x
+        q2, q3, q4 = (omega**2 * sums.of_mates(power) for power in (square, square * x, square * square))
+        both = omega**2 * sums.of_mates(square) ** 2
+        scale = np.where(self._known > 0, self._known, np.nan)
+        pairs, one, cube = sums.by_worker(both - q4), sums.by_worker(q2), sums.by_worker(q3)
+        a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
+        alpha = (a * pairs + c * one) / scale**2
+        n = np.maximum(self.crowd.per_worker, 1)
+        # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
+        # with it by the skill, is what is left of the variance where worker and mates are perfect.
+        return Score(
+            sums.by_worker(self._agreed) / (scale * self._kept / self._in_scale),
+            alpha * (1 + 1 / n),
+            (b * pairs + e * cube) / scale**2,
+            sums.by_worker(both) / scale**2 - 1 / n**2,
+        )
+
+    def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the mates are."""
+        n = self.crowd.per_worker[:, None]
+        mean = np.bincount(self.crowd.label, minlength=self.n_classes) / self.crowd.n_answers
+        given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
+        f = (given + CALM * mean) / (n + CALM)
+        share = self.crowd.per_worker * self._x**2
+        share = share / max(float(share.sum()), 1e-300)
+        noise = share * self._kept**2  # centring takes from the mates' noise, too
+        crowd = np.diag(noise @ f) - (f * noise[:, None]).T @ f
+        prior = self.habits.prior
+        b, e = _third_moments(f, share @ f, prior)
+        pi, scale = np.diag(prior) - np.outer(prior, prior), self._in_scale**2
+        return _traces(f, pi), b, _traces(f, crowd) * scale, e * noise.sum() * scale
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Return f, with psi and the curvature as sums over tasks."""
+        sums, a, m = self._sums, self.crowd, self.n_classes
+        x, omega = self._x[sums.worker], self._omega
+        q2 = omega[a.task] * sums.of_mates(x * x)
+        tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
+        psi = self._agreed - tried[sums.worker] * q2
+        parts = agreement_parts(
+            (by_task(sums.worker, x, a.per_task, a.n_workers), omega),
+            [(self._by_class(), np.repeat(omega, m) / self.habits.spread)],
+        )
+        curvature = Curvature(self._known, gram(parts, a.n_tasks), self.is_free, self.ridge)
+        return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)
+
+    def _by_class(self) -> sparse.csr_array:
+        """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
+        a, m = self.crowd, self.n_classes
+        start = np.cumsum(a.per_task) - a.per_task
+        within = np.arange(a.n_answers) - start[a.task]
+        place = (m * start[a.task] + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
+        values, workers = np.empty(place.size), np.empty(place.size, self._sums.worker.dtype)
+        values[place] = self._centred
+        workers[place] = self._sums.worker[:, None]
+        return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
+
+
+def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return tr((diag(f_i) - f_i f_iᵀ) matrix) of each worker."""
+    traces: FloatArray = f @ np.diag(matrix) - ((f @ matrix) * f).sum(axis=1)
+    return traces
+
+
+def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return B_i and E_i: how the second moment changes where the answer is the true class rather than any.
+
+    With d_l = e_l - f_i, B is the mean over g ~ pi of sum_l ([g=l] - pi_l) ((e_g - pi) · d_l)², and E that of
+    sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's habit.
+    """
+    mine = (f @ prior)[:, None]
+    a = mine - f
+    elsewhere = prior * (1 + 2 * a - 2 * prior) + a * a - 2 * a * (prior @ prior) + (prior**3).sum()
+    b = ((1 - prior + a) ** 2 - elsewhere) @ prior
+    k = (f @ crowd)[:, None] - crowd
+    at = (1 - f + k) ** 2
+    elsewhere = prior * (at - (k - f) ** 2) + k * k - 2 * k * mine + ((f * f) @ prior)[:, None]
+    return b, (at - elsewhere) @ prior

@@ -1,0 +1,91 @@
+"""What an interval needs to know of rank-one skills: the score of each worker, by sums over tasks.
+
+For worker i on task t let q_r be the sum of x_j^r over its mates there, and psi_ti = sum_j (a_ijt - x_i x_j) x_j, whose
+sum over t is the gradient of the least squares. With D = sum_t q_2 the raw estimate is r = x_i + sum_t psi_ti / D, and
+if the skill of i were u, psi_ti would have the variance
+
+    (q_2 + q_2² - q_4)/(M-1) + u (M-2)/(M-1) (q_3 + q_2² - q_4) - u² q_2²,
+
+since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
+from quorate.uncertainty.intervals import Score
+
+
+@dataclass(frozen=True)
+class OneCoinInference:
+    """Rank-one skills, and the answers behind them.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
+    >>> inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(3, bool))
+    >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
+    True
+    """
+
+    crowd: Answers  # its last worker is the known labels, if there are any
+    skills: FloatArray  # NaN where not determined
+    is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+        return self.crowd.n_classes
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, gold's included."""
+        return self.crowd.n_answers
+
+    @cached_property
+    def _sums(self) -> AnswerSums:
+        return answer_sums(self.crowd)
+
+    @cached_property
+    def _x(self) -> FloatArray:
+        """The skills, zero where they are not determined: such workers tell nothing of the others."""
+        return np.nan_to_num(self.skills)
+
+    def score(self) -> Score:
+        """Return each worker's raw estimate and the variance it has, in O(answers)."""
+        sums, m = self._sums, self.n_classes
+        x = self._x[sums.worker]
+        square = x * x
+        q2, q3, q4 = (sums.of_mates(power) for power in (square, square * x, square * square))
+        pairs = q2 * q2 - q4  # sum over two different mates of x_j² x_k²
+        weight = sums.by_worker(q2)
+        scale = np.where(weight > 0, weight, np.nan)
+        agreed = sums.by_worker(sums.agreement(x) - x)
+        return Score(
+            agreed / scale,
+            sums.by_worker(q2 + pairs) / ((m - 1) * scale**2),
+            sums.by_worker(q3 + pairs) / scale**2,
+            sums.by_worker(q2 * q2) / scale**2,
+        )
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Return f, with psi and the curvature as sums over tasks."""
+        sums, m, a = self._sums, self.n_classes, self.crowd
+        x = self._x[sums.worker]
+        q2 = sums.of_mates(x * x)
+        psi = sums.agreement(x) - x - x * q2
+        order = np.argsort(sums.cell, kind="stable")
+        given = np.bincount(sums.cell, minlength=a.n_tasks * m)
+        one = np.ones(a.n_answers)
+        met = by_task(sums.worker, one, a.per_task, a.n_workers)
+        alike = by_task(sums.worker[order], one, given, a.n_workers)
+        parts = agreement_parts(
+            (by_task(sums.worker, x, a.per_task, a.n_workers), np.ones(a.n_tasks)),
+            [(met, np.full(a.n_tasks, -1 / (m - 1))), (alike, np.full(a.n_tasks * m, m / (m - 1)))],
+        )
+        curvature = Curvature(sums.by_worker(q2), gram(parts, a.n_tasks), self.is_free)
+        return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)

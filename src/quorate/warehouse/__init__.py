@@ -1,0 +1,6 @@
+"""The same counting and voting inside DuckDB, Spark or another engine; the mathematics stays in the library."""
+
+from quorate.warehouse.estimate import aggregate
+from quorate.warehouse.result import WarehouseResult
+
+__all__ = ["WarehouseResult", "aggregate"]

@@ -1,0 +1,207 @@
+"""Rows in an engine -> answers there, as integers: missing fields, repeats and conflicts settled as in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import POLICIES
+from quorate.arrays import IntArray
+from quorate.arrow import from_numpy, table_of, take, to_numpy
+from quorate.columns import order_classes
+from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError, one_of
+from quorate.result import count
+from quorate.warehouse.conflicts import Repeats, Settled, repeats_of, settle
+from quorate.warehouse.crowd import Crowd
+from quorate.warehouse.engine import Engine
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """Answers as they count: in the engine, one row an answer."""
+
+    crowd: Crowd
+    answers: Any  # ibis: task as it was, w (worker code), c (class code)
+    labels: Any  # ibis: c, label
+    lost: Any | None  # ibis: the tasks whose answers were all left out
+    most: int  # answers of the task that has the most
+
+
+def clean(
+    engine: Engine,
+    source: Any,
+    *,
+    on_conflict: str = "error",
+    skip_missing: bool = False,
+    classes: Sequence[Any] | None = None,
+) -> Cleaned:
+    """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
+
+    Four queries over the answers; two more and a copy of them where there are repeats, one where tasks were lost.
+
+    Raises:
+        InputError: the answers cannot be used as they are; each cause has its own class.
+
+    >>> from quorate.warehouse.source import open_source
+    >>> found = clean(*open_source({"task": [1, 1, 1], "worker": list("abb"), "label": list("xyy")}))
+    >>> found.crowd.n_answers, found.crowd.n_repeats
+    (2, 1)
+    """
+    one_of(on_conflict, POLICIES, "conflict policy")
+    marked = source.mutate(
+        no_task=is_missing(source.task),
+        no_worker=is_missing(source.worker),
+        no_label=is_missing(source.label, label=True),
+    )
+    marked = marked.mutate(lacking=marked.no_task | marked.no_worker | marked.no_label)
+    n_rows, n_skipped = _count_missing(engine, marked, skip_missing)
+    present = marked.filter(~marked.lacking)
+
+    workers = marked.filter(~marked.no_worker).group_by("worker").agg(n=_times(~marked.lacking))
+    workers, worker_names, per_worker = _table(engine, workers, "worker", "w", "listing the workers")
+    labels = present.group_by("label").agg(n=lambda t: t.count())
+    labels, label_names, per_label = _table(engine, labels, "label", "k", "listing the labels")
+
+    coded = present.join(workers.select("worker", "w"), "worker").join(labels.select("label", "k"), "label")
+    coded = coded.select("task", "w", "k", *(["order"] if "order" in source.columns else []))
+    repeats = repeats_of(engine, coded)
+    settled = Settled(coded.select("task", "w", "k"), repeats.tasks, repeats.most)
+    if repeats.extra:
+        settled = settle(engine, coded, repeats, on_conflict, (worker_names, label_names))
+        per_worker = _recount(engine, settled.answers, "w", len(worker_names), "counting the workers' answers")
+        per_label = _recount(engine, settled.answers, "k", len(label_names), "counting the labels")
+    if per_worker.sum() == 0:
+        raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+
+    codes, class_names = order_classes(np.flatnonzero(per_label), label_names, classes)
+    code_of = np.full(len(label_names), -1, np.int32)
+    code_of[per_label > 0] = codes
+    answers, label_table = _by_class(engine, settled.answers, labels, code_of, class_names)
+    lost = None
+    if n_skipped or repeats.dropped(on_conflict):
+        named = marked.filter(~marked.no_task).select("task").distinct()
+        lost = engine.keep(named.anti_join(answers, "task"), "looking for tasks without an answer")
+    n_lost = 0 if lost is None else int(engine.backend.to_pyarrow(lost.count()).as_py())
+    conflicting, repeated = repeats.left_out(on_conflict)
+    crowd = Crowd(
+        worker_names,
+        class_names,
+        per_worker,
+        settled.tasks + n_lost,
+        n_rows,
+        n_repeats=repeated,
+        n_conflicting=conflicting,
+        n_skipped=n_skipped,
+    )
+    return Cleaned(crowd, answers, label_table, lost if n_lost else None, settled.most)
+
+
+def is_missing(column: Any, *, label: bool = False) -> Any:
+    """Whether a field is null, blank text or NaN; in a label also the text ``nan``, as `quorate.columns` has it.
+
+    >>> import ibis
+    >>> table = ibis.memtable(pa.table({"label": ["cat", " ", None, "NaN"]}))
+    >>> table.mutate(gone=is_missing(table.label, label=True)).gone.to_pyarrow().to_pylist()
+    [False, True, True, True]
+    """
+    gone, kind = column.isnull(), column.type()
+    if kind.is_string():
+        bare = column.strip()
+        gone = gone | (bare == "")
+        if label:
+            gone = gone | (bare.lower() == "nan")
+    elif kind.is_floating():
+        gone = gone | column.isnan()
+    return gone.fill_null(True)
+
+
+def _times(flag: Any) -> Any:
+    """Count how often a flag is set."""
+    return flag.cast("int64").sum().fill_null(0).cast("int64")
+
+
+def _count_missing(engine: Engine, marked: Any, skip: bool) -> tuple[int, int]:
+    """Return the rows, and those that lack a field; refuse those unless they may be skipped."""
+    flags = {"no_task": "task", "no_worker": "worker", "no_label": "label"}
+    sums = {name: _times(marked[name]) for name in (*flags, "lacking")}
+    if "order" in marked.columns:
+        sums["no_order"] = _times(marked.order.isnull())
+    found = engine.fetch(marked.agg(rows=marked.count(), **sums), "looking for missing fields").to_pylist()[0]
+    if found["rows"] == 0:
+        raise NoRowsError("there are columns, but no answers under them")
+    if found.get("no_order"):
+        raise BlankFieldError(f"the column that orders the answers is missing in {count(found['no_order'], 'row')}")
+    if found["lacking"] and not skip:
+        flag, name = next((flag, name) for flag, name in flags.items() if found[flag])
+        _refuse_missing(engine, marked.filter(marked[flag]), name, found[flag])
+    if found["lacking"] == found["rows"]:
+        raise NoRowsError(f"all {found['rows']:,} rows lack a field; no answer is left")
+    return found["rows"], found["lacking"]
+
+
+def _refuse_missing(engine: Engine, rows: Any, name: str, n: int) -> None:
+    """Say which column lacks a value, and show one such row by what it has: an engine's rows have no numbers."""
+    row = engine.fetch(rows.select("task", "worker", "label").limit(1), "naming a row").to_pylist()[0]
+    value = row.pop(name)
+    remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
+    text = f"in {count(n, 'row')}, one of them with " + ", ".join(f"{key} {item!r}" for key, item in row.items())
+    if value is not None and str(value).strip().lower() == "nan":
+        raise NanLabelError(f"{name!r} is NaN {text}; {remedy}")
+    raise BlankFieldError(f"{name!r} is missing {text}; {remedy}")
+
+
+def _table(engine: Engine, counts: Any, name: str, code: str, stage: str) -> tuple[Any, pa.Array, IntArray]:
+    """Number the ids by their order in the engine; return the table there, and the ids and their counts here."""
+    import ibis
+
+    place = ibis.row_number().over(ibis.window(order_by=counts[name])).cast("int32")
+    kept = engine.keep(counts.mutate(**{code: place}), stage)
+    rows = engine.backend.to_pyarrow(kept.order_by(code)).combine_chunks()
+    names, n = (rows.column(key).combine_chunks() for key in (name, "n"))
+    if isinstance(names, pa.ChunkedArray):
+        names, n = names.chunk(0), n.chunk(0)
+    return kept, names, to_numpy(n.cast(pa.int64())).copy()
+
+
+def _recount(engine: Engine, answers: Any, code: str, n: int, stage: str) -> IntArray:
+    rows = engine.fetch(answers.group_by(code).agg(n=lambda t: t.count()), stage)
+    counts = np.zeros(n, np.int64)
+    codes, found = (to_numpy(rows.column(name).combine_chunks().cast(pa.int64())) for name in (code, "n"))
+    counts[codes] = found
+    return counts
+
+
+def _by_class(
+    engine: Engine, answers: Any, labels: Any, code_of: IntArray, class_names: pa.Array
+) -> tuple[Any, Any]:
+    """Renumber labels by the order of the classes, where the engine's own order is another."""
+    used = np.flatnonzero(code_of >= 0)
+    in_order = len(used) == len(code_of) == len(class_names) and np.array_equal(code_of, used)
+    if in_order:
+        table = labels.select(c="k", label="label")
+        return answers.select("task", "w", c=answers.k), table
+    places = engine.upload(table_of({"k": used.astype(np.int32), "c": code_of[used].astype(np.int32)}))
+    table = labels.join(places, "k").select("c", "label")
+    unseen = np.setdiff1d(np.arange(len(class_names)), code_of[used]).astype(np.int32)
+    if len(unseen):  # classes that the caller lists and nobody gave
+        extra = engine.upload(pa.table({"c": from_numpy(unseen), "label": take(class_names, unseen)}))
+        table = table.union(extra.cast(dict(table.schema())))
+    return answers.join(places, "k").select("task", "w", "c"), table
+
+
+def check_order(on_conflict: str, source: Any) -> None:
+    """Refuse to keep the first or the last where nothing says which that is.
+
+    Raises:
+        OptionError: there is no column of that kind.
+
+    >>> import ibis
+    >>> check_order("drop", ibis.table({"task": "int64"}))
+    """
+    if on_conflict in ("first", "last") and "order" not in source.columns:
+        raise OptionError(
+            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine have "
+            "no order of their own: name the column that says so with order= (--order), or choose 'drop'"
+        )

@@ -1,0 +1,207 @@
+"""The engine that holds the answers, and the only door to it: every query passes here, is named, and is noted down."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import EngineError, OptionError, QuorateError, one_of
+from quorate.progress import listener, report
+from quorate.warehouse.statements import drop_table
+
+ENGINES = ("duckdb", "spark")
+EXTRAS = {"duckdb": "duckdb", "spark": "pyspark"}  # an engine, and the module that it needs beside ibis
+BATCH = 1 << 20  # rows that are taken out of an engine at a time
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A connection, and the names of the queries that ran over it."""
+
+    backend: Any  # an ibis backend
+    journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
+    held: dict[str, Any] = field(default_factory=dict, repr=False)  # tables of ours in the engine, by name
+
+    @property
+    def name(self) -> str:
+        """What ibis calls it."""
+        return str(self.backend.name)
+
+    def fetch(self, expression: Any, stage: str) -> pa.Table:
+        """Run a query and take its (small) result out of the engine."""
+        with self.running(stage):
+            return self.backend.to_pyarrow(expression.as_table())
+
+    def stream(self, expression: Any, stage: str) -> Iterator[pa.RecordBatch]:
+        """Run a query and take its result out piece by piece."""
+        with self.running(stage):
+            if self.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
+                relation = self.backend.con.sql(self.backend.compile(expression))
+                get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+                yield from get(BATCH)
+            else:
+                yield from self.backend.to_pyarrow_batches(expression, chunk_size=BATCH)
+
+    def keep(self, expression: Any, stage: str) -> Any:
+        """Run a query and leave its result in the engine until `release`."""
+        with self.running(stage):
+            name = f"quorate_{secrets.token_hex(8)}"
+            try:
+                table = self.backend.create_table(name, expression, temp=True)
+                self.held[name] = None
+            except NotImplementedError:  # Spark keeps the rows, or how to find them again
+                table = expression.cache()
+                self.held[table.op().name] = table
+            return table
+
+    def release(self, *but: Any) -> None:
+        """Remove what we left in the engine, except the tables given."""
+        stay = {table.op().name for table in but}
+        for name in [name for name in self.held if name not in stay]:
+            kept = self.held.pop(name)
+            if kept is None:
+                drop_table(self.backend, name)
+            elif hasattr(kept, "release"):
+                kept.release()
+
+    def upload(self, table: pa.Table) -> Any:
+        """Give the engine a small table."""
+        import ibis
+
+        ours = ibis.memtable(table)
+        self.backend.to_pyarrow(ours.count())  # an engine learns of the table when a query over it is run
+        self.held[ours.op().name] = ours
+        return self.backend.table(ours.op().name)
+
+    @contextmanager
+    def running(self, stage: str) -> Iterator[None]:
+        """Note a query down, tell how far it is, and name it if it fails.
+
+        Raises:
+            EngineError: the engine could not run it.
+        """
+        self.journal.append(stage)
+        report(stage, 0, 100)
+        try:
+            with _watching(self.backend, stage):
+                yield
+        except (QuorateError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except Exception as error:  # every engine has exceptions of its own
+            raise EngineError(f"{self.name} failed while {stage}: {_first_line(error)}{_remedy(error)}") from error
+        report(stage, 100, 100)
+
+
+def connect(
+    engine: str | None = None,
+    *,
+    memory: str | None = None,
+    temp: str | None = None,
+    master: str | None = None,
+    url: str | None = None,
+) -> Engine:
+    """Connect to an engine.
+
+    Args:
+        engine: ``duckdb`` (the default) or ``spark``; not with a url.
+        memory: what DuckDB may use, as in ``4GB``; beyond it, it spills to disk.
+        temp: the folder that it spills to.
+        master: of Spark, as in ``local[4]`` or ``spark://host:7077``; by default what its own settings say.
+        url: an ibis connection string, for any other engine.
+
+    Raises:
+        EngineError: it is not installed, or does not answer.
+
+    >>> connect("duckdb", memory="500MB").name
+    'duckdb'
+    """
+    if url is not None:
+        if engine is not None:
+            raise OptionError("a connection string says which engine it is; leave out engine= (--engine)")
+        return _connect_url(url)
+    kind = one_of(engine or "duckdb", ENGINES, "engine")
+    for option, owner, value in (("memory", "duckdb", memory), ("temp", "duckdb", temp), ("master", "spark", master)):
+        if value is not None and owner != kind:
+            raise OptionError(f"{option} (--{option}) is for {owner}, not for {kind}")
+    ibis = _import(kind)
+    try:
+        return _duckdb(ibis, memory, temp) if kind == "duckdb" else _spark(ibis, master)
+    except QuorateError:
+        raise
+    except Exception as error:
+        raise EngineError(f"cannot start {kind}: {_first_line(error)}") from error
+
+
+def _import(kind: str) -> Any:
+    if find_spec("ibis") is None or find_spec(EXTRAS[kind]) is None:
+        raise EngineError(f"the engine {kind} is not installed: pip install 'quorate[{kind}]'")
+    import ibis
+
+    return ibis
+
+
+def _duckdb(ibis: Any, memory: str | None, temp: str | None) -> Engine:
+    # The order of rows means nothing here, and keeping it costs memory.
+    options: dict[str, Any] = {"preserve_insertion_order": False}
+    if memory is not None:
+        options["memory_limit"] = memory
+    if temp is not None:
+        options["temp_directory"] = temp
+    backend = ibis.duckdb.connect(**options)
+    # So that it can be asked how far it is, and draws no bar of its own.
+    backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    return Engine(backend)
+
+
+def _spark(ibis: Any, master: str | None) -> Engine:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("quorate").config("spark.sql.execution.arrow.pyspark.enabled", "true")
+    session = (builder if master is None else builder.master(master)).getOrCreate()
+    return Engine(ibis.pyspark.connect(session))
+
+
+def _connect_url(url: str) -> Engine:
+    if find_spec("ibis") is None:
+        raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[duckdb]'")
+    import ibis
+
+    try:
+        return Engine(ibis.connect(url))
+    except Exception as error:
+        raise EngineError(f"cannot connect to {url.split('@')[-1]}: {_first_line(error)}") from error
+
+
+@contextmanager
+def _watching(backend: Any, stage: str) -> Iterator[None]:
+    """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
+    told, done = listener(), threading.Event()
+    if told is None or backend.name != "duckdb":
+        yield
+        return
+
+    def ask() -> None:
+        while not done.wait(0.2):
+            told(stage, max(int(backend.con.query_progress()), 0), 100)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        asking.join()
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _remedy(error: Exception) -> str:
+    spent = "out of memory" in str(error).lower()
+    return ". Allow more memory= (--memory), or a larger disk for temp= (--temp)" if spent else ""

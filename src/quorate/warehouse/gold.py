@@ -1,0 +1,66 @@
+"""Known labels -> a small table in the engine, of codes that the answers there have."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.columns import as_type, positions
+from quorate.errors import UnknownGoldClassError, UnknownGoldTaskError, listing
+from quorate.files import Source
+from quorate.gold import read_labels
+from quorate.arrow import from_numpy
+from quorate.warehouse.clean import Cleaned
+from quorate.warehouse.engine import Engine
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Known labels, where the answers are."""
+
+    table: Any  # ibis: task, g (class code)
+    n_tasks: int
+
+
+def read_gold(engine: Engine, found: Cleaned, source: Source | None) -> Gold | None:
+    """Take the known labels to the engine; one query over the answers checks that their tasks are there.
+
+    Args:
+        engine: where the answers are.
+        found: the answers.
+        source: what `quorate.gold.read_labels` takes; None for no gold.
+
+    Raises:
+        GoldError: a task or a class does not occur in the answers, or a task has two labels.
+
+    >>> from quorate.warehouse.clean import clean
+    >>> from quorate.warehouse.source import open_source
+    >>> engine, source = open_source({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> read_gold(engine, clean(engine, source), {2: "dog"}).table.to_pyarrow().to_pylist()
+    [{'task': 2, 'g': 1}]
+    """
+    if source is None:
+        return None
+    tasks, labels = read_labels(source)
+    classes = found.crowd.classes
+    labels = as_type(labels, classes.type, "known labels")
+    codes = positions(labels, classes)
+    if (codes < 0).any():
+        strangers = labels.filter(from_numpy(codes < 0)).unique().to_pylist()
+        raise UnknownGoldClassError(
+            f"gold has classes that nobody gave: {listing(strangers)}; the classes of the answers are "
+            f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list every class with classes="
+        )
+    kind = found.answers.schema()["task"]
+    tasks = as_type(tasks, kind.to_pyarrow(), "known tasks")
+    table = engine.upload(pa.table({"task": tasks, "g": from_numpy(codes.astype(np.int32))}))
+    table = table.mutate(task=table.task.cast(kind))
+    named = found.answers.select("task") if found.lost is None else found.answers.select("task").union(found.lost)
+    strangers = engine.fetch(table.anti_join(named, "task").select("task"), "looking for gold's tasks")
+    if len(strangers):
+        raise UnknownGoldTaskError(
+            f"gold names tasks that nobody answered: {listing(strangers['task'].to_pylist())}. Check the ids, or take "
+            "them out"
+        )
+    return Gold(table, len(tasks))

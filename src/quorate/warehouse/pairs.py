@@ -1,0 +1,160 @@
+"""Answers in an engine -> how often every two workers met and agreed: the one heavy query, and what it leaves out.
+
+A task with R answers makes R(R-1)/2 pairs. Joining it with itself costs (R-1)/2 rows for each of its answers, so tasks
+of more than `BIG_TASK` answers stay out of the join: their answers, three small integers each, are taken out of the
+engine, and enter every product by sums over the task (`quorate.skills.moments`), which cost R and are exact too.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.arrow import from_strings, to_numpy
+from quorate.errors import TooLargeError
+from quorate.pairs import PairStats, n_meetings, pair_stats
+from quorate.warehouse.clean import Cleaned
+from quorate.warehouse.engine import Engine
+from quorate.warehouse.gold import Gold
+
+BIG_TASK = 200  # answers: beyond it a task would cost a hundred rows of join for each of its answers
+MOST_PAIRS = 50_000_000  # that are put in one sorted table, where somebody asks for that
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The pairs of a crowd: those of ordinary tasks counted, those of big tasks as the answers that make them."""
+
+    n_workers: int  # gold included
+    blocks: tuple[PairStats, ...]  # disjoint pairs, in no order, in as few bytes as hold them
+    big: Answers | None  # the answers of the big tasks
+
+    @property
+    def n_meetings(self) -> int:
+        """How many two-answers-to-one-task there are."""
+        return sum(int(block.shared.sum()) for block in self.blocks) + (0 if self.big is None else n_meetings(self.big))
+
+    @property
+    def n_counted(self) -> int:
+        """How many pairs the engine counted."""
+        return sum(map(len, self.blocks))
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the pairs fit in one table."""
+        return self.n_counted + (0 if self.big is None else n_meetings(self.big)) <= MOST_PAIRS
+
+    @cached_property
+    def table(self) -> PairStats:
+        """Every pair, sorted, as `quorate.pairs.pair_stats` has them.
+
+        Raises:
+            TooLargeError: there are too many.
+        """
+        if not self.is_small:
+            raise TooLargeError(
+                f"a table of all pairs would have more than {MOST_PAIRS:,} rows; weightings, thresholds, signs from "
+                "pairs and bounds need one"
+            )
+        nothing = np.zeros(0, np.int64)
+        total = PairStats(nothing, nothing, nothing, nothing)
+        columns = [
+            np.concatenate([getattr(block, name) for block in self.blocks] or [nothing]).astype(np.int64)
+            for name in ("i", "j", "shared", "agreed")
+        ]
+        # Adding a table to an empty one sorts it, and adds up pairs that are there twice.
+        counted = total + PairStats(*columns)
+        return counted if self.big is None else counted + pair_stats(self.big)
+
+    def n_peers(self) -> IntArray | None:
+        """Return how many others each worker met; None where big tasks make too many pairs to tell."""
+        if self.big is not None and not self.is_small:
+            return None
+        blocks = self.blocks if self.big is None else (self.table,)
+        peers = np.zeros(self.n_workers, np.int64)
+        for block in blocks:
+            peers += np.bincount(block.i, minlength=self.n_workers) + np.bincount(block.j, minlength=self.n_workers)
+        return peers
+
+
+def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big_task: int = BIG_TASK) -> Counted:
+    """Count the pairs inside the engine; gold is the last worker.
+
+    One query over the answers (which reads them twice), one more for gold, two more where there are big tasks.
+
+    >>> from quorate.warehouse.clean import clean
+    >>> from quorate.warehouse.source import open_source
+    >>> engine, source = open_source({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> pairs = count_pairs(engine, clean(engine, source)).table
+    >>> pairs.shared.tolist(), pairs.agreed.tolist()
+    ([2], [1])
+    """
+    answers, crowd = found.answers, found.crowd
+    n_workers = crowd.n_workers + (gold is not None)
+    big = None
+    if found.most > big_task:
+        sizes = answers.group_by("task").agg(n=answers.count())
+        listed = engine.keep(_numbered(sizes.filter(sizes.n > big_task)), "listing the big tasks")
+        big = _big_answers(engine, answers.join(listed, "task").select("t", "w", "c"), found, n_workers)
+        answers = answers.anti_join(listed, "task")
+    blocks = tuple(_blocks(engine.stream(pairs_of(answers), "counting pairs")))
+    if gold is not None:
+        blocks += (_with_gold(engine, found.answers, gold, crowd.n_workers),)
+    return Counted(n_workers, blocks, big)
+
+
+def pairs_of(answers: Any) -> Any:
+    """Join the answers with themselves on the task, and count by two workers: i, j, shared, agreed.
+
+    >>> import ibis
+    >>> answers = ibis.memtable(pa.table({"task": [1, 1, 2, 2], "w": [0, 1, 0, 1], "c": [0, 0, 0, 1]}))
+    >>> pairs_of(answers).to_pyarrow().to_pylist()
+    [{'i': 0, 'j': 1, 'shared': 2, 'agreed': 1}]
+    """
+    other = answers.view()
+    met = answers.join(other, [answers.task == other.task, answers.w < other.w])
+    met = met.select(i=answers.w, j=other.w, same=(answers.c == other.c).cast("int32"))
+    pairs = met.group_by(["i", "j"]).agg(shared=met.count(), agreed=met.same.sum())
+    return pairs.cast(dict.fromkeys(pairs.columns, "int32"))
+
+
+def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[PairStats]:
+    """Turn batches into pairs of small integers: most pairs of a large crowd met once or twice."""
+    for batch in batches:
+        if batch.num_rows:
+            i, j, shared, agreed = (_smallest(to_numpy(batch.column(name))) for name in range(4))
+            yield PairStats(i, j, shared, agreed)
+
+
+def _smallest(values: IntArray) -> IntArray:
+    return values.astype(np.min_scalar_type(int(values.max())))
+
+
+def _numbered(tasks: Any) -> Any:
+    import ibis
+
+    return tasks.select("task", t=ibis.row_number().over(ibis.window(order_by=tasks.task)).cast("int32"))
+
+
+def _big_answers(engine: Engine, rows: Any, found: Cleaned, n_workers: int) -> Answers:
+    table = engine.fetch(rows, "taking out the big tasks").combine_chunks()
+    task, worker, label = (to_numpy(table.column(name).combine_chunks().cast(pa.int32())) for name in ("t", "w", "c"))
+    order = np.lexsort([worker, task])
+    task = task[order]
+    return Answers(
+        task, worker[order], label[order], pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes
+    )
+
+
+def _with_gold(engine: Engine, answers: Any, gold: Gold, code: int) -> PairStats:
+    met = answers.join(gold.table, "task")
+    rows = engine.fetch(
+        met.group_by("w").agg(shared=met.count(), agreed=(met.c == met.g).cast("int64").sum()), "comparing with gold"
+    )
+    w, shared, agreed = (to_numpy(rows.column(name).combine_chunks().cast(pa.int64())) for name in rows.column_names)
+    return PairStats(w, np.full(len(w), code), shared, agreed)

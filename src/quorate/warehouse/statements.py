@@ -1,0 +1,52 @@
+"""What ibis cannot say in every engine: rename a table, drop one, and whether there is one."""
+
+from typing import Any
+
+
+def rename_table(backend: Any, old: str, new: str) -> None:
+    """Give a table another name.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> _ = backend.raw_sql("CREATE TABLE a AS SELECT 1 AS one")
+    >>> rename_table(backend, "a", "b")
+    >>> has_table(backend, "a"), has_table(backend, "b")
+    (False, True)
+    """
+    _run(backend, f"ALTER TABLE {_quoted(backend, old)} RENAME TO {_quoted(backend, new)}")
+
+
+def drop_table(backend: Any, name: str) -> None:
+    """Remove a table, if it is there.
+
+    >>> import ibis
+    >>> drop_table(ibis.duckdb.connect(), "a")
+    """
+    _run(backend, f"DROP TABLE IF EXISTS {_quoted(backend, name)}")
+
+
+def has_table(backend: Any, name: str) -> bool:
+    """Whether there is a table of that name; asks for its columns, since not every engine lists its tables to ibis.
+
+    >>> import ibis
+    >>> has_table(ibis.duckdb.connect(), "a")
+    False
+    """
+    database, _, own = name.rpartition(".")
+    try:
+        backend.table(own, database=database or None)
+    except Exception:  # every engine has exceptions of its own
+        return False
+    return True
+
+
+def _run(backend: Any, statement: str) -> None:
+    cursor = backend.raw_sql(statement)
+    if backend.name not in ("duckdb", "pyspark") and hasattr(cursor, "close"):  # those two hand out the connection
+        cursor.close()
+
+
+def _quoted(backend: Any, name: str) -> str:
+    import sqlglot
+
+    return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=backend.dialect))

@@ -1,0 +1,191 @@
+"""Weights -> labels, inside the engine: sum by task and class, and decide by the rules of `quorate.vote`.
+
+Only the classes that somebody gave a task have a row. All others score zero there, which is known without a row: they
+enter the posterior by their number, and where none of the classes given scores as well, the first of them wins.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.arrow import table_of
+from quorate.vote import TIE
+from quorate.warehouse.clean import Cleaned
+from quorate.warehouse.engine import Engine
+from quorate.warehouse.gold import Gold
+
+BITS = 62  # classes whose presence one 64-bit number tells
+
+
+@dataclass(frozen=True)
+class Vote:
+    """How votes are weighed: by log-odds, whose posterior is their softmax, or by shares of the weight cast."""
+
+    weights: FloatArray  # of each worker
+    log_odds: bool
+
+
+def decide(engine: Engine, found: Cleaned, vote: Vote, gold: Gold | None = None) -> Any:
+    """Return the ballot as an ibis expression: task, c, confidence, margin, n_answers, tied. Nothing is run yet.
+
+    >>> from quorate.warehouse.clean import clean
+    >>> from quorate.warehouse.source import open_source
+    >>> engine, source = open_source({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> ballot = decide(engine, clean(engine, source), Vote(np.array([2.0, 0.5, 0.25]), log_odds=False))
+    >>> ballot.select("c", "confidence", "tied").to_pyarrow().to_pylist()
+    [{'c': 0, 'confidence': 0.727..., 'tied': False}]
+    """
+    m = found.crowd.n_classes
+    w = np.arange(len(vote.weights), dtype=np.int32)
+    weights = engine.upload(table_of({"w": w, "weight": vote.weights.astype(np.float64)}))
+    ballot = _posterior(_chosen(_cells(found.answers.join(weights, "w"), m), m), m, vote.log_odds)
+    if found.lost is not None:
+        ballot = ballot.union(_unanswered(found.lost, m).select(*ballot.columns).cast(dict(ballot.schema())))
+    return ballot if gold is None else _reveal(ballot, gold)
+
+
+def named(ballot: Any, found: Cleaned) -> Any:
+    """Give the ballot the labels behind its codes, in the columns of `quorate.Result.labels`.
+
+    >>> from quorate.warehouse.clean import clean
+    >>> from quorate.warehouse.source import open_source
+    >>> engine, source = open_source({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> found = clean(engine, source)
+    >>> named(decide(engine, found, Vote(np.ones(3), log_odds=False)), found).to_pyarrow()["label"].to_pylist()
+    ['y']
+    """
+    joined = ballot.join(found.labels, "c")
+    return joined.select("task", "label", "confidence", "margin", "n_answers", "tied")
+
+
+def _cells(votes: Any, m: int) -> Any:
+    """Sum the votes of each task and class given, and set beside each the best and the least needed of its task."""
+    import ibis
+
+    cells = votes.group_by(["task", "c"]).agg(
+        score=votes.weight.sum(),
+        n=votes.count(),
+        against=ibis.least(votes.weight, 0.0).sum(),
+    )
+    of_task = ibis.window(group_by="task")
+    cells = cells.mutate(best_given=cells.score.max().over(of_task), n_given=cells.count().over(of_task))
+    # A class that nobody gave scores zero.
+    best = ibis.ifelse(cells.n_given < m, ibis.greatest(cells.best_given, 0.0), cells.best_given)
+    least = best - TIE * ibis.greatest(best.abs(), 1.0)
+    leads = cells.score >= least
+    return cells.mutate(
+        best=best,
+        leads=leads,
+        rest_leads=(cells.n_given < m) & (least <= 0.0),
+        # Among the leading classes: the plain majority, then the order of the classes.
+        rank=ibis.ifelse(leads, cells.n * m + (m - 1 - cells.c), -1),
+    )
+
+
+def _chosen(cells: Any, m: int) -> Any:
+    """Decide each task: its class, and the score of that class and of the best other one."""
+    import ibis
+
+    is_best = cells.score == cells.best_given
+    tasks = cells.group_by("task").agg(
+        n_answers=cells.n.sum().cast("int64"),
+        n_given=cells.n_given.max(),
+        against=cells.against.sum(),
+        best_given=cells.best_given.max(),
+        best=cells.best.max(),
+        n_leading=cells.leads.cast("int64").sum(),
+        rest_leads=cells.rest_leads.cast("int64").max(),
+        rank=cells.rank.max(),
+        score=cells.score.argmax(cells.rank),
+        n_best=is_best.cast("int64").sum(),
+        second=ibis.ifelse(is_best, ibis.null("float64"), cells.score).max(),
+        total=(cells.score - cells.best).exp().sum(),
+        cast_total=cells.score.sum(),
+        **{f"given_{b}": bits.sum() for b, bits in enumerate(_presence(cells.c, m))},
+    )
+    n_rest = m - tasks.n_given
+    none_given = tasks.n_leading == 0  # a class that nobody gave beats all that somebody did
+    other = ibis.ifelse((tasks.score < tasks.best_given) | (tasks.n_best > 1), tasks.best_given, tasks.second)
+    other = ibis.ifelse(none_given, tasks.best_given, other)
+    n_other_rest = n_rest - none_given.cast("int64")
+    other = ibis.ifelse(n_other_rest > 0, ibis.greatest(other.fill_null(0.0), 0.0), other)
+    return tasks.mutate(
+        c=ibis.ifelse(none_given, _first_absent(tasks, m), m - 1 - tasks["rank"] % m).cast("int32"),
+        score=ibis.ifelse(none_given, 0.0, tasks.score),
+        other=other,
+        n_rest=n_rest,
+        tied=tasks.n_leading + tasks.rest_leads * n_rest > 1,
+    )
+
+
+def _posterior(tasks: Any, m: int, log_odds: bool) -> Any:
+    """Turn scores to probabilities: the softmax of log-odds, or shares of the weight cast."""
+    import ibis
+
+    if log_odds:
+        total = tasks.total + tasks.n_rest * (-tasks.best).exp()
+        confidence = (tasks.score - tasks.best).exp() / total
+        beside = (tasks.other - tasks.best).exp() / total
+    else:
+        # A vote of negative weight against a class is a vote of that size for every other class.
+        def cast(score: Any) -> Any:
+            return ibis.greatest(score - tasks.against, 0.0)
+
+        total = tasks.cast_total - tasks.n_given * tasks.against + tasks.n_rest * cast(ibis.literal(0.0))
+        some = total > 0
+        confidence = ibis.ifelse(some, cast(tasks.score) / total, 1 / m)
+        beside = ibis.ifelse(some, cast(tasks.other) / total, 1 / m)
+    # With one class there is no other.
+    margin = confidence - ibis.ifelse(tasks.other.isnull(), 0.0, beside)
+    return tasks.select("task", "c", confidence=confidence, margin=margin, n_answers="n_answers", tied="tied")
+
+
+def _presence(code: Any, m: int) -> list[Any]:
+    """Write which classes there are as bits of one or more integers."""
+    import ibis
+
+    one = ibis.literal(1, "int64")
+    if m <= BITS:
+        return [one << code.cast("int64")]
+    return [
+        ibis.ifelse((code >= start) & (code < start + BITS), one << ((code.cast("int64") - start) % BITS), 0)
+        for start in range(0, m, BITS)
+    ]
+
+
+def _first_absent(tasks: Any, m: int) -> Any:
+    """Find the first class that nobody gave; 0 if there is none, which is not asked for."""
+    import ibis
+
+    bits = [(tasks[f"given_{c // BITS}"] & (1 << (c % BITS)), c) for c in range(m)]
+    return ibis.cases(*((bit == 0, c) for bit, c in bits), else_=0)
+
+
+def _unanswered(lost: Any, m: int) -> Any:
+    """Label the tasks whose answers were all left out: every class ties, and the first is taken."""
+    import ibis
+
+    return lost.mutate(
+        c=ibis.literal(0, "int32"),
+        confidence=ibis.literal(1 / m, "float64"),
+        margin=ibis.literal(0.0 if m > 1 else 1.0, "float64"),
+        n_answers=ibis.literal(0, "int64"),
+        tied=ibis.literal(m > 1),
+    )
+
+
+def _reveal(ballot: Any, gold: Gold) -> Any:
+    """Give the tasks whose label is known that label, for certain."""
+    import ibis
+
+    known = gold.table.select(known="task", g="g")
+    joined = ballot.left_join(known, ballot.task == known.known).select(*ballot.columns, "g")
+    is_known = joined.g.notnull()
+    return joined.mutate(
+        c=ibis.coalesce(joined.g, joined.c),
+        confidence=ibis.ifelse(is_known, 1.0, joined.confidence),
+        margin=ibis.ifelse(is_known, 1.0, joined.margin),
+        tied=joined.tied & ~is_known,
+    ).drop("g")

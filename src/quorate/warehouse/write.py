@@ -1,0 +1,111 @@
+"""Labels -> a file or a table, written by the engine: under a temporary name, which is changed when all is there."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import EngineError, QuorateError, UnwritableFileError
+from quorate.warehouse.engine import Engine
+from quorate.warehouse.statements import drop_table, has_table, rename_table
+
+ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
+
+
+def check_output(engine: Engine, output: str | Path | None, output_table: str | None) -> None:
+    """Refuse, before anything is counted, what could not be written afterwards.
+
+    Raises:
+        UnwritableFileError: the ending, or the folder, will not do.
+        EngineError: there is a table of that name.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> check_output(connect("duckdb"), "labels.parquet", None)
+    """
+    if output is not None:
+        path = Path(output)
+        if path.suffix.lower() not in ENDINGS:
+            raise UnwritableFileError(f"an engine writes Parquet or CSV; end {output} in .parquet or .csv")
+        if not _is_remote(output) and not path.absolute().parent.is_dir():
+            raise UnwritableFileError(f"cannot write {output}: there is no such folder. Make it, or choose another")
+    if output_table is not None and has_table(engine.backend, output_table):
+        raise EngineError(f"there is a table {output_table!r} already; drop it, or choose another name")
+
+
+def write_file(engine: Engine, labels: Any, output: str | Path) -> Any:
+    """Let the engine write a file (Spark: a folder of files), and return it as a table.
+
+    >>> import os, tempfile, pyarrow as pa
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect("duckdb")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = write_file(engine, engine.upload(pa.table({"task": [1]})), f"{folder}/labels.parquet")
+    ...     os.listdir(folder)
+    ['labels.parquet']
+    """
+    kind, spark = ENDINGS[Path(output).suffix.lower()], engine.name == "pyspark"
+
+    def write(path: str) -> None:
+        with engine.running("voting"):
+            if kind == "parquet":
+                engine.backend.to_parquet(labels, path)
+            elif spark:
+                engine.backend.to_csv_dir(labels, path, options={"header": "true"})
+            else:
+                engine.backend.to_csv(labels, path)
+
+    if _is_remote(output):
+        write(str(output))  # what writes there makes its files appear when they are complete
+    else:
+        _atomically(Path(output), write)
+    backend = engine.backend
+    if kind == "parquet":
+        return backend.read_parquet(str(output))
+    return backend.read_csv(str(output), header=True, **({"inferSchema": True} if spark else {}))
+
+
+def write_table(engine: Engine, labels: Any, name: str) -> Any:
+    """Let the engine make a table, which has its name only when it is complete.
+
+    >>> import pyarrow as pa
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect("duckdb")
+    >>> write_table(engine, engine.upload(pa.table({"task": [1]})), "labels").to_pyarrow().to_pydict()
+    {'task': [1]}
+    """
+    backend, temporary = engine.backend, f"{name}_{secrets.token_hex(4)}"
+    try:
+        with engine.running("voting"):
+            backend.create_table(temporary, labels)
+            rename_table(backend, temporary, name)
+    except BaseException:  # also when interrupted
+        with suppress(Exception):  # the connection itself may be gone, and then the engine cleans up
+            drop_table(backend, temporary)
+        raise
+    return backend.table(name)
+
+
+def _is_remote(path: str | Path) -> bool:
+    return "://" in str(path)
+
+
+def _atomically(path: Path, write: Callable[[str], None]) -> None:
+    """Write beside the path, then rename: a reader never sees half a file."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{path.suffix}")
+    try:
+        write(str(temporary.absolute()))
+        if path.is_dir():
+            shutil.rmtree(path)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}") from None
+    except QuorateError as error:
+        raise type(error)(f"{error}; {path} was not written") from error
+    finally:  # also when interrupted
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)

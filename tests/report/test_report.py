@@ -1,0 +1,181 @@
+"""The report shows what the result says, escapes what it shows, and needs nothing beside it."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+
+import quorate
+from quorate.commands.report import report as command
+from quorate.errors import OptionError, QuorateError, UnwritableFileError
+from quorate.findings.finding import KINDS, Finding
+from quorate.report import Report, make_report
+from quorate.report.facts import headline
+from quorate.report.findings import FLAGS, gather
+from quorate.report.sheet import MOST_ROWS
+from quorate.report.tables import task_sheet, worker_sheet
+from tests.report.crowd import HOSTILE, SCRIPT, hostile_crowd
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    return make_report(hostile_crowd(), title=HOSTILE[0])
+
+
+@pytest.fixture(scope="module")
+def page(made: Report) -> str:
+    return made.html()
+
+
+def test_hostile_names_appear_only_as_text(page: str) -> None:
+    for name in HOSTILE:
+        assert name not in page
+        assert name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").split('"')[0] in page
+    assert page.count("<script>") == page.count("</script>") == 1  # ours
+
+
+def test_the_page_asks_nothing_of_the_network(page: str) -> None:
+    asked = re.findall(r"""<[^<>]*\b(?:src|href|action|data)\s*=\s*["']?(?!#)[^\s"'>]+""", page)
+    assert asked == []
+    assert "url(" not in page
+    assert "default-src 'none'" in page
+    assert "@import" not in page
+
+
+def test_the_same_answers_make_the_same_bytes(page: str) -> None:
+    assert make_report(hostile_crowd(), title=HOSTILE[0]).html() == page
+
+
+def test_the_headline_counts_what_there_is(made: Report) -> None:
+    answers, tiles = made.result.answers, headline(made.result, 0.9)
+    figures = [tile.figure for tile in tiles]
+    assert figures[:3] == [f"{n:,}" for n in (answers.n_tasks, answers.n_workers, answers.n_answers)]
+    assert figures[4] == f"{sum(p < 0.9 for p in made.result.labels['confidence'].to_pylist()):,}"
+    undetermined = [row for row in made.result.workers.to_pylist() if row["skill"] is None]
+    assert figures[5] == f"{len(undetermined):,}"
+
+
+def test_who_said_what_is_what_they_said(made: Report) -> None:
+    rows = made.result.answers.to_table().to_pylist()
+    for task, label, _, n_answers, said in task_sheet(made.result).rows:
+        given = {(row["label"], row["worker"]) for row in rows if str(row["task"]) == task.text}
+        assert {(each, who) for each, names in said.lines for who in names.split(", ")} == given
+        assert n_answers.value == len(given)
+        assert label.text in made.result.answers.classes.to_pylist()
+
+
+def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
+    sure = [row[2].value or 0.0 for row in task_sheet(made.result).rows]
+    assert sure == sorted(sure)
+    sheet = worker_sheet(made.result, {})
+    assert {row[0].text for row in sheet.rows} == set(made.result.answers.worker_names.to_pylist())
+    urgency = [row[1].value or 0.0 for row in sheet.rows]
+    assert urgency == sorted(urgency)
+
+
+def test_a_large_crowd_makes_a_page_of_reasonable_size_whose_long_tables_are_cut(tmp_path: Path) -> None:
+    crowd = quorate.simulate.crowd(MOST_ROWS + 50, 2 * MOST_ROWS, 4, seed=0)
+    made = make_report(crowd.answers, methods=[])
+    written = made.write(tmp_path / "report.html", folder=tmp_path / "my tables")
+    text = written[0].read_text()
+    assert len(text) < 3_000_000  # every table and chart is cut, so this hardly grows with the crowd
+    assert text.count("<tr>") < 2 * MOST_ROWS + 250
+    assert f"The first {MOST_ROWS} of {2 * MOST_ROWS:,} rows" in text
+    assert f"The first {MOST_ROWS} of {MOST_ROWS + 50} rows" in text
+    assert 'href="my%20tables/workers.csv"' in text
+    assert len(written[1].read_text().splitlines()) == 2 * MOST_ROWS + 1
+    assert len(written[2].read_text().splitlines()) == MOST_ROWS + 51
+    assert "--tables FOLDER" not in text
+
+
+def test_what_was_left_out_is_said() -> None:
+    table = {"task": [1, 1, 1, 1, 2], "worker": ["a", "a", "b", "c", None], "label": ["x", "x", "x", "y", "x"]}
+    answers = quorate.read(table, skip_missing=True)
+    page = make_report(answers, methods=[], left_out=["3 drafts were left out"]).html()
+    for line in ("3 drafts were left out", "1 row repeats an answer exactly", "1 row skipped for a missing field"):
+        assert f"<li>{line}" in page
+    assert "What was left out" in page
+
+
+def test_methods_are_compared_and_scored_where_the_truth_is_known() -> None:
+    crowd = quorate.simulate.crowd(300, 8, 3, seed=2)
+    made = make_report(crowd.answers, method="majority", methods=["rank-one"], truth=crowd.truth_table)
+    assert made.comparison is not None
+    assert [entry.method for entry in made.comparison.entries] == ["majority", "rank-one"]
+    page = made.html()
+    assert "Wrong labels were counted over 300 tasks" in page
+    changed = int(np.sum(made.comparison.labels[1] != made.result.ballot.label))
+    assert f'data-value="{changed}">{changed}</td>' in page
+    assert "which is no probability" in page  # a share of votes claims nothing
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"task": [1], "worker": ["a"], "label": ["x"]},
+        {"task": [1, 2, 3], "worker": ["a", "a", "b"], "label": ["x", "x", "x"]},
+        {"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxy")},
+        {"task": [1, 1, 1], "worker": list("abc"), "label": [1, 2, 3]},
+    ],
+    ids=["one answer", "one class", "two workers", "all different"],
+)
+def test_the_smallest_crowds_have_a_page(table: dict[str, Any]) -> None:
+    assert "</html>" in make_report(table).html()
+
+
+@pytest.mark.parametrize("name", ["altair", "vl_convert", "jinja2"])
+def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(QuorateError, match=r"pip install 'quorate\[report\]'"):
+        make_report({"task": [1], "worker": ["a"], "label": ["x"]}, methods=[]).html()
+
+
+def test_bad_options_are_refused(tmp_path: Path) -> None:
+    table = {"task": [1], "worker": ["a"], "label": ["x"]}
+    with pytest.raises(OptionError, match="not 90"):
+        make_report(table, sure=90)
+    with pytest.raises(UnwritableFileError, match="No such file"):
+        make_report(table, methods=[]).write(tmp_path / "no" / "such" / "report.html")
+
+
+def test_the_command_writes_what_it_says(tmp_path: Path, capsys: Any) -> None:
+    answers = tmp_path / "answers.csv"
+    answers.write_text("task,worker,label\n" + "".join(f"{t},{w},{'xy'[t % 2]}\n" for t in range(9) for w in "abc"))
+    truth = tmp_path / "truth.csv"
+    truth.write_text("task,label\n" + "".join(f"{t},{'xy'[t % 2]}\n" for t in range(9)))
+    app = typer.Typer()
+    app.command()(command)
+    page, folder = tmp_path / "report.html", tmp_path / "tables"
+    options = ["-o", page, "--tables", folder, "--compare", "majority", "--truth", truth, "--sure", "0.8"]
+    app([str(answers), *map(str, options), "--title", "Mine"], standalone_mode=False)
+    assert capsys.readouterr().out.splitlines() == [
+        f"wrote {path}" for path in (page, folder / "workers.csv", folder / "labels.csv")
+    ]
+    assert "<h1>Mine</h1>" in page.read_text()
+
+
+def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Report) -> None:
+    answers = made.result.answers
+    names = answers.worker_names.to_pylist()
+    spammers = [Finding("spammer", f"worker {names[k]!r} guesses", 0.01, "p-value", workers=(k,)) for k in range(5)]
+    pair = Finding("agreeing-pair", f"{SCRIPT} and another agree", 0.001, "p-value", workers=(1, names.index(SCRIPT)))
+    found = gather([*spammers, pair], answers)
+    assert [(group.kind, len(group.sentences), group.more) for group in found.groups] == [
+        ("spammer", 3, 2),
+        ("agreeing pair", 1, 0),
+    ]
+    assert found.copying == ((1, names.index(SCRIPT)),)
+    assert [badge.tone for badge in found.flags[1]] == ["bad", "copy"]
+    rows = {row[0].text: row for row in worker_sheet(made.result, found.flags).rows}
+    assert [badge.text for badge in rows[SCRIPT][1].badges][1:] == [f"agrees with {names[1]}"]
+    flagged = {str(names[code]) for code in found.flags}
+    assert {row.text for row, *_ in worker_sheet(made.result, found.flags).rows[: len(flagged)]} == flagged
+
+
+def test_every_kind_of_finding_has_a_word_and_a_colour() -> None:
+    assert set(FLAGS) == set(KINDS)
+    assert {tone for _, tone in FLAGS.values()} <= {"good", "doubt", "bad", "copy", "unknown"}

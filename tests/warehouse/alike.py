@@ -1,0 +1,69 @@
+"""What it means that an engine and memory agree."""
+
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.pairs import PairStats, pair_stats
+from quorate.result import Result
+from quorate.warehouse import WarehouseResult
+
+# Sums of the same few hundred numbers in another order differ by their rounding; a solver passes it on.
+ROUNDING = 1e-9
+COUNTED = ("n_tasks", "n_workers", "n_answers", "n_classes", "n_rows", "n_repeats", "n_conflicting", "n_skipped")
+
+
+def by_id(rows: Any, key: str) -> dict[Any, dict[str, Any]]:
+    return {row[key]: row for row in rows.to_pylist()}
+
+
+def named_pairs(pairs: PairStats, names: Any, n_workers: int) -> set[tuple[Any, ...]]:
+    """Pairs by the workers' ids, in either order, without gold's."""
+    ids = names.to_pylist()
+    return {
+        (frozenset((ids[i], ids[j])), shared, agreed)
+        for i, j, shared, agreed in zip(
+            *(getattr(pairs, name).tolist() for name in ("i", "j", "shared", "agreed")), strict=True
+        )
+        if i < n_workers and j < n_workers
+    }
+
+
+def assert_alike(found: WarehouseResult, memory: Result) -> None:
+    """Count for count, label for label, ties included."""
+    answers: Answers = memory.answers
+    for name in COUNTED:
+        assert getattr(found.crowd, name) == getattr(answers, name), name
+    assert found.crowd.classes.to_pylist() == answers.classes.to_pylist()
+    if found.pairs is not None:
+        ours = named_pairs(found.pairs.table, found.crowd.worker_names, found.crowd.n_workers)
+        assert ours == named_pairs(pair_stats(answers), answers.worker_names, answers.n_workers)
+    ours, theirs = by_id(found.labels.to_pyarrow(), "task"), by_id(memory.labels, "task")
+    assert ours.keys() == theirs.keys()
+    for task, row in theirs.items():
+        for name in ("label", "n_answers", "tied"):
+            assert ours[task][name] == row[name], (task, name, ours[task], row)
+        for name in ("confidence", "margin"):
+            assert abs(ours[task][name] - row[name]) < ROUNDING, (task, name, ours[task], row)
+    assert_workers_alike(found, memory)
+
+
+def assert_workers_alike(found: WarehouseResult, memory: Result) -> None:
+    ours, theirs = by_id(found.workers, "worker"), by_id(memory.workers, "worker")
+    assert ours.keys() == theirs.keys()
+    exact = ["n_answers", "status"] + (["n_peers"] if found.pairs is not None else [])
+    close = ["skill", "accuracy", "weight"] + (["skill_low", "skill_high"] if found.intervals.kind == "fast" else [])
+    for worker, row in theirs.items():
+        assert [ours[worker][name] for name in exact] == [row[name] for name in exact], worker
+        for name in close:
+            mine, other = ours[worker][name], row[name]
+            assert (mine is None) == (other is None), (worker, name)
+            # A skill stands where descent stopped, which rounding moves a little; an interval's end is its square root.
+            assert mine is None or abs(mine - other) < 1e-6, (worker, name, mine, other)
+    if found.identifiability is not None:  # the same partition: components of one size may change places
+        parts = {}
+        for worker, row in theirs.items():
+            assert parts.setdefault(row["component"], ours[worker]["component"]) == ours[worker]["component"]
+        assert len(set(parts.values())) == len(parts)
+    assert np.array_equal(np.isnan(found.skills), [row["skill"] is None for row in found.workers.to_pylist()])

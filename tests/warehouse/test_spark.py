@@ -1,0 +1,155 @@
+"""The same expressions in Spark: on one machine, on a cluster of two workers, and when one of them is killed."""
+
+import fcntl
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import quorate
+from quorate.datasets import SOURCES
+from quorate.progress import listening
+from quorate.warehouse import aggregate
+from tests.conftest import RealData
+from tests.warehouse.alike import assert_alike
+
+pytestmark = pytest.mark.xdist_group("spark")
+# Small data: what takes the time is starting, planning and compiling, so do less of it.
+QUICK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+
+@contextmanager
+def session(master: str) -> Iterator[Any]:
+    """One Spark at a time, whichever process of the test run asks for it."""
+    pytest.importorskip("pyspark")
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    with (Path(tempfile.gettempdir()) / "quorate-spark.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        builder = SparkSession.builder.master(master).appName("quorate tests")
+        for key, value in QUICK.items():
+            builder = builder.config(key, value)
+        spark = builder.getOrCreate()
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def all_sets(real: type[RealData], folder: Path) -> Path:
+    """The seven public sets as one table; a task or a worker is told apart by the name of its set."""
+    parts = []
+    for name in SOURCES:
+        table = real.load(name).answers.to_table().arrow
+        columns = {
+            column: pa.array([f"{name} {value}" for value in table[column].to_pylist()]) for column in ("task", "worker")
+        }
+        parts.append(pa.table(columns | {"label": [str(label) for label in table["label"].to_pylist()]}))
+    pa.parquet.write_table(pa.concat_tables(parts), folder / "all.parquet")
+    return folder / "all.parquet"
+
+
+def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_path: Path) -> None:
+    path = all_sets(real, tmp_path)
+    memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
+    with session("local[2]"):
+        found = aggregate(str(path), "rank-one", engine="spark", output=tmp_path / "labels.parquet")
+        assert_alike(found, memory)
+        assert (tmp_path / "labels.parquet" / "_SUCCESS").exists()
+        assert not list(tmp_path.glob(".labels*"))
+
+        # Ids of other types, repeats, conflicts, missing fields, a big task and gold.
+        rows = {
+            "task": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4],
+            "worker": [0.5, 1.5, 2.5, 3.5, 0.5, 0.5, 1.5, 2.5, 0.5, 1.5, 0.5],
+            "label": [True, True, False, True, True, True, False, False, True, False, None],
+            "place": list(range(11)),
+        }
+        pa.parquet.write_table(pa.table(rows), tmp_path / "odd.parquet")
+        reading: dict[str, Any] = {"on_conflict": "last", "skip_missing": True}
+        gold = {1: True}
+        expected = quorate.aggregate(quorate.read(rows, **reading), "rank-one", gold=gold, intervals="fast")
+        odd = str(tmp_path / "odd.parquet")
+        assert_alike(aggregate(odd, engine="spark", order="place", gold=gold, big_task=3, **reading), expected)
+
+
+def test_public_sets_come_out_alike_on_a_cluster_that_loses_an_executor(real: type[RealData], tmp_path: Path) -> None:
+    path = all_sets(real, tmp_path)
+    memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
+    with session("local-cluster[2,1,1024]") as spark:
+        assert_alike(aggregate(str(path), "rank-one", engine="spark"), memory)
+
+        before = executors()
+        assert len(before) == 2
+        killed: list[int] = []
+
+        def hear(stage: str, done: int, total: int | None) -> None:
+            if stage == "counting pairs" and done == 0 and not killed:
+                killed.append(min(before))
+                threading.Thread(target=kill_while_it_works, args=(spark, killed[0])).start()
+
+        with listening(hear):
+            found = aggregate(str(path), "rank-one", engine="spark")
+        assert killed
+        assert killed[0] not in executors()
+        assert_alike(found, memory)
+
+
+def kill_while_it_works(spark: Any, pid: int) -> None:
+    """Wait until a stage has tasks under way, then end the executor as a failing machine would."""
+    tracker, deadline = spark.sparkContext.statusTracker(), time.time() + 60
+    while time.time() < deadline:
+        running = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
+        if any(stage is not None and stage.numActiveTasks for stage in running):
+            break
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+
+
+def executors() -> list[int]:
+    """The executors that this process's cluster runs."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                command = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if b"CoarseGrainedExecutorBackend" in command and _is_below(int(folder.name), os.getpid()):
+                found.append(int(folder.name))
+    return found
+
+
+def _is_below(pid: int, ancestor: int) -> bool:
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        try:
+            pid = int((Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return False

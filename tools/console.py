@@ -1,0 +1,171 @@
+"""Run the ```console blocks of the documentation, and compare what they show with what the program prints.
+
+    python tools/console.py            # rewrite what they show
+    python tools/console.py --check    # say which blocks are out of date, and exit with 1
+
+A page runs from its top to its end, in a folder of its own that has answers.csv and truth.csv (200 tasks, 12 workers).
+A line of three dots stands for any lines; the column `seconds` may hold any figures; a command below which nothing
+stands may print what it likes, but must succeed. Besides `quorate` a block may use `head -N FILE`, also with `> FILE`,
+`cat FILE`, and `cat > FILE << END` and `python << END` up to a line that says END. `pip` and `make` are not run, but
+for `make demo`.
+"""
+
+import io
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+STEP = re.compile(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+DOTS = "..."
+CROWD = "simulate -o answers.csv --truth-out truth.csv --tasks 200 --workers 12"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a block, and what stands below it."""
+
+    command: str  # as it stands, comment and all
+    below: str
+
+    @property
+    def words(self) -> list[str]:
+        """The command in words, without its comment."""
+        return shlex.split(self.command.replace("\\\n", " "), comments=True)
+
+    @property
+    def typed(self) -> str:
+        """What the reader types below the command, up to END."""
+        return self.below[: self.below.index("\nEND\n") + 1] if self.words[-2:] == ["<<", "END"] else ""
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines that the command is said to print."""
+        rest = self.below.split("\nEND\n", 1)[1] if self.typed else self.below
+        return [line.rstrip() for line in rest.splitlines()]
+
+
+def pages() -> list[Path]:
+    """List every page that may have blocks."""
+    return sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+
+
+def steps(text: str) -> Iterator[Step]:
+    """Yield the commands of a page in order."""
+    for block in BLOCK.findall(text):
+        yield from (Step(command, below) for command, below in STEP.findall(block))
+
+
+def printed(step: Step) -> list[str] | None:
+    """Run a command in the current folder and return the lines it prints; None if it is one that is not run.
+
+    Raises:
+        RuntimeError: it fails, and the page does not show how.
+    """
+    words = step.words
+    if words[:2] == ["make", "demo"] and step.shown:
+        words = ["quorate", "demo"]
+    if words[0] in ("pip", "make"):
+        return None
+    out = io.StringIO()
+    code = 0
+    with redirect_stdout(out), redirect_stderr(out):
+        if words[0] == "quorate":
+            code = _quorate(words[1:])
+        elif words[0] == "head":
+            first = "".join(Path(words[2]).read_text().splitlines(keepends=True)[: int(words[1][1:])])
+            (Path(words[4]).write_text if words[3:4] == [">"] else out.write)(first)
+        elif words[0] == "cat" and words[1] == ">":
+            Path(words[2]).write_text(step.typed)
+        elif words[0] == "cat":
+            out.write(Path(words[1]).read_text())
+        elif words[:2] == ["python", "<<"]:
+            exec(compile(step.typed, "typed", "exec"), {})
+        else:
+            raise RuntimeError(f"$ {step.command}: the documentation's runner knows no {words[0]!r}")
+    if code and not step.shown:
+        raise RuntimeError(f"$ {step.command}: exit code {code}: {out.getvalue()}")
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def _quorate(arguments: list[str]) -> int:
+    from quorate.cli import main
+
+    try:
+        main(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def agrees(shown: list[str], real: list[str]) -> bool:
+    """Whether the lines shown are the lines printed, dots and seconds allowed for.
+
+    >>> agrees(["a", "...", "d"], ["a", "b", "c", "d"]), agrees(["a", "..."], ["b"])
+    (True, False)
+    """
+    pattern = [".*" if line == DOTS else re.escape(line) + "\n" for line in _untimed(shown)]
+    return re.fullmatch("".join(pattern), "".join(line + "\n" for line in _untimed(real)), re.DOTALL) is not None
+
+
+def _untimed(lines: list[str]) -> list[str]:
+    """Blank out the figures below a heading `seconds`."""
+    out, last = [], -1
+    for line in lines:
+        found = re.search(r" seconds\b", line)
+        last = found.end() if found else last if line else -1
+        out.append(line[: last - 8] + line[last:] if last > 0 and not found else line)
+    return out
+
+
+def up_to_date(step: Step) -> str:
+    """Run a command and return what should stand below it."""
+    real = printed(step)
+    if real is None or not step.shown or agrees(step.shown, real):
+        return step.below
+    if DOTS in step.shown:
+        first, after = step.shown.index(DOTS), len(step.shown) - step.shown.index(DOTS) - 1
+        real = [*real[:first], DOTS, *real[len(real) - after :]]
+    blank = "\n" if step.below.endswith("\n\n") else ""
+    head = step.typed + "END\n" if step.typed else ""
+    return head + "".join(f"{line}\n" for line in real) + blank
+
+
+def rewritten(text: str) -> str:
+    """Run a page in a folder of its own, and return it with what its commands print."""
+
+    def block(match: re.Match[str]) -> str:
+        return STEP.sub(lambda m: f"$ {m[1]}\n{up_to_date(Step(m[1], m[2]))}", match[0])
+
+    if "```console\n" not in text:
+        return text
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):
+        with suppress(SystemExit):
+            _quorate(CROWD.split())
+        return BLOCK.sub(block, text)
+
+
+def main() -> int:
+    """Rewrite what is out of date, or only say so."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    check, stale = "--check" in sys.argv, 0
+    for page in pages():
+        text = page.read_text()
+        wanted = rewritten(text)
+        if wanted != text:
+            stale += 1
+            sys.stdout.write(f"{page.relative_to(ROOT)} {'is out of date' if check else 'rewritten'}\n")
+            if not check:
+                page.write_text(wanted)
+    return int(bool(stale) and check)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
