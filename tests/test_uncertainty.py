@@ -136,7 +136,7 @@ def against_gold(seed: int, law: tuple[float, float], per_worker: int = 8) -> tu
 
 
 def test_what_centring_takes_from_few_answers_is_given_back() -> None:
-    """Eight answers: a tenth. The raw skills of 1,000 workers, each known to .33, average to within .03 of the truth."""
+    """Eight answers: a tenth. The raw skills of 1,000 workers, each known to .33, average to .03 from the truth."""
     crowd, result = against_gold(0, (0.5, 1.0))
     assert result.inference is not None
     off = result.inference.score().raw[:1000] - crowd.skills
@@ -432,7 +432,7 @@ def test_large_crowds_get_fast_intervals_and_the_summary_says_so(monkeypatch: py
     result = quorate.aggregate(answers)
     assert "interval" not in result.summary()
     assert result.intervals.kind == "fast"
-    assert "95% intervals (fast" in result.summary()
+    assert "0.95 intervals, fast" in result.summary()
     assert quorate.aggregate(answers, intervals="full").intervals.kind == "full"
 
 

@@ -37,8 +37,8 @@ def crowd() -> dict[str, list[str]]:
             rows.append((f"u{k}", worker, f"c{k % 3 if rng.random() < 0.8 else 1}"))
     rows += [(f"v{k}", "z0", "c2") for k in range(9)]
     tone = {"c0": "glad", "c1": "flat", "c2": "cross"}
-    task, worker, label = (list(column) for column in zip(*rows, strict=True))
-    return {"task": task, "worker": worker, "label": [tone[each] for each in label]}
+    tasks, workers, labels = zip(*rows, strict=True)
+    return {"task": list(tasks), "worker": list(workers), "label": [tone[each] for each in labels]}
 
 
 def main(folder: Path) -> None:

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from quorate import __version__
-from quorate.commands import aggregate, compare, datasets, diagnose, reproduce, score, simulate
+from quorate.commands import (
+    advise,
+    aggregate,
+    compare,
+    convert,
+    datasets,
+    diagnose,
+    ledger,
+    report,
+    reproduce,
+    score,
+    simulate,
+)
 from quorate.errors import QuorateError
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
@@ -43,6 +55,9 @@ def quorate(
 for command in (
     aggregate.aggregate,
     diagnose.diagnose,
+    advise.advise,
+    report.report,
+    convert.convert,
     compare.compare,
     compare.methods,
     simulate.simulate,
@@ -51,6 +66,7 @@ for command in (
     simulate.demo,
 ):
     app.command()(command)
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.arrow import take
+from quorate.errors import TooLargeError
 from quorate.estimate import rank_one
 from quorate.files import Source
 from quorate.findings.agreement import agreement_findings, agreement_test
@@ -33,6 +34,7 @@ from quorate.graph import Component
 from quorate.pairs import PairStats
 from quorate.repair import Repair, repair
 from quorate.result import Result, count, left_out, sizes
+from quorate.standard import standard
 from quorate.status import IDENTIFIED, STATUSES
 from quorate.trust import trust
 from quorate.uncertainty import OneCoinInference
@@ -92,7 +94,7 @@ class Diagnosis:
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
         part, bound = finding.component, finding.bound
-        nothing = None if finding.n_pairs is None else 0.0
+        nothing = 0.0 if finding.n_pairs == 0 else None
         return {
             "workers": int((part.workers < self.answers.n_workers).sum()),
             "pairs": finding.n_pairs,
@@ -196,13 +198,21 @@ def diagnose(
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
-    return _diagnose(rank_one(answers, gold=gold), times, delta, None)
+    coins = rank_one(answers, gold=gold)
+    try:
+        # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
+        judged = standard(answers, gold=gold)
+    except TooLargeError:
+        judged = coins
+    return _diagnose(coins, judged, times, delta)
 
 
 def diagnose_result(
     result: Result, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
 ) -> Diagnosis:
-    """Judge the answers behind a result; skills are solved for again only if the method's are no rank-one skills.
+    """Judge the answers behind a result, whose own intervals speak of single workers.
+
+    Skills are solved for again only if the method's are no rank-one skills.
 
     Args:
         result: of any method.
@@ -219,7 +229,7 @@ def diagnose_result(
     if not isinstance(result.inference, OneCoinInference):
         known = _gold_of(result) if gold is None else gold
         coins = rank_one(result.answers, gold=known)
-    return _diagnose(coins, times, delta, result.trust)
+    return _diagnose(coins, coins if result.inference is None else result, times, delta)
 
 
 def _gold_of(result: Result) -> Source:
@@ -231,7 +241,8 @@ def _gold_of(result: Result) -> Source:
     return {"task": take(answers.task_names, crowd.task[own]), "label": take(answers.classes, crowd.label[own])}
 
 
-def _diagnose(result: Result, times: FloatArray | None, delta: float, trusted: float | None) -> Diagnosis:
+def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
+    """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
     answers, verdict, inference = result.answers, result.identifiability, result.inference
     crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
     pairs, complete = counted_pairs(crowd, verdict)
@@ -249,8 +260,9 @@ def _diagnose(result: Result, times: FloatArray | None, delta: float, trusted: f
             f"{MOST_MEETINGS:,} meetings of two answers"
         )
     if isinstance(inference, OneCoinInference):
+        found += worker_findings(judged)
         found += _about_skills(result, inference, pairs if complete else None, times)
-        found += factor_findings(trust(answers) if trusted is None else trusted)
+        found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
         compared = held_out(answers)
         found += misfit_findings(compared, answers)
         if compared is None:
@@ -265,7 +277,6 @@ def _about_skills(
     result: Result, inference: OneCoinInference, pairs: PairStats | None, times: FloatArray | None
 ) -> Iterator[Finding]:
     answers = result.answers
-    yield from worker_findings(result)
     if pairs is not None:
         yield from agreement_findings(agreement_test(inference, pairs, answers.n_workers), answers)
     if times is not None:

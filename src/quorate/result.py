@@ -183,14 +183,9 @@ class Result:
         return lines
 
     def _interval_phrase(self) -> str:
-        """Say what the intervals are, where they were computed and are not the usual ones; a summary computes none."""
+        """Say what intervals there are, if anyone asked for them; the summary alone does not compute them."""
         found: Intervals | None = self.__dict__.get("intervals")
-        if found is None or found.kind == "none":
-            return ""
-        if (self.interval_kind, found.kind, found.level) == ("auto", "full", LEVEL):
-            return ""
-        known = " (fast: the mates' skills taken for known)" if found.kind == "fast" else " (full)"
-        return f"; {100 * found.level:g}% intervals{known}"
+        return "" if found is None or found.kind == "none" else f"; {found.level:.4g} intervals, {found.kind}"
 
     def _confidence_line(self) -> str:
         sure = self.ballot.confidence

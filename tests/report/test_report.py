@@ -142,6 +142,15 @@ def test_bad_options_are_refused(tmp_path: Path) -> None:
         make_report(table, methods=[]).write(tmp_path / "no" / "such" / "report.html")
 
 
+def test_formulas_in_the_tables_are_neutralised_on_request(tmp_path: Path) -> None:
+    table = {"task": [1, 1, 1], "worker": ["=1+2", "b", "c"], "label": list("xxy")}
+    made = make_report(table, methods=[])
+    plain = made.write(tmp_path / "r.html", folder=tmp_path)[1].read_text()
+    safe = made.write(tmp_path / "r.html", folder=tmp_path, excel_safe=True)[1].read_text()
+    assert "\n=1+2" in plain
+    assert "\n=1+2" not in safe
+
+
 def test_the_command_writes_what_it_says(tmp_path: Path, capsys: Any) -> None:
     answers = tmp_path / "answers.csv"
     answers.write_text("task,worker,label\n" + "".join(f"{t},{w},{'xy'[t % 2]}\n" for t in range(9) for w in "abc"))

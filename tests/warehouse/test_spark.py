@@ -23,7 +23,8 @@ from quorate.warehouse import aggregate
 from tests.conftest import RealData
 from tests.warehouse.alike import assert_alike
 
-pytestmark = pytest.mark.xdist_group("spark")
+# Spark warns of the newer pandas at every turn, which is not ours to mend.
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
 # Small data: what takes the time is starting, planning and compiling, so do less of it.
 QUICK = {
     "spark.ui.enabled": "false",

@@ -29,16 +29,27 @@ def aggregate(
     intervals: Annotated[str, typer.Option(help="On skills: full, fast, none or auto.")] = "auto",
     gold: Gold = None,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
+    ] = None,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Turn answers into one label a task and a skill for each worker.
 
     Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
     """
+    from quorate.errors import OptionError
+    from quorate.formats import write_results
     from quorate.methods import aggregate
     from quorate.output import to_json, write_table
     from quorate.terminal import print_head, print_lines, showing_progress
 
+    if to is not None and reading.export is None:
+        raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     chosen = {
         "cautious": cautious or None,
         "solver": solver,
@@ -52,17 +63,20 @@ def aggregate(
         result = aggregate(
             reading.answers, method, gold=reading.gold(gold), level=level, intervals=intervals, **options
         )
-    for table, path in (("labels", output), ("workers", workers_out), ("posterior", posterior_out)):
+    if to is not None and reading.export is not None:
+        write_results(reading.export, result.labels, output or "-", to)
+    for table, path in (("labels", None if to else output), ("workers", workers_out), ("posterior", posterior_out)):
         if path is not None:
-            write_table(getattr(result, table), path, format)
+            write_table(getattr(result, table), path, format, excel_safe=excel_safe)
     if json:
         typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
     elif output is not None:
         print_lines(result.summary().splitlines(), error=output == "-")
-    elif sys.stdout.isatty():
+    elif sys.stdout.isatty() and to is None:
         print_head("Labels", result.labels)
         print_head("Workers", result.workers)
         print_lines(["", *result.summary().splitlines()])
     else:
-        write_table(result.labels, "-", format)
+        if to is None:
+            write_table(result.labels, "-", format, excel_safe=excel_safe)
         print_lines(result.summary().splitlines(), error=True)

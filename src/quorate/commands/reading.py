@@ -87,7 +87,8 @@ class Reading:
             return None
         from quorate.gold import read_labels
 
-        tasks, labels = read_labels(path, task=self.options["task"], label=self.options["label"])
+        columns = {"task": "task", "label": "label"} if self.export else {k: self.options[k] for k in ("task", "label")}
+        tasks, labels = read_labels(path, **columns)
         return {"task": tasks, "label": labels}
 
 

@@ -16,6 +16,9 @@ def report(
     tables: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
     ] = None,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="Mark cells in those files that a spreadsheet would run as formulas.")
+    ] = False,
     title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     compare: Annotated[
@@ -34,17 +37,24 @@ def report(
     from quorate.terminal import print_lines, showing_progress
 
     chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
-    source = getattr(reading, "source", "")
+    source = reading.options["file"]
     with showing_progress():
         made = make_report(
             reading.answers,
             method=method,
             gold=reading.gold(gold),
-            truth=reading.gold(truth),
+            truth=reading.labels(truth),
             methods=chosen,
             sure=sure,
-            title=title or (Path(source).name if source not in ("", "-") else "The answers"),
-            left_out=getattr(reading, "left_out", ()),
+            title=title or ("The answers" if source == "-" else Path(source).name),
+            left_out=_left_out(reading),
         )
-        written = made.write(output, folder=tables)
+        written = made.write(output, folder=tables, excel_safe=excel_safe)
     print_lines(f"wrote {path}" for path in written)
+
+
+def _left_out(reading: Reading) -> list[str]:
+    """Say what another tool's export held that was not read, and why."""
+    if reading.export is None:
+        return []
+    return [f"{n:,} left out of the export: {why}" for why, n in reading.export.left_out.items()]

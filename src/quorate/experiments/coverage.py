@@ -45,7 +45,7 @@ class Settings:
     per_worker: int = 40  # answers, on average
 
 
-FULL = Settings(4_000)
+FULL = Settings(3_000)
 QUICK = Settings(400)
 
 

@@ -22,7 +22,7 @@ class ComponentFinding:
 
     component: Component
     n_pairs: int | None  # None where there were too many meetings to count
-    bound: SkillBound | None  # None for a worker alone, and where the pairs were not counted
+    bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
 
     def bound_dict(self) -> dict[str, float] | None:
         """Return the bound's figures by name."""
@@ -103,8 +103,8 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
         return ComponentFinding(found.part, None, None)
     n = int((found.members < result.answers.n_workers).sum())
     own = without(found.pairs, n)
-    if len(own) == 0:
-        return ComponentFinding(found.part, 0, None)
+    if len(own) == 0 or result.answers.n_classes < 2:
+        return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
     return ComponentFinding(found.part, len(own), skill_bound(own, n, result.answers.n_classes, skills, delta=delta))
 

@@ -28,7 +28,9 @@ FEWEST = 20  # tasks with two answers or more, below which it is left out as wel
 STEPS = 20  # of EM
 PSEUDO = 0.5  # answers in each cell of Dawid and Skene's matrices, so that nothing is impossible
 SPREAD, LEAST, MOST = 0.7, 5.0, 300.0  # how strongly an accuracy is drawn to the crowd's, as in `quorate.refine`
-RIVALS = ("quorate", "dawid-skene")  # methods that let accuracy depend on the class
+# What lets accuracy depend on the class: one confusion matrix for the crowd, scaled to each worker's accuracy; one for
+# each worker, drawn to that; one for each worker, by itself. The first two are what the standard method is made of.
+RIVALS = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,18 @@ class HeldOut:
 
     n_answers: int
     log_likelihood: dict[str, float]  # by method, an answer
-    gain: dict[str, float]  # of each rival over one coin, an answer
+    gain: dict[str, float]  # of each rival model over one coin, an answer
     standard_error: dict[str, float]  # of the gain, over tasks
     class_accuracy: FloatArray  # of the crowd as a whole
 
     @property
     def best(self) -> str:
-        """The rival that foretells best."""
+        """The rival model that foretells best; RIVALS names the method it belongs to."""
         return max(RIVALS, key=lambda name: self.gain[name])
 
     @property
     def p(self) -> float:
-        """Of so large a gain, if one coin a worker were the truth; two rivals had the chance."""
+        """Of so large a gain, if one coin a worker were the truth; every rival had the chance."""
         from statistics import NormalDist
 
         errors = self.standard_error
@@ -89,7 +91,7 @@ def held_out(answers: Answers) -> HeldOut | None:
 
 
 def _fit(answers: Answers) -> tuple[list[_Model], FloatArray]:
-    """Fit one coin and both rivals, and return the expected counts of the first rival too."""
+    """Fit one coin and the rivals, and return the expected counts of the standard method too."""
     m = answers.n_classes
     accuracy, coin, posterior = _one_coin(answers)
     shrunk = refine(answers, posterior, skill_of(accuracy, m))
@@ -97,6 +99,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], FloatArray]:
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
     models = [
         coin,
+        _Model(_pooled(shrunk.counts, accuracy), _prior(shrunk.posterior)),
         _Model(shrunk.confusion, _prior(shrunk.posterior)),
         _Model(counts / counts.sum(axis=1, keepdims=True), _prior(free.posterior)),
     ]
@@ -118,6 +121,18 @@ def _one_coin(answers: Answers) -> tuple[FloatArray, _Model, FloatArray]:
         if np.abs(q - before).sum(axis=1).mean() <= 1e-4:
             break
     return p, model, q
+
+
+def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Give every worker the crowd's confusion matrix, its wrong answers scaled to how often the worker errs."""
+    m = counts.shape[2]
+    total = counts.sum(axis=0) + PSEUDO
+    crowd = total / total.sum(axis=0)
+    error = float((total.sum() - np.trace(total)) / total.sum())
+    wrong: FloatArray = (crowd * (1 - np.eye(m)))[None] * ((1 - accuracy) / error)[:, None, None]
+    wrong *= np.minimum(1.0, 0.999 / wrong.sum(axis=1, keepdims=True))
+    wrong[:, np.arange(m), np.arange(m)] = 1 - wrong.sum(axis=1)
+    return wrong
 
 
 def _prior(posterior: FloatArray) -> FloatArray:
@@ -167,20 +182,22 @@ def misfit_findings(found: HeldOut | None, answers: Answers) -> list[Finding]:
     if found is None or found.p > SURE:
         return []
     best = found.best
+    method = RIVALS[best]
     gain, error = found.gain[best], found.standard_error[best]
     names = answers.classes.to_pylist()
     low, high = int(found.class_accuracy.argmin()), int(found.class_accuracy.argmax())
     return [
         Finding(
             "class-dependent-accuracy",
-            f"one accuracy a worker does not explain these answers: {best!r}, which lets it depend on the class, "
+            f"one accuracy a worker does not explain these answers: {method!r}, which lets it depend on the class, "
             f"foretells held-out answers better, by {gain:.3f} ± {error:.3f} in log-likelihood an answer. The crowd is "
             f"right on {names[high]!r} {found.class_accuracy[high]:.0%} of the time and on {names[low]!r} "
             f"{found.class_accuracy[low]:.0%}; what is said of single workers, pairs and tasks rests on one accuracy",
             found.p,
             "p-value",
             evidence={
-                "better_method": best,
+                "better_method": method,
+                "better_model": best,
                 "log_likelihood_an_answer": found.log_likelihood,
                 "gain_an_answer": found.gain,
                 "standard_error": found.standard_error,

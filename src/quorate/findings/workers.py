@@ -2,9 +2,8 @@
 
 If a worker's skill were u, its raw estimate r would have the variance f·(alpha + beta u - gamma u²); so (r - u) over
 its root is a test of skill u, and the interval is every u that passes. An adversary is a worker whose skill is tested
-to be below zero, a spammer one whose skill is tested to be within MARGIN of zero on both sides. Each is named at half
-of what the interval leaves out, adjusted over all workers; so the interval of everyone named lies below zero, or within
-the margin.
+to be below zero, a spammer one whose skill is tested to be within MARGIN of zero on both sides. Who is named passes the
+test adjusted over all workers, and its interval lies below zero, or within the margin.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,12 +11,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.findings.discovery import adjusted
+from quorate.findings.discovery import LEVEL, adjusted
 from quorate.findings.finding import Finding, named
 from quorate.result import Result, count
 
-# Information grows with the square of the skill: an answer of skill 0.2 is worth a sixteenth of one of skill 0.8.
-MARGIN = 0.2
+# Information grows with the square of the skill: an answer of skill 0.25 is worth a tenth of one of skill 0.8.
+MARGIN = 0.25
 
 
 def skill_test(result: Result, skill: float) -> FloatArray:
@@ -80,8 +79,9 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     """
     adversaries = adjusted(adversary_p(result))
     spammers = adjusted(spammer_p(result))
-    most = (1 - result.level) / 2
-    is_adversary = adversaries <= most
+    sure = result.intervals
+    is_adversary = (adversaries <= LEVEL) & (sure.high < 0)
+    is_spammer = (spammers <= LEVEL) & (sure.low > -MARGIN) & (sure.high < MARGIN) & ~is_adversary
     yield from _each(
         result,
         "adversary",
@@ -91,7 +91,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
     yield from _each(
         result,
         "spammer",
-        np.where((spammers <= most) & ~is_adversary, spammers, np.nan),
+        np.where(is_spammer, spammers, np.nan),
         lambda name, interval, n: f"worker {name} answers next to at random: its skill lies {interval}, by {n}",
     )
     yield from wide_intervals(result)
@@ -129,11 +129,10 @@ def wide_intervals(result: Result) -> list[Finding]:
     wide = wide[np.argsort(-width[wide], kind="stable")]
     known = int((~np.isnan(width)).sum())
     usual = float(np.median(answers.per_worker[wide]))
-    verb = "tells" if len(wide) == 1 else "tell"
     return [
         Finding(
             "wide-intervals",
-            f"the answers of {len(wide):,} of {count(known, 'worker')} {verb} little of their skill (intervals wider "
+            f"the answers of {len(wide):,} of {count(known, 'worker')} tell little of their skill (intervals wider "
             f"than {half:.2f}, half the range; {usual:g} answers at the median): {named(answers.worker_names, wide)}",
             len(wide) / known,
             "share of workers",

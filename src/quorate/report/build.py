@@ -72,7 +72,7 @@ class Report:
         }
         return render(context, self._drawings())
 
-    def write(self, path: str | Path, *, folder: str | Path | None = None) -> list[Path]:
+    def write(self, path: str | Path, *, folder: str | Path | None = None, excel_safe: bool = False) -> list[Path]:
         """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to."""
         page = Path(path)
         whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
@@ -84,7 +84,7 @@ class Report:
         except OSError as error:
             raise UnwritableFileError(f"cannot write {error.filename or page}: {error.strerror or error}") from None
         for file in whole:
-            write_table(getattr(self.result, file.stem), file)
+            write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
         return [page, *whole]
 
     def _lead(self) -> str:

@@ -68,7 +68,7 @@ class OneCoinInference:
         return Score(
             agreed / scale,
             sums.by_worker(q2 + pairs) / ((m - 1) * scale**2),
-            sums.by_worker(q3 + pairs) / scale**2,
+            (m - 2) / (m - 1) * sums.by_worker(q3 + pairs) / scale**2,
             sums.by_worker(q2 * q2) / scale**2,
         )
 

@@ -1,0 +1,328 @@
+"""Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/diagnosis.md shows.
+
+    python benchmarks/findings.py             # everything, about five minutes on one core
+    python benchmarks/findings.py pairs 20    # one part, with twenty crowds a setting
+    python benchmarks/findings.py picture     # draws docs/diagnosis.svg
+
+Parts: pairs, workers, misfit, tasks, drift, ties, real.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.datasets import SOURCES, load
+from quorate.diagnosis import diagnose
+from quorate.estimate import rank_one
+from quorate.findings.agreement import agreement_test
+from quorate.findings.drift import drift_test
+from quorate.findings.finding import KINDS
+from quorate.findings.misfit import SURE, held_out
+from quorate.findings.tasks import task_test
+from quorate.findings.ties import weakest_cut
+from quorate.findings.workers import MARGIN, worker_findings
+from quorate.pairs import pair_stats
+from quorate.simulate import Crowd, answer, crowd, draw_workers
+from quorate.standard import standard
+from quorate.uncertainty import OneCoinInference
+
+PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
+
+
+def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
+    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
+    a = simulated.answers
+    said = np.full((a.n_tasks, a.n_workers), -1)
+    said[a.task, a.worker] = a.label
+    for source, copier in pairs:
+        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(a.n_tasks) < share)
+        said[taken, copier] = said[taken, source]
+    return replace(a, label=said[a.task, a.worker].astype(a.label.dtype))
+
+
+def flagged_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
+    """Return the pairs named, and the shared tasks of every pair tested."""
+    inference = rank_one(answers).inference
+    assert isinstance(inference, OneCoinInference)
+    test = agreement_test(inference, pair_stats(answers), answers.n_workers)
+    tested = list(zip(test.pairs.i.tolist(), test.pairs.j.tolist(), strict=True))
+    return {tested[k] for k in test.flagged}, dict(zip(tested, test.pairs.shared.tolist(), strict=True))
+
+
+def pairs_part(n_crowds: int) -> None:
+    """Count false discoveries without and with copying, and pairs found by shared tasks."""
+    print("\n## Pairs that agree beyond their skills\n")
+    print("| crowds | classes | named without copying | false discovery with copying |")
+    print("|---|---|---|---|")
+    found: Counter[tuple[int, float, str]] = Counter()
+    copied: Counter[tuple[int, float, str]] = Counter()
+    for low, high, sizes in ((0.0, 1.0, (20, 40)), (0.05, 0.6, (20, 40)), (0.0, 1.0, (6, 10))):
+        for m in (2, 4):
+            alarms, false = [], []
+            for seed in range(n_crowds):
+                rng = np.random.default_rng([seed, m, sizes[0], int(100 * high)])
+                w, t = int(rng.choice(sizes)), int(rng.choice([200, 400, 800, 1600]))
+                r = min(int(rng.choice([4, 8, 12])), w)
+                simulated = crowd(t, w, r, n_classes=m, skills=rng.uniform(low, high, w), seed=rng)
+                alarms.append(bool(flagged_pairs(simulated.answers)[0]))
+                chosen = np.sort(rng.permutation(w)[: 6 if w >= 20 else 2].reshape(-1, 2), axis=1)
+                for share in (0.6, 0.9):
+                    named, shared = flagged_pairs(copying(simulated, chosen, share, rng))
+                    true = {(int(i), int(j)) for i, j in chosen}
+                    false.append(len(named - true) / max(len(named), 1))
+                    for pair in true & set(shared):
+                        if sizes[0] >= 20 and high == 1.0:
+                            cell = (m, share, bin_of(shared[pair]))
+                            copied[cell] += 1
+                            found[cell] += pair in named
+            about = f"{sizes[0]}–{sizes[1]} workers, skills {low:g}–{high:g}"
+            print(f"| {about} | {m} | {np.mean(alarms):.3f} | {np.mean(false):.3f} |", flush=True)
+    print("\n| classes | copied | 20–40 shared | 41–80 | 81–160 | over 160 |")
+    print("|---|---|---|---|---|---|")
+    for m in (2, 4):
+        for share in (0.6, 0.9):
+            cells = [(m, share, name) for name in BINS]
+            told = [f"{found[c] / max(copied[c], 1):.2f} of {copied[c]}" for c in cells]
+            print(f"| {m} | {share:.0%} | {' | '.join(told)} |")
+
+
+BINS = {"20-40": 40, "41-80": 80, "81-160": 160, "161-": 10**9}
+
+
+def bin_of(shared: int) -> str:
+    """Name the bin that a number of shared tasks falls into."""
+    return next(name for name, most in BINS.items() if shared <= most)
+
+
+def workers_part(n_crowds: int) -> None:
+    """Adversaries and spammers, by the standard method."""
+    print("\n## Adversaries and spammers\n")
+    print("| tasks, workers, answers a task, classes | answers a worker | false adversaries | adversaries found | "
+          "false spammers | spammers found |")  # fmt: skip
+    print("|---|---|---|---|---|---|")
+    for t, w, r, m in ((1000, 40, 5, 2), (2000, 40, 5, 2), (1000, 20, 10, 2), (600, 40, 5, 4)):
+        rows = []
+        for seed in range(n_crowds):
+            rng = np.random.default_rng([seed, t, w, m])
+            skills = rng.uniform(0.3, 0.9, w)
+            # A fifth are adversaries, a fifth spammers, a tenth at the very edge of being called one.
+            skills[: w // 5], skills[w // 5 : 2 * w // 5] = -min(0.5, 1 / (m - 1)), 0.0
+            skills[2 * w // 5 : w // 2] = MARGIN
+            named: dict[str, set[int]] = {"adversary": set(), "spammer": set()}
+            for finding in worker_findings(standard(crowd(t, w, r, n_classes=m, skills=skills, seed=rng).answers)):
+                if finding.kind in named:
+                    named[finding.kind].add(finding.workers[0])
+            bad, spam = set(np.flatnonzero(skills < 0).tolist()), set(np.flatnonzero(skills == 0).tolist())
+            adversaries, spammers = named["adversary"], named["spammer"]
+            rows.append(
+                (
+                    len(adversaries - bad) / max(len(adversaries), 1),
+                    len(adversaries & bad) / len(bad),
+                    len([x for x in spammers if abs(skills[x]) >= MARGIN]) / max(len(spammers), 1),
+                    len(spammers & spam) / len(spam),
+                )
+            )
+        told = " | ".join(f"{value:.3f}" for value in np.mean(rows, axis=0))
+        print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {told} |", flush=True)
+
+
+def misfit_part(n_crowds: int) -> None:
+    """Crowds of one coin, and crowds who are right less often on the first class."""
+    print("\n## Accuracy that depends on the class\n")
+    print("| classes | crowds | one coin: taken for another | largest z | right 20 % less often on one class: found | "
+          "40 % less often |")  # fmt: skip
+    print("|---|---|---|---|---|---|")
+    for m in (2, 4, 10):
+        alarms, z = [], []
+        hits: dict[float, list[bool]] = {0.2: [], 0.4: []}
+        for seed in range(n_crowds):
+            rng = np.random.default_rng([seed, m])
+            w, t, r = int(rng.choice([10, 50, 200])), int(rng.choice([200, 1000, 3000])), int(rng.choice([3, 5, 8]))
+            prior = None if seed % 2 else rng.dirichlet(np.full(m, 2.0))
+            coin = held_out(crowd(t, w, r, n_classes=m, skills=rng.uniform(0, 1, w), prior=prior, seed=rng).answers)
+            assert coin is not None
+            alarms.append(coin.p <= SURE)
+            z.append(max(coin.gain[name] / coin.standard_error[name] for name in coin.gain))
+            for gap, found in hits.items():
+                biased = held_out(class_dependent(t, w, r, m, gap, rng))
+                found.append(biased is not None and biased.p <= SURE)
+        told = " | ".join(f"{np.mean(found):.2f}" for found in hits.values())
+        print(f"| {m} | {n_crowds} | {np.mean(alarms):.3f} | {max(z):.1f} | {told} |", flush=True)
+
+
+def class_dependent(t: int, w: int, r: int, m: int, gap: float, rng: np.random.Generator) -> Answers:
+    """Simulate workers who give up a share of their right answers on the first class."""
+    workers = draw_workers(t, w, r, rng=rng).ravel()
+    tasks = np.repeat(np.arange(t), r)
+    drawn = answer(tasks, workers, rng.uniform(0.4, 0.9, w), t, m, None, rng)
+    a, truth = drawn.answers, drawn.truth
+    slips = (truth[a.task] == 0) & (a.label == 0) & (rng.random(a.n_answers) < gap)
+    return replace(a, label=np.where(slips, rng.integers(1, m, a.n_answers), a.label).astype(a.label.dtype))
+
+
+def tasks_part(n_crowds: int) -> None:
+    """Tasks on which everyone guesses."""
+    print("\n## Tasks that look hard\n")
+    print("| answers a task | classes | skills | any named, none hard | false discovery, 5 % hard | found |")
+    print("|---|---|---|---|---|---|")
+    for m in (2, 4):
+        for r in (5, 10, 20):
+            for low, high in ((0.3, 0.95), (0.7, 0.95)):
+                alarms, false, hits = [], [], []
+                for seed in range(n_crowds):
+                    for share in (0.0, 0.05):
+                        rng = np.random.default_rng([seed, m, r, int(100 * low)])
+                        a = crowd(500, 40, r, n_classes=m, skills=rng.uniform(low, high, 40), seed=rng).answers
+                        hard = rng.random(500) < share
+                        guesses = rng.integers(0, m, a.n_answers)
+                        a = replace(a, label=np.where(hard[a.task], guesses, a.label).astype(a.label.dtype))
+                        named = np.zeros(500, dtype=bool)
+                        named[task_test(a, rank_one(a).skills).flagged] = True
+                        if share:
+                            false.append((named & ~hard).sum() / max(named.sum(), 1))
+                            hits.append((named & hard).sum() / max(hard.sum(), 1))
+                        else:
+                            alarms.append(named.any())
+                figures = f"{np.mean(alarms):.3f} | {np.mean(false):.3f} | {np.mean(hits):.2f}"
+                print(f"| {r} | {m} | {low:g}–{high:g} | {figures} |", flush=True)
+
+
+def drifting(
+    t: int, w: int, r: int, m: int, n_drift: int, rng: np.random.Generator, *, step: bool = False
+) -> tuple[Answers, FloatArray]:
+    """Simulate a crowd in which the first few workers fall from skill 0.9 to 0.1, evenly or at half time."""
+    workers = draw_workers(t, w, r, rng=rng).ravel()
+    tasks = np.repeat(np.arange(t), r)
+    order = np.lexsort([workers, tasks])
+    tasks, workers = tasks[order], workers[order]
+    times = rng.permutation(t)[tasks] / t
+    skills = rng.uniform(0.1, 0.95, w)[workers]
+    late = np.where(times > 0.5, 0.1, 0.9) if step else 0.9 - 0.8 * times
+    skills = np.where(workers < n_drift, late, skills)
+    # One worker an answer, so that each answer has a skill of its own; then they are put together again.
+    drawn = answer(tasks, np.arange(len(tasks)), skills, t, m, None, rng)
+    names = crowd(1, w, 1, n_classes=m).answers
+    a = replace(drawn.answers, worker=workers.astype(np.int32), worker_names=names.worker_names)
+    return a, times
+
+
+def drift_part(n_crowds: int) -> None:
+    """Workers whose skill falls."""
+    print("\n## Drift\n")
+    print("| tasks, workers, answers a task, classes | answers a worker | any named, none drifts | "
+          "false discovery, two drift | found |")  # fmt: skip
+    print("|---|---|---|---|---|")
+    for t, w, r, m in ((400, 20, 5, 2), (1000, 30, 5, 2), (1000, 20, 10, 2), (400, 20, 5, 4), (1000, 30, 5, 4)):
+        alarms, false, hits = [], [], []
+        for seed in range(n_crowds):
+            rng = np.random.default_rng([seed, t, w, m])
+            for n_drift in (0, 2):
+                a, times = drifting(t, w, r, m, n_drift, rng, step=bool(seed % 2))
+                named = set(drift_test(a, rank_one(a).skills, times).flagged.tolist())
+                if n_drift:
+                    false.append(len(named - {0, 1}) / max(len(named), 1))
+                    hits.append(len(named & {0, 1}) / 2)
+                else:
+                    alarms.append(bool(named))
+        figures = f"{np.mean(alarms):.3f} | {np.mean(false):.3f} | {np.mean(hits):.2f}"
+        print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {figures} |", flush=True)
+
+
+def ties_part(n_crowds: int) -> None:
+    """Crowds drawn at random, and two groups joined by a few tasks."""
+    print("\n## Loosely tied groups\n")
+    alarms, hits = [], []
+    for seed in range(n_crowds):
+        rng = np.random.default_rng(seed)
+        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
+        whole = crowd(40 * w, w, r, seed=rng).answers
+        cuts = [weakest_cut(pair_stats(whole), w, two_sided=two) for two in (True, False)]
+        alarms.append(any(cut is not None and cut.loose for cut in cuts))
+        halves, bridge = two_halves(w, r, 4, rng)
+        cut = weakest_cut(pair_stats(halves), w, two_sided=False)
+        group = set() if cut is None else set(np.flatnonzero(cut.workers).tolist())
+        sides = (set(range(w // 2)), set(range(w // 2, w)))
+        hits.append(cut is not None and cut.loose and group in sides and cut.holding == bridge)
+    print(f"named where everyone met everyone: {np.mean(alarms):.3f}; two halves joined by 4 tasks found: "
+          f"{np.mean(hits):.3f} ({n_crowds} crowds)")  # fmt: skip
+
+
+def two_halves(w: int, r: int, joined: int, rng: np.random.Generator) -> tuple[Answers, int]:
+    """Two crowds that share a few tasks; also return how many meetings lead from one to the other."""
+    t = 20 * w
+    workers = [draw_workers(t, w // 2, r, rng=rng), draw_workers(t, w // 2, r, rng=rng) + w // 2]
+    bridges = np.stack([rng.integers(0, w // 2, joined), rng.integers(w // 2, w, joined)], axis=1)
+    task = np.concatenate([np.repeat(np.arange(2 * t), r), np.repeat(2 * t + np.arange(joined), 2)])
+    worker = np.concatenate([workers[0].ravel(), workers[1].ravel(), bridges.ravel()])
+    return answer(task, worker, rng.uniform(0.4, 0.9, w), 2 * t + joined, 2, None, rng).answers, joined
+
+
+def real_part(_: int) -> None:
+    """Count what is found on the public sets."""
+    print("\n## Public sets\n")
+    print(f"| kind | {' | '.join(SOURCES)} |")
+    print(f"|---|{'---|' * len(SOURCES)}")
+    counts = {name: Counter(finding.kind for finding in diagnose(load(name).answers).findings) for name in SOURCES}
+    for kind in KINDS:
+        if any(counts[name][kind] for name in SOURCES):
+            print(f"| {kind} | {' | '.join(str(counts[name][kind] or '–') for name in SOURCES)} |")
+
+
+def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
+    """Yield the power of the pair test by shared tasks, for the picture."""
+    for share in (0.3, 0.6, 0.9):
+        for tasks in (100, 200, 400, 800, 1600):
+            hits, shared_tasks = [], []
+            for seed in range(n_crowds):
+                rng = np.random.default_rng([seed, tasks, int(10 * share)])
+                simulated = crowd(tasks, 30, 10, skills=rng.uniform(0, 1, 30), seed=rng)
+                chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
+                named, shared = flagged_pairs(copying(simulated, chosen, share, rng))
+                for pair in ((int(i), int(j)) for i, j in chosen):
+                    hits.append(pair in named)
+                    shared_tasks.append(shared.get(pair, 0))
+            yield {"copied": f"{share:.0%} copied", "shared": float(np.median(shared_tasks)), "found": np.mean(hits)}
+
+
+def picture(n_crowds: int) -> None:
+    """Draw how many copying pairs are found, by shared tasks."""
+    from quorate.experiments.charts import axis, lines
+    from quorate.experiments.render import converter
+
+    rows = [{**row, "found": float(row["found"])} for row in power_curve(n_crowds)]
+    order = ["90% copied", "60% copied", "30% copied"]
+    x = axis("x", "shared", "tasks that both answered (median)", log=True)
+    y = axis("y", "found", "share of copying pairs that are named", domain=(0, 1))
+    PICTURE.write_text(converter().vegalite_to_svg(lines(rows, x, y, "copied", order=order)))
+    print(f"drew {PICTURE.name}")
+
+
+PARTS: dict[str, tuple[Callable[[int], None], int]] = {
+    "pairs": (pairs_part, 60),
+    "workers": (workers_part, 40),
+    "misfit": (misfit_part, 60),
+    "tasks": (tasks_part, 40),
+    "drift": (drift_part, 100),
+    "ties": (ties_part, 60),
+    "real": (real_part, 0),
+    "picture": (picture, 12),
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Run all parts but the picture, or the one named."""
+    chosen = arguments[:1] or [name for name in PARTS if name != "picture"]
+    for name in chosen:
+        part, usual = PARTS[name]
+        part(int(arguments[1]) if len(arguments) > 1 else usual)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from quorate.errors import OptionError
+from quorate.estimate import rank_one
+from quorate.findings.drift import _consensus, _own_order, drift_findings, drift_test
+from quorate.simulate import crowd
+from tests.crowds import answers_of
+from tests.findings.samples import at_least, at_most, drifting
+
+
+def test_few_workers_are_named_where_nobody_drifts() -> None:
+    """60 crowds without drift: any worker named is a false discovery, at most 5 %."""
+    alarms = 0
+    for seed in range(60):
+        answers, times = drifting(0, np.random.default_rng(seed))
+        alarms += len(drift_test(answers, rank_one(answers).skills, times).flagged) > 0
+    assert alarms <= at_most(0.05, 60)
+
+
+def test_strong_drift_is_found_with_its_direction_and_few_others_are_named() -> None:
+    """30 crowds in which two of twenty workers fall from skill .9 to .1 over 500 answers: at least 95 % found."""
+    found, false = 0, 0.0
+    for seed in range(30):
+        answers, times = drifting(2, np.random.default_rng(seed))
+        test = drift_test(answers, rank_one(answers).skills, times)
+        named = set(test.flagged.tolist())
+        found += len(named & {0, 1})
+        false += len(named - {0, 1}) / max(len(named), 1)
+        for finding in drift_findings(test, answers):
+            if finding.workers[0] in (0, 1):
+                assert "falls" in finding.sentence
+                # Evenly from .9 to .1: the halves average .7 and .3.
+                assert abs(finding.evidence["first_half"] - 0.7) < 0.25
+                assert abs(finding.evidence["second_half"] - 0.3) < 0.25
+    assert found >= at_least(0.95, 60)
+    assert false <= at_most(0.05, 30)
+
+
+def test_a_skill_that_rises_is_told_so() -> None:
+    answers, times = drifting(1, np.random.default_rng(1), rising=True)
+    findings = list(drift_findings(drift_test(answers, rank_one(answers).skills, times), answers))
+    assert [finding.workers for finding in findings] == [(0,)]
+    assert "rises" in findings[0].sentence
+
+
+def test_only_the_order_of_times_matters() -> None:
+    answers, times = drifting(2, np.random.default_rng(0))
+    skills = rank_one(answers).skills
+    one, two = drift_test(answers, skills, times), drift_test(answers, skills, np.exp(5 * times))
+    assert np.array_equal(one.p, two.p, equal_nan=True)
+
+
+def test_the_order_is_each_workers_own_and_equal_times_share_a_place() -> None:
+    rows = [(t, w, "x") for t in range(4) for w in "ab"]
+    answers = answers_of(rows)
+    times = np.array([0.0, 9, 1, 9, 1, 9, 5, np.nan])
+    order = _own_order(answers, times)
+    assert order[answers.worker == 0].tolist() == pytest.approx([-0.5, 0.0, 0.0, 0.5])
+    assert order[answers.worker == 1][:3].tolist() == pytest.approx([0.0, 0.0, 0.0])
+    assert np.isnan(order[-1])
+
+
+def test_the_consensus_is_the_mates_alone() -> None:
+    """A naive loop over Bayes' rule, without the worker's own answer."""
+    answers = crowd(30, 6, 4, n_classes=3, seed=1).answers
+    skills = np.linspace(0.1, 0.8, 6)
+    said, sure = _consensus(answers, skills)
+    for k in range(answers.n_answers):
+        belief = np.ones(3)
+        for o in np.flatnonzero(answers.task == answers.task[k]):
+            if o != k:
+                p = (2 * skills[answers.worker[o]] + 1) / 3
+                belief *= np.where(np.arange(3) == answers.label[o], p, (1 - p) / 2)
+        belief /= belief.sum()
+        assert said[k] == pytest.approx((3 * belief[answers.label[k]] - 1) / 2)
+        assert sure[k] == pytest.approx((3 * (belief**2).sum() - 1) / 2)
+
+
+def test_times_must_be_one_an_answer() -> None:
+    answers = crowd(30, 6, 4).answers
+    with pytest.raises(OptionError, match="120 answers"):
+        drift_test(answers, np.zeros(6), np.zeros(7))
