@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +20,16 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import SOURCES, load
-from quorate.diagnosis import diagnose
+from quorate.diagnosis import Diagnosis, diagnose
 from quorate.estimate import rank_one
 from quorate.findings.agreement import agreement_test
 from quorate.findings.drift import drift_test
-from quorate.findings.finding import KINDS
+from quorate.findings.finding import KINDS, Finding
 from quorate.findings.misfit import SURE, held_out
 from quorate.findings.tasks import task_test
 from quorate.findings.ties import weakest_cut
 from quorate.findings.workers import MARGIN, worker_findings
+from quorate.gold import Matched, match_truth
 from quorate.pairs import pair_stats
 from quorate.simulate import Crowd, answer, crowd, draw_workers
 from quorate.standard import standard
@@ -269,26 +271,52 @@ def real_part(_: int) -> None:
     print("\n## Public sets\n")
     print(f"| kind | {' | '.join(SOURCES)} |")
     print(f"|---|{'---|' * len(SOURCES)}")
-    counts = {name: Counter(finding.kind for finding in diagnose(load(name).answers).findings) for name in SOURCES}
+    found = {name: diagnose(load(name).answers) for name in SOURCES}
+    counts = {name: Counter(finding.kind for finding in found[name].findings) for name in SOURCES}
     for kind in KINDS:
         if any(counts[name][kind] for name in SOURCES):
             print(f"| {kind} | {' | '.join(str(counts[name][kind] or '–') for name in SOURCES)} |")
+    print("\nWhat the truth says of the workers named: share right of their answers to tasks with truth, by class")
+    for name in SOURCES:
+        tasks, labels = match_truth(load(name).truth, found[name].answers)
+        for finding in found[name].findings:
+            if finding.kind in ("adversary", "spammer"):
+                print(f"{name}: {finding.kind} {finding.workers[0]}: {record(found[name], finding, tasks, labels)}")
+
+
+def record(found: Diagnosis, finding: Finding, tasks: Matched, labels: Matched) -> str:
+    """Tell a worker's record against the truth, class by class."""
+    a = found.answers
+    truth = np.full(a.n_tasks, -1)
+    known = (tasks.codes >= 0) & (labels.codes >= 0)
+    truth[tasks.codes[known]] = labels.codes[known]
+    mine = (a.worker == finding.workers[0]) & (truth[a.task] >= 0)
+    right = a.label[mine] == truth[a.task[mine]]
+    by_class = [
+        f"{a.classes[k].as_py()}: {right[own].mean():.0%} of {own.sum()}"
+        for k in range(a.n_classes)
+        if (own := truth[a.task[mine]] == k).any()
+    ]
+    return f"{right.mean():.0%} of {len(right)} ({', '.join(by_class)})"
 
 
 def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
-    """Yield the power of the pair test by shared tasks, for the picture."""
-    for share in (0.3, 0.6, 0.9):
-        for tasks in (100, 200, 400, 800, 1600):
-            hits, shared_tasks = [], []
-            for seed in range(n_crowds):
-                rng = np.random.default_rng([seed, tasks, int(10 * share)])
-                simulated = crowd(tasks, 30, 10, skills=rng.uniform(0, 1, 30), seed=rng)
-                chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
-                named, shared = flagged_pairs(copying(simulated, chosen, share, rng))
-                for pair in ((int(i), int(j)) for i, j in chosen):
-                    hits.append(pair in named)
-                    shared_tasks.append(shared.get(pair, 0))
-            yield {"copied": f"{share:.0%} copied", "shared": float(np.median(shared_tasks)), "found": np.mean(hits)}
+    """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers a task."""
+    for m, share, tasks in product((2, 4), (0.3, 0.6, 0.9), (250, 400, 800, 1600, 3200)):
+        hits = []
+        for seed in range(n_crowds):
+            rng = np.random.default_rng([seed, tasks, int(10 * share), m])
+            simulated = crowd(tasks, 30, 10, n_classes=m, skills=rng.uniform(0, 1, 30), seed=rng)
+            chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
+            named, _ = flagged_pairs(copying(simulated, chosen, share, rng))
+            hits += [(int(i), int(j)) in named for i, j in chosen]
+        shared = tasks * (10 * 9) / (30 * 29)  # on average
+        yield {
+            "classes": f"{m} classes",
+            "copied": f"{share:.0%} of answers copied",
+            "shared": shared,
+            "found": float(np.mean(hits)),
+        }
 
 
 def picture(n_crowds: int) -> None:
@@ -296,11 +324,13 @@ def picture(n_crowds: int) -> None:
     from quorate.experiments.charts import axis, lines
     from quorate.experiments.render import converter
 
-    rows = [{**row, "found": float(row["found"])} for row in power_curve(n_crowds)]
-    order = ["90% copied", "60% copied", "30% copied"]
-    x = axis("x", "shared", "tasks that both answered (median)", log=True)
-    y = axis("y", "found", "share of copying pairs that are named", domain=(0, 1))
-    PICTURE.write_text(converter().vegalite_to_svg(lines(rows, x, y, "copied", order=order)))
+    order = [f"{share} of answers copied" for share in ("90%", "60%", "30%")]
+    x = axis("x", "shared", "tasks that both answered", log=True)
+    y = axis("y", "found", "copying pairs that are named", domain=(0, 1))
+    panels = ["2 classes", "4 classes"]
+    rows = list(power_curve(n_crowds))
+    chart = lines(rows, x, y, "copied", order=order, panels="classes", panel_order=panels)
+    PICTURE.write_text(converter().vegalite_to_svg(chart))
     print(f"drew {PICTURE.name}")
 
 
@@ -312,7 +342,7 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "drift": (drift_part, 100),
     "ties": (ties_part, 60),
     "real": (real_part, 0),
-    "picture": (picture, 12),
+    "picture": (picture, 25),
 }
 
 

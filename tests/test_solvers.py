@@ -50,9 +50,18 @@ class ExactEvidence(Evidence):
     def __init__(self, skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> None:
         ones = np.ones(len(i), np.int64)
         pairs = PairStats(i, j, ones, ones)
-        crowd = simulate.crowd(1, len(skills), 1).answers
-        none = np.zeros(len(skills), dtype=bool)
-        super().__init__(crowd, none, pairs, "shared", identify_pairs(pairs, len(skills)))
+        n = len(skills)
+        super().__init__(
+            np.ones(n, np.int64),
+            2,
+            np.zeros(n, dtype=bool),
+            pairs,
+            "shared",
+            identify_pairs(pairs, n),
+            len(i),
+            lambda: pairs,
+            lambda: from_pairs(n, i, j, weights, skills[i] * skills[j]),
+        )
         self.__dict__["table"] = (i, j, weights, skills[i] * skills[j])
 
 

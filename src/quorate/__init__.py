@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quorate.answers import read as read
     from quorate.diagnosis import Diagnosis as Diagnosis
     from quorate.diagnosis import diagnose as diagnose
+    from quorate.diagnosis import diagnose_result as diagnose_result
     from quorate.formats import Export as Export
     from quorate.formats import read_export as read_export
     from quorate.ledger import Ledger as Ledger
@@ -37,6 +38,7 @@ _HOMES = {
     "advise": "advice",
     "aggregate": "methods",
     "diagnose": "diagnosis",
+    "diagnose_result": "diagnosis",
     "majority_vote": "methods",
     "read": "answers",
     "read_export": "formats",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from quorate.status import STATUSES
 from quorate.table import Table
 from quorate.uncertainty.intervals import LEVEL, Inference, Intervals, skill_intervals
 from quorate.vote import Ballot, accuracy
+
+if TYPE_CHECKING:
+    import quorate
 
 LOW_TRUST = 0.8  # below this, the summary tells
 
@@ -61,6 +64,25 @@ class Result:
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
         return skill_intervals(self.inference, self.answers.n_workers, level=self.level, kind=self.interval_kind)
+
+    @cached_property
+    def diagnosis(self) -> "quorate.Diagnosis":
+        """What is wrong with these answers, and what they cannot tell; see `quorate.diagnose`."""
+        import quorate  # by the front door: diagnosis lies further on the path of the data
+
+        return quorate.diagnose_result(self)
+
+    @property
+    def plot(self) -> "quorate.charts.Plots":
+        """Charts of this result: ``skills()``, ``graph()``, ``agreement()`` and ``confidence()``."""
+        import quorate
+
+        return quorate.charts.Plots(self)
+
+    def _repr_html_(self) -> str:
+        import quorate
+
+        return quorate.charts.result_html(self)
 
     @cached_property
     def workers(self) -> Table:

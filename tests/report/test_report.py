@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,15 @@ def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Repor
     assert [badge.text for badge in rows[SCRIPT][1].badges][1:] == [f"agrees with {names[1]}"]
     flagged = {str(names[code]) for code in found.flags}
     assert {row.text for row, *_ in worker_sheet(made.result, found.flags).rows[: len(flagged)]} == flagged
+
+
+def test_no_finding_does_not_mean_that_everyone_is_skilled() -> None:
+    skills = np.array([0.9, 0.9, 0.9, 0.9, 0.0, 0.0])
+    made = make_report(quorate.simulate.crowd(300, 6, 4, skills=skills, seed=1).answers, methods=[])
+    low = [row for row in made.result.workers.to_pylist() if row["skill_low"] <= 0]
+    assert low
+    quiet = replace(made, diagnosis=replace(made.diagnosis, findings=()))
+    assert f"Judged alone, {len(low)} workers may be guessing or worse" in quiet.html()
 
 
 def test_every_kind_of_finding_has_a_word_and_a_colour() -> None:

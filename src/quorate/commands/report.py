@@ -17,7 +17,7 @@ def report(
         str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
     ] = None,
     excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="Mark cells in those files that a spreadsheet would run as formulas.")
+        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
     ] = False,
     title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",

@@ -237,7 +237,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         f"{settings.most:,} answers.",
         f"Skills are looked at after {settings.after:,} answers in all.",
         "Even allocation asks about the tasks with fewest answers, and any worker who has not answered them.",
-        f"The {settings.broken} broken crowds have 3 to 29 workers and one or two answers to most tasks; the fewest is one less "
-        "than the components, and one if there is one bipartite component. A test compares small ones with every "
-        "smaller set of assignments.",
+        f"The {settings.broken} broken crowds have 3 to 29 workers and one or two answers to most tasks; the fewest is "
+        "one less than the components, and one if there is one bipartite component. A test compares small ones with "
+        "every smaller set of assignments.",
     )

@@ -270,7 +270,7 @@ def _claims(found: Sequence[Found]) -> tuple[Claim, ...]:
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"Workers answer {settings.per_worker} tasks on average, from a third to three times that; all are one-coin "
-        f"workers. Workers of fewer than {LEAST} answers are left out.",
+        f"workers but in the last table. Workers of fewer than {LEAST} answers are left out.",
         "The standard method's skills, and so its intervals, are those of its first stage, rank-one-centred.",
         "A shape is inside if it is within sampling error (99 %) of what is asked for.",
         "This is coverage under the model. On public data, where workers err together or find some classes harder, "

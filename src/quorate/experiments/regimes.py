@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from quorate.methods import aggregate
 from quorate.score import expected_error
 from quorate.simulate import Crowd, collect, crowd, draw_workers, zipf_activity
 
-METHODS: dict[str, tuple[str, dict[str, object]]] = {
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "majority": ("majority", {}),
     "quorate": ("quorate", {}),
     "cautious": ("quorate", {"cautious": True}),

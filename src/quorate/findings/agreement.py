@@ -10,6 +10,7 @@ the law of the agreements.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -22,12 +23,31 @@ from quorate.pairs import PairStats, correlations
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
-from quorate.uncertainty import OneCoinInference
+from quorate.uncertainty import Inference
 
 ENOUGH = 20  # shared tasks, below which no pair is tested
 ROUNDS = 20  # of setting pairs aside, at the most
 SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
 LEAST, MOST = 0.001, 0.999  # of a probability of agreement
+
+
+class RankOneInference(Protocol):
+    """Rank-one skills, gold's included, and what is known of how sure they are, wherever the answers lie."""
+
+    @property
+    def skills(self) -> FloatArray:
+        """The estimate; NaN where it is not determined."""
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i."""
+
+    def at(self, skills: FloatArray) -> Inference:
+        """Return the same for other skills."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +67,12 @@ class AgreementTest:
         return named[np.lexsort([self.p[named], self.adjusted[named]])]
 
 
-def agreement_test(inference: OneCoinInference, pairs: PairStats, n_workers: int) -> AgreementTest:
+def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int) -> AgreementTest:
     """Test every pair of workers with enough shared tasks for agreement beyond their skills.
 
     Args:
-        inference: rank-one skills, and the answers behind them.
-        pairs: of `inference.crowd`, gold's own included.
+        inference: rank-one skills, and what is behind them.
+        pairs: of the same workers, gold's own included.
         n_workers: without gold.
 
     >>> import quorate
@@ -96,7 +116,7 @@ def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread:
 class _Fit:
     """Skills fitted to the pairs that weigh something."""
 
-    crowd: Answers
+    inference: RankOneInference
     pairs: PairStats
     correlation: FloatArray
     weight: FloatArray  # N_ij, or zero for a pair set aside
@@ -104,15 +124,14 @@ class _Fit:
     is_gold: BoolArray
 
     @staticmethod
-    def of(inference: OneCoinInference, pairs: PairStats, n_workers: int) -> "_Fit":
-        crowd = inference.crowd
+    def of(inference: RankOneInference, pairs: PairStats, n_workers: int) -> "_Fit":
         return _Fit(
-            crowd,
+            inference,
             pairs,
-            correlations(pairs, crowd.n_classes),
+            correlations(pairs, inference.n_classes),
             pairs.shared.astype(np.float64),
             np.nan_to_num(inference.skills),
-            np.arange(crowd.n_workers) >= n_workers,
+            np.arange(len(inference.skills)) >= n_workers,
         )
 
     def without_suspects(self) -> "_Fit":
@@ -137,18 +156,18 @@ class _Fit:
 
     def refitted(self, weight: FloatArray) -> "_Fit":
         """Fit the skills with other weights, from where they are."""
-        per_worker = self.crowd.per_worker
-        lower, upper = box(per_worker, self.crowd.n_classes, 1.0)
+        per_worker = self.inference.per_worker
+        lower, upper = box(per_worker, self.inference.n_classes, 1.0)
         lower[self.is_gold] = upper[self.is_gold] = 1.0
-        moments = from_pairs(self.crowd.n_workers, self.pairs.i, self.pairs.j, weight, self.correlation)
+        moments = from_pairs(len(per_worker), self.pairs.i, self.pairs.j, weight, self.correlation)
         problem = Problem(moments, lower, upper, per_worker.astype(np.float64))
         # Warm and rough: the skills move little, and enter a test whose noise is larger.
         skills = coordinate_descent(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
-        return _Fit(self.crowd, self.pairs, self.correlation, weight, skills, self.is_gold)
+        return _Fit(self.inference, self.pairs, self.correlation, weight, skills, self.is_gold)
 
     def expected(self, *, with_spread: bool = True) -> tuple[FloatArray, FloatArray]:
         """Return q for each pair, from both skills as the other pairs have them, and how uncertain that makes it."""
-        i, j, m = self.pairs.i, self.pairs.j, self.crowd.n_classes
+        i, j, m = self.pairs.i, self.pairs.j, self.inference.n_classes
         x, w, c = self.skills, self.weight, self.correlation
         met, said = self._sums(w * x[j] ** 2, w * x[i] ** 2), self._sums(w * c * x[j], w * c * x[i])
         rest_i, rest_j = met[i] - w * x[j] ** 2, met[j] - w * x[i] ** 2
@@ -159,7 +178,7 @@ class _Fit:
         if not with_spread:
             return q, np.zeros(len(q))
         # The variance of each skill by its score, larger in proportion to what the pair's own tasks told of it.
-        variance = np.nan_to_num(OneCoinInference(self.crowd, x, ~self.is_gold).score().variance(x), nan=1.0)
+        variance = np.nan_to_num(self.inference.at(x).score().variance(x), nan=1.0)
         everything = self._sums(self.pairs.shared * x[j] ** 2, self.pairs.shared * x[i] ** 2)
         least = np.finfo(np.float64).tiny
         of_i = np.minimum(variance[i] * everything[i] / np.maximum(rest_i, least), 1.0)
@@ -169,7 +188,7 @@ class _Fit:
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
     def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
-        n = self.crowd.n_workers
+        n = len(self.skills)
         sums: FloatArray = np.bincount(self.pairs.i, for_i, n).astype(np.float64)
         sums += np.bincount(self.pairs.j, for_j, n)
         return sums
@@ -178,7 +197,7 @@ class _Fit:
         """Divide within the range of skills; where nothing else is known of a worker, its skill as it is."""
         told = met > 1e-9
         found = np.divide(said, met, out=otherwise.copy(), where=told)
-        return np.clip(found, -1 / (self.crowd.n_classes - 1), 1.0)
+        return np.clip(found, -1 / (self.inference.n_classes - 1), 1.0)
 
 
 def agreement_findings(test: AgreementTest, answers: Answers) -> Iterator[Finding]:

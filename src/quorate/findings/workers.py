@@ -105,12 +105,19 @@ def _each(result: Result, kind: str, adjusted_p: FloatArray, tell: Callable[[str
         low, high, n = float(sure.low[worker]), float(sure.high[worker]), int(answers.per_worker[worker])
         yield Finding(
             kind,
-            tell(named(answers.worker_names, [worker]), f"between {low:.2f} and {high:.2f}", count(n, "answer")),
+            tell(
+                named(answers.worker_names, [worker]), f"between {_figure(low)} and {_figure(high)}", count(n, "answer")
+            ),
             float(adjusted_p[worker]),
             "adjusted p-value",
             workers=(worker,),
             evidence={"skill": float(result.skills[worker]), "low": low, "high": high, "answers": n},
         )
+
+
+def _figure(skill: float) -> str:
+    """Two digits, and no minus before nothing."""
+    return f"{round(skill, 2) + 0.0:.2f}"
 
 
 def wide_intervals(result: Result) -> list[Finding]:

@@ -27,7 +27,7 @@ from quorate.progress import report
 from quorate.report import tables
 from quorate.report.captions import captions
 from quorate.report.drawing import converter, to_svg
-from quorate.report.facts import first_things, headline, omissions
+from quorate.report.facts import first_things, headline, nothing_found, omissions
 from quorate.report.findings import Found, gather
 from quorate.report.page import render
 from quorate.result import Result, count
@@ -62,6 +62,7 @@ class Report:
             "tiles": headline(self.result, self.sure),
             "first": first_things(self.result, is_told=bool(self.diagnosis.of_kind("unidentifiable"))),
             "findings": self.found.groups,
+            "nothing": nothing_found(self.result),
             "omissions": omissions(self.result.answers, self.left_out),
             "not_asked": self.diagnosis.not_asked,
             "n_answers": self.result.answers.n_answers,

@@ -7,6 +7,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
+from quorate.charts.standing import GUESSING, WORSE, standings
 from quorate.methods import METHODS
 from quorate.result import LOW_TRUST, Result, count, left_out
 from quorate.status import IDENTIFIED, NOT_ESTIMATED
@@ -85,6 +86,24 @@ def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
     if ties:
         lines.append(f"{count(ties, 'label')} {'was' if ties == 1 else 'were'} decided by breaking a tie.")
     return tuple(lines)
+
+
+def nothing_found(result: Result) -> str:
+    """Say what it means that the diagnosis has no finding; some workers may stand low all the same.
+
+    >>> import quorate
+    >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
+    'Nothing stands out that could not be chance.'
+    """
+    kinds = standings(result.skills, result.intervals.low, result.intervals.high)
+    low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
+    line = "Nothing stands out that could not be chance."
+    if low == 0:
+        return line
+    return (
+        f"{line} Judged alone, {count(low, 'worker')} may be guessing or worse; too few answers, or too many "
+        "workers looked at, to name anyone."
+    )
 
 
 def omissions(answers: Answers, others: Sequence[str] = ()) -> tuple[str, ...]:

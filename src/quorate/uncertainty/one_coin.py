@@ -9,13 +9,13 @@ if the skill of i were u, psi_ti would have the variance
 since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's answers that agree with both.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.moments import AnswerSums, answer_sums
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import Score
@@ -45,6 +45,15 @@ class OneCoinInference:
     def n_answers(self) -> int:
         """How many answers there are, gold's included."""
         return self.crowd.n_answers
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, gold's included."""
+        return self.crowd.per_worker
+
+    def at(self, skills: FloatArray) -> "OneCoinInference":
+        """Return the same for other skills."""
+        return replace(self, skills=skills)
 
     @cached_property
     def _sums(self) -> AnswerSums:

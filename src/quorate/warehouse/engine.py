@@ -152,10 +152,14 @@ def _duckdb(ibis: Any, memory: str | None, temp: str | None) -> Engine:
         options["memory_limit"] = memory
     if temp is not None:
         options["temp_directory"] = temp
-    backend = ibis.duckdb.connect(**options)
-    # So that it can be asked how far it is, and draws no bar of its own.
-    backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
-    return Engine(backend)
+    return Engine(_quiet(ibis.duckdb.connect(**options)))
+
+
+def _quiet(backend: Any) -> Any:
+    """Let DuckDB say how far it is when asked, and draw no bar of its own."""
+    if backend.name == "duckdb":
+        backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    return backend
 
 
 def _spark(ibis: Any, master: str | None) -> Engine:
@@ -172,7 +176,7 @@ def _connect_url(url: str) -> Engine:
     import ibis
 
     try:
-        return Engine(ibis.connect(url))
+        return Engine(_quiet(ibis.connect(url)))
     except Exception as error:
         raise EngineError(f"cannot connect to {url.split('@')[-1]}: {_first_line(error)}") from error
 

@@ -1,6 +1,7 @@
 """The whole path inside an engine: answers -> codes -> pairs -> skills -> weights -> vote -> labels. Start here."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +137,10 @@ def aggregate(
         home.release()
         raise
     home.release(*([written] if output is None and output_table is None else []))
-    if method is None:
-        return _note(result, "rank-one was used: the standard method, quorate, needs every answer in memory")
-    return result
+    if method is not None:
+        return result
+    used = "rank-one was used: the standard method, quorate, needs every answer in memory"
+    return replace(result, notes=(*result.notes, used))
 
 
 def check_method(method: str | None) -> str:
@@ -192,7 +194,7 @@ def _run(
 ) -> dict[str, Any]:
     """Find the weights of the votes, and what there is to say of the workers."""
     if method == "rank-one":
-        return _rank_one(home, found, gold, big_task, kind, level, options)
+        return rank_one(home, found, gold, big_task, kind, level, options)
     n = found.crowd.n_workers
     skills, weights = np.full(n, np.nan), np.ones(n)
     vote, notes = Vote(weights, log_odds=False), ()
@@ -211,9 +213,16 @@ def _run(
     return {"vote": vote, "skills": skills, "weights": weights, "status": status, "intervals": nothing, "notes": notes}
 
 
-def _rank_one(
+def rank_one(
     home: Engine, found: Cleaned, gold: Gold | None, big_task: int, kind: str, level: float, options: dict[str, Any]
 ) -> dict[str, Any]:
+    """Count the pairs in the engine, and solve here; returns the parts of a `WarehouseResult`, and the vote to hold.
+
+    >>> home, source = open_source({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
+    >>> parts = rank_one(home, clean(home, source), None, BIG_TASK, "fast", LEVEL, {})
+    >>> parts["identifiability"].identifiable.tolist()
+    [True]
+    """
     crowd, n_gold = found.crowd, 0 if gold is None else gold.n_tasks
     chosen = {name: options.pop(name) for name in ("weighting", "threshold") if name in options}
     counted = count_pairs(home, found, gold, big_task=big_task)
@@ -225,9 +234,9 @@ def _rank_one(
     if estimate.solution is not None and kind != "none":
         inference = PairInference(
             estimate.skills,
-            evidence.all_moments(),
-            evidence.per_worker.astype(np.float64),
-            square_sums(home, found, estimate.skills, gold),
+            evidence.moments if evidence.chosen is None else evidence.all_moments(),
+            evidence.per_worker,
+            lambda skills: square_sums(home, found, skills, gold),
             crowd.n_classes,
             crowd.n_answers + n_gold,
         )
@@ -242,6 +251,7 @@ def _rank_one(
         "intervals": skill_intervals(inference, crowd.n_workers, level=level, kind=kind),
         "identifiability": evidence.verdict,
         "pairs": counted,
+        "inference": inference,
         "solution": estimate.solution,
         "signs": estimate.signs,
         "notes": tuple(undetermined_note(status)),
@@ -267,8 +277,3 @@ def _confidence(home: Engine, labels: Any) -> Confidence:
     row = home.backend.to_pyarrow(figures).to_pylist()[0]
     return Confidence(float(row["mean"]), int(row["below"]), int(row["ties"]))
 
-
-def _note(result: WarehouseResult, text: str) -> WarehouseResult:
-    from dataclasses import replace
-
-    return replace(result, notes=(*result.notes, text))

@@ -5,14 +5,15 @@ over its mates) are N x^r, which the pairs know. Only the sum of q_2² is not: i
 skills joined in.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.arrow import table_of, to_numpy
 from quorate.errors import OptionError
 from quorate.skills.moments import Moments
@@ -28,21 +29,26 @@ class PairInference:
 
     skills: FloatArray  # NaN where not determined
     moments: Moments  # with the weights N_ij
-    per_worker: FloatArray
-    squares: FloatArray  # for each worker, the sum over its tasks of (the sum of x_j² over all who answered)²
+    per_worker: IntArray
+    # skills -> for each worker, the sum over its tasks of (the sum of x_j² over all who answered)²: asks the engine
+    square_sums: Callable[[FloatArray], FloatArray] = field(repr=False)
     n_classes: int
     n_answers: int
 
+    def at(self, skills: FloatArray) -> "PairInference":
+        """Return the same for other skills."""
+        return replace(self, skills=skills)
+
     @cached_property
-    def _x(self) -> FloatArray:
-        return np.nan_to_num(self.skills)
+    def _squares(self) -> FloatArray:
+        return self.square_sums(self.skills)
 
     def score(self) -> Score:
         """Return each worker's raw estimate and the variance it has."""
-        x, n, m = self._x, self.per_worker, self.n_classes
+        x, n, m = np.nan_to_num(self.skills), self.per_worker.astype(np.float64), self.n_classes
         q2, q3, q4 = (self.moments.shared @ x**power for power in (2, 3, 4))
         # (Q - x_i²)² summed over i's tasks, Q the sum with its own part, which is q_2 + n x_i² in total
-        q2_squared = self.squares - 2 * x**2 * (q2 + n * x**2) + n * x**4
+        q2_squared = self._squares - 2 * x**2 * (q2 + n * x**2) + n * x**4
         pairs = q2_squared - q4
         scale = np.where(q2 > 0, q2, np.nan)
         return Score(

@@ -15,7 +15,7 @@ from quorate.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.status import STATUSES
 from quorate.table import Table
-from quorate.uncertainty import Intervals
+from quorate.uncertainty import Inference, Intervals
 from quorate.vote import accuracy
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
@@ -46,6 +46,7 @@ class WarehouseResult:
     engine: Engine
     identifiability: Identifiability | None = None  # None where the method counts no pairs
     pairs: Counted | None = None
+    inference: Inference | None = None  # what intervals need to know of the estimate
     solution: Solution | None = None  # how the skills were found
     signs: Signs | None = None
     notes: tuple[str, ...] = ()  # what a reader must know, the most important first
