@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 LOW_TRUST = 0.8  # below this, the summary tells
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """Labels for the tasks, skills for the workers, and what the data could not tell."""
 
@@ -78,6 +78,9 @@ class Result:
         import quorate
 
         return quorate.charts.Plots(self)
+
+    def __repr__(self) -> str:
+        return f"<Result of {self._head()}>"
 
     def _repr_html_(self) -> str:
         import quorate
@@ -175,13 +178,16 @@ class Result:
         majority: 2 tasks labelled from 6 answers by 3 workers, 2 classes
         confidence: mean 0.83, 1 task below 0.9; no ties
         """
+        a, head = self.answers, self._head()
+        lines = [*self.notes, *self._trust_lines(), head, *self._skill_lines(), self._confidence_line(), *left_out(a)]
+        return "\n".join(lines)
+
+    def _head(self) -> str:
         a = self.answers
-        head = (
+        return (
             f"{self.method}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
             f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
         )
-        lines = [*self.notes, *self._trust_lines(), head, *self._skill_lines(), self._confidence_line(), *left_out(a)]
-        return "\n".join(lines)
 
     def _trust_lines(self) -> list[str]:
         if self.trust is None or self.trust >= LOW_TRUST:

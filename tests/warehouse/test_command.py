@@ -11,6 +11,7 @@ import quorate
 from quorate.commands.aggregate import aggregate as aggregate_here
 from quorate.commands.diagnose import diagnose as diagnose_here
 from quorate.commands.engine import aggregate_there, diagnose_there, in_engine
+from quorate.errors import OptionError
 from quorate.output import write_table
 from quorate.warehouse import diagnose
 from tests.warehouse.alike import by_id
@@ -106,7 +107,7 @@ def test_without_an_engine_nothing_changes(capsys: Any) -> None:
 )
 @pytest.mark.usefixtures("folder")
 def test_options_that_mean_nothing_there_say_so(command: str, says: str) -> None:
-    with pytest.raises(typer.BadParameter, match=says):
+    with pytest.raises(OptionError, match=says):
         run(command)
 
 

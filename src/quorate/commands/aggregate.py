@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from quorate.commands.engine import aggregate_there, in_engine
 from quorate.commands.options import Gold, Json
 from quorate.commands.reading import Reading, reads_answers
 
 
+@in_engine(aggregate_there)
 @reads_answers
 def aggregate(
     reading: Reading,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from quorate.commands.engine import diagnose_there, in_engine
 from quorate.commands.options import Gold, Json
 from quorate.commands.reading import Reading, reads_answers
 
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from quorate.arrays import FloatArray
 
 
+@in_engine(diagnose_there)
 @reads_answers
 def diagnose(
     reading: Reading,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.errors import OptionError
+
 if TYPE_CHECKING:
     from quorate.warehouse import WarehouseResult
 
@@ -62,9 +64,9 @@ def in_engine(there: Callable[..., None]) -> Callable[[Callable[..., None]], Cal
             here = {name: given[name] for name in own}
             for parameter in extra:
                 if given[parameter.name] is not None:
-                    raise typer.BadParameter(f"{_flag(parameter.name)} needs --engine, --connect or --table")
+                    raise OptionError(f"{_flag(parameter.name)} needs --engine, --connect or --table")
             if here["file"] is None:
-                raise typer.BadParameter("give FILE, or the --table of an engine")
+                raise OptionError("give FILE, or the --table of an engine")
             if here.get("method", "") is None:
                 here["method"] = own["method"].default
             command(**here)
@@ -94,7 +96,7 @@ def _refuse_others(given: dict[str, Any], own: Any, taken: set[str]) -> None:
     for name, parameter in own.items():
         default = None if name in ("file", "method") else parameter.default
         if name not in taken and given[name] != default:
-            raise typer.BadParameter(f"{_flag(name)} does not work inside an engine; leave it out, or leave out --engine")
+            raise OptionError(f"{_flag(name)} does not work inside an engine; leave it out, or leave out --engine")
 
 
 def _flag(name: str) -> str:

@@ -13,7 +13,7 @@ from quorate.arrow import from_numpy, table_of, take, to_numpy
 from quorate.columns import order_classes
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError, one_of
 from quorate.result import count
-from quorate.warehouse.conflicts import Repeats, Settled, repeats_of, settle
+from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
 
@@ -27,6 +27,7 @@ class Cleaned:
     labels: Any  # ibis: c, label
     lost: Any | None  # ibis: the tasks whose answers were all left out
     most: int  # answers of the task that has the most
+    is_settled: bool  # whether repeats were looked for
 
 
 def clean(
@@ -36,10 +37,20 @@ def clean(
     on_conflict: str = "error",
     skip_missing: bool = False,
     classes: Sequence[Any] | None = None,
+    settled: bool = True,
 ) -> Cleaned:
     """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
 
-    Four queries over the answers; two more and a copy of them where there are repeats, one where tasks were lost.
+    Four queries over the answers; three or four more and a copy of them where there are repeats, one where tasks were
+    lost.
+
+    Args:
+        engine: where the answers are.
+        source: the answers: task, worker, label, and order where there is one.
+        on_conflict: as `quorate.read`.
+        skip_missing: as `quorate.read`.
+        classes: as `quorate.read`.
+        settled: look for repeats. Without, it is for the caller to notice them (`quorate.warehouse.pairs`).
 
     Raises:
         InputError: the answers cannot be used as they are; each cause has its own class.
@@ -66,19 +77,19 @@ def clean(
 
     coded = present.join(workers.select("worker", "w"), "worker").join(labels.select("label", "k"), "label")
     coded = coded.select("task", "w", "k", *(["order"] if "order" in source.columns else []))
-    repeats = repeats_of(engine, coded)
-    settled = Settled(coded.select("task", "w", "k"), repeats.tasks, repeats.most)
+    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, coded)
+    kept = Settled(coded.select("task", "w", "k"), repeats.tasks, repeats.most)
     if repeats.extra:
-        settled = settle(engine, coded, repeats, on_conflict, (worker_names, label_names))
-        per_worker = _recount(engine, settled.answers, "w", len(worker_names), "counting the workers' answers")
-        per_label = _recount(engine, settled.answers, "k", len(label_names), "counting the labels")
+        kept = settle(engine, coded, repeats, on_conflict, (worker_names, label_names))
+        per_worker = _recount(engine, kept.answers, "w", len(worker_names), "counting the workers' answers")
+        per_label = _recount(engine, kept.answers, "k", len(label_names), "counting the labels")
     if per_worker.sum() == 0:
         raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
 
     codes, class_names = order_classes(np.flatnonzero(per_label), label_names, classes)
     code_of = np.full(len(label_names), -1, np.int32)
     code_of[per_label > 0] = codes
-    answers, label_table = _by_class(engine, settled.answers, labels, code_of, class_names)
+    answers, label_table = _by_class(engine, kept.answers, labels, code_of, class_names)
     lost = None
     if n_skipped or repeats.dropped(on_conflict):
         named = marked.filter(~marked.no_task).select("task").distinct()
@@ -89,13 +100,13 @@ def clean(
         worker_names,
         class_names,
         per_worker,
-        settled.tasks + n_lost,
+        kept.tasks + n_lost,
         n_rows,
         n_repeats=repeated,
         n_conflicting=conflicting,
         n_skipped=n_skipped,
     )
-    return Cleaned(crowd, answers, label_table, lost if n_lost else None, settled.most)
+    return Cleaned(crowd, answers, label_table, lost if n_lost else None, kept.most, settled)
 
 
 def is_missing(column: Any, *, label: bool = False) -> Any:

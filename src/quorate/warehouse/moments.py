@@ -25,6 +25,44 @@ class _Product:
         return self.multiply(v)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """A block of pairs as the rows of a sparse matrix: where each worker's begin, and with whom they are."""
+
+    n: int
+    starts: IntArray
+    j: IntArray
+    shared: IntArray
+    agreed: IntArray
+
+    @staticmethod
+    def of(n: int, block: PairStats) -> "_Rows":
+        """Sort a block by its first worker, if it is not sorted yet."""
+        i, j, shared, agreed = block.i, block.j, block.shared, block.agreed
+        if np.any(i[1:] < i[:-1]):
+            order = np.argsort(i, kind="stable")
+            i, j, shared, agreed = i[order], j[order], shared[order], agreed[order]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=n))]).astype(np.int32)
+        return _Rows(n, starts, j, shared, agreed)
+
+    def signed(self, m: int) -> FloatArray:
+        """Return N_ij C_ij for each pair."""
+        entries = self.agreed * float(m)
+        entries -= self.shared
+        entries /= m - 1
+        return entries
+
+    def product(self, entries: IntArray | FloatArray, v: FloatArray) -> FloatArray:
+        """Multiply the symmetric matrix with these entries by a vector."""
+        from scipy import sparse
+
+        upper = sparse.csr_array(
+            (entries.astype(np.float64, copy=False), self.j.astype(np.int32), self.starts), shape=(self.n, self.n)
+        )
+        found: FloatArray = upper @ v + upper.T @ v
+        return found
+
+
 def moments_of(counted: Counted, n_classes: int) -> Moments:
     """Form the moments of all pairs with the weights N_ij.
 
@@ -38,27 +76,20 @@ def moments_of(counted: Counted, n_classes: int) -> Moments:
 
 
 def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
-    def products(*wanted: tuple[str, FloatArray]) -> list[FloatArray]:
-        """Multiply the matrices of these counts by these vectors, block by block."""
-        sums = [np.zeros(n) for _ in wanted]
-        for block in blocks:
-            i, j = block.i.astype(np.intp), block.j.astype(np.intp)
-            counts = {name: getattr(block, name).astype(np.float64) for name, _ in wanted}
-            for total, (name, v) in zip(sums, wanted, strict=True):
-                total += np.bincount(i, counts[name] * v[j], n)
-                total += np.bincount(j, counts[name] * v[i], n)
-        return sums
+    rows = [_Rows.of(n, block) for block in blocks]
 
     def shared(v: FloatArray) -> FloatArray:
-        return products(("shared", v))[0]
+        return sum((block.product(block.shared, v) for block in rows), np.zeros(n))
 
     def signed(v: FloatArray) -> FloatArray:
-        agreed, met = products(("agreed", v), ("shared", v))
-        return (m * agreed - met) / (m - 1)
+        return sum((block.product(block.signed(m), v) for block in rows), np.zeros(n))
 
     def both(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        agreed, met, squares = products(("agreed", x), ("shared", x), ("shared", x * x))
-        return (m * agreed - met) / (m - 1), squares
+        said, squares, square = np.zeros(n), np.zeros(n), x * x
+        for block in rows:
+            said += block.product(block.signed(m), x)
+            squares += block.product(block.shared, square)
+        return said, squares
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         sums = np.zeros(n)

@@ -82,10 +82,20 @@ class Counted:
         return peers
 
 
+class RepeatsFound(Exception):  # noqa: N818  # no error: the answers are cleaned and counted again
+    """A worker answered a task more than once."""
+
+
 def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big_task: int = BIG_TASK) -> Counted:
     """Count the pairs inside the engine; gold is the last worker.
 
-    One query over the answers (which reads them twice), one more for gold, two more where there are big tasks.
+    One query over the answers (which reads them twice), one more for gold, two more where there are big tasks. An
+    answer meets itself too, and no other of the same worker if nothing is repeated: then, and only then, the meetings
+    of every worker with itself are as many as the answers. To look for repeats beforehand costs more than to notice
+    them here.
+
+    Raises:
+        RepeatsFound: something is repeated, and `found` did not look for it.
 
     >>> from quorate.warehouse.clean import clean
     >>> from quorate.warehouse.source import open_source
@@ -102,14 +112,21 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
         listed = engine.keep(_numbered(sizes.filter(sizes.n > big_task)), "listing the big tasks")
         big = _big_answers(engine, answers.join(listed, "task").select("t", "w", "c"), found, n_workers)
         answers = answers.anti_join(listed, "task")
-    blocks = tuple(_blocks(engine.stream(pairs_of(answers), "counting pairs")))
+    n_left = crowd.n_answers - (0 if big is None else big.n_answers)
+    blocks, n_own = _blocks(engine.stream(pairs_of(answers, with_own=not found.is_settled), "counting pairs"))
+    if not found.is_settled and n_own != n_left:
+        raise RepeatsFound
     if gold is not None:
         blocks += (_with_gold(engine, found.answers, gold, crowd.n_workers),)
     return Counted(n_workers, blocks, big)
 
 
-def pairs_of(answers: Any) -> Any:
+def pairs_of(answers: Any, *, with_own: bool = False) -> Any:
     """Join the answers with themselves on the task, and count by two workers: i, j, shared, agreed.
+
+    Args:
+        answers: ibis: task, w, c.
+        with_own: let every answer meet itself as well, as a pair of a worker with itself.
 
     >>> import ibis
     >>> answers = ibis.memtable(pa.table({"task": [1, 1, 2, 2], "w": [0, 1, 0, 1], "c": [0, 0, 0, 1]}))
@@ -117,18 +134,28 @@ def pairs_of(answers: Any) -> Any:
     [{'i': 0, 'j': 1, 'shared': 2, 'agreed': 1}]
     """
     other = answers.view()
-    met = answers.join(other, [answers.task == other.task, answers.w < other.w])
+    earlier = answers.w <= other.w if with_own else answers.w < other.w
+    met = answers.join(other, [answers.task == other.task, earlier])
     met = met.select(i=answers.w, j=other.w, same=(answers.c == other.c).cast("int32"))
     pairs = met.group_by(["i", "j"]).agg(shared=met.count(), agreed=met.same.sum())
     return pairs.cast(dict.fromkeys(pairs.columns, "int32"))
 
 
-def _blocks(batches: Iterator[pa.RecordBatch]) -> Iterator[PairStats]:
-    """Turn batches into pairs of small integers: most pairs of a large crowd met once or twice."""
+def _blocks(batches: Iterator[pa.RecordBatch]) -> tuple[tuple[PairStats, ...], int]:
+    """Turn batches into pairs of small integers (most pairs of a large crowd met once or twice), sorted by i.
+
+    Returns the meetings of workers with themselves apart from the pairs.
+    """
+    blocks, n_own = [], 0
     for batch in batches:
-        if batch.num_rows:
-            i, j, shared, agreed = (_smallest(to_numpy(batch.column(name))) for name in range(4))
-            yield PairStats(i, j, shared, agreed)
+        i, j, shared, agreed = (to_numpy(batch.column(k)) for k in range(4))
+        pair = i < j
+        n_own += int(shared[~pair].sum(dtype=np.int64))
+        if pair.any():
+            first = _smallest(i[pair])
+            order = np.argsort(first, kind="stable")
+            blocks.append(PairStats(first[order], *(_smallest(each[pair])[order] for each in (j, shared, agreed))))
+    return tuple(blocks), n_own
 
 
 def _smallest(values: IntArray) -> IntArray:
@@ -145,9 +172,11 @@ def _big_answers(engine: Engine, rows: Any, found: Cleaned, n_workers: int) -> A
     table = engine.fetch(rows, "taking out the big tasks").combine_chunks()
     task, worker, label = (to_numpy(table.column(name).combine_chunks().cast(pa.int32())) for name in ("t", "w", "c"))
     order = np.lexsort([worker, task])
-    task = task[order]
+    task, worker, label = task[order], worker[order], label[order]
+    if np.any((task[1:] == task[:-1]) & (worker[1:] == worker[:-1])):
+        raise RepeatsFound
     return Answers(
-        task, worker[order], label[order], pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes
+        task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes
     )
 
 
