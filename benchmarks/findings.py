@@ -1,6 +1,6 @@
 """Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/diagnosis.md shows.
 
-    python benchmarks/findings.py             # everything, about five minutes on one core
+    python benchmarks/findings.py             # everything, about ten minutes on one core
     python benchmarks/findings.py pairs 20    # one part, with twenty crowds a setting
     python benchmarks/findings.py picture     # draws docs/diagnosis.svg
 
@@ -335,11 +335,11 @@ def picture(n_crowds: int) -> None:
 
 
 PARTS: dict[str, tuple[Callable[[int], None], int]] = {
-    "pairs": (pairs_part, 60),
+    "pairs": (pairs_part, 100),
     "workers": (workers_part, 40),
     "misfit": (misfit_part, 60),
-    "tasks": (tasks_part, 40),
-    "drift": (drift_part, 100),
+    "tasks": (tasks_part, 120),
+    "drift": (drift_part, 300),
     "ties": (ties_part, 60),
     "real": (real_part, 0),
     "picture": (picture, 25),

@@ -9,7 +9,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "quorate"
 
 # The path of the data (docs/architecture.md). A file may import from those before it, and from its own folder.
 PATH = [
-    "errors", "arrays", "arrow", "progress", "table", "files", "columns", "answers", "gold", "pairs", "graph",
+    "errors", "arrays", "arrow", "progress", "table", "files", "whole", "columns", "answers", "gold", "pairs", "graph",
     "spectrum", "skills", "signs", "evidence", "signed", "status", "vote", "confusion", "refine", "trust",
     "uncertainty", "result", "estimate", "standard", "simulate", "bounds", "oracle", "score", "baselines", "methods",
     "repair", "findings", "diagnosis", "advice", "ledger", "compare", "datasets", "experiments", "output", "formats",

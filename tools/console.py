@@ -1,7 +1,7 @@
 """Run the ```console blocks of the documentation, and compare what they show with what the program prints.
 
     python tools/console.py            # rewrite what they show
-    python tools/console.py --check    # say which blocks are out of date, and exit with 1
+    python tools/console.py --check    # say which pages are out of date, and exit with 1
 
 A page runs from its top to its end, in a folder of its own that has answers.csv and truth.csv (200 tasks, 12 workers).
 A line of three dots stands for any lines; the column `seconds` may hold any figures; a command below which nothing
@@ -155,16 +155,21 @@ def rewritten(text: str) -> str:
 def main() -> int:
     """Rewrite what is out of date, or only say so."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    check, stale = "--check" in sys.argv, 0
+    check, stale, problems = "--check" in sys.argv, 0, 0
     for page in pages():
         text = page.read_text()
-        wanted = rewritten(text)
+        try:
+            wanted = rewritten(text)
+        except RuntimeError as error:
+            problems += 1
+            sys.stdout.write(f"{page.relative_to(ROOT)}: {error}\n")
+            continue
         if wanted != text:
             stale += 1
             sys.stdout.write(f"{page.relative_to(ROOT)} {'is out of date' if check else 'rewritten'}\n")
             if not check:
                 page.write_text(wanted)
-    return int(bool(stale) and check)
+    return int(problems > 0 or (check and stale > 0))
 
 
 if __name__ == "__main__":

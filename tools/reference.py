@@ -64,6 +64,8 @@ def options_table(command: Any) -> str:
         default = parameter.default
         empty = default is None or default is False or default == () or "Sentinel" in type(default).__name__
         shown = "required" if parameter.required else "" if empty else f"`{default}`"
+        told = getattr(parameter, "show_default", None)
+        shown = told if isinstance(told, str) else shown  # a sentence, where the default depends
         about = (getattr(parameter, "help", None) or "").replace("|", "\\|")
         rows.append(f"| `{names}{takes}` | {about} | {shown} |")
     return "\n".join(rows)

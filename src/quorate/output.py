@@ -1,11 +1,8 @@
 """Tables -> files, each written whole or not at all."""
 
 import json
-import os
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,8 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.columns import is_text
-from quorate.errors import UnwritableFileError, one_of
+from quorate.errors import one_of
 from quorate.table import Table
+from quorate.whole import write_whole
 
 FORMATS = ("csv", "parquet", "jsonl")
 
@@ -73,7 +71,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Give the writer a stream: of a file, or of standard output."""
     if str(path) != "-":
-        _atomically(Path(path), write)
+        write_whole(path, write)
         return
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
@@ -93,28 +91,6 @@ def _write_text(text: str, stream: BinaryIO) -> None:
 def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     return {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(ending, "csv")
-
-
-def _atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Write to a temporary name beside the path, then rename: a reader never sees half a file."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise UnwritableFileError(
-            f"cannot write {path}: {error.strerror}. Make the folder, or choose another"
-        ) from None
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # as if it had been opened by name
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}") from None
-    finally:  # also when interrupted
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
 
 
 def _write_csv(table: pa.Table, stream: BinaryIO) -> None:

@@ -87,14 +87,27 @@ def test_uncertain_skills_make_agreement_less_surprising() -> None:
     assert p[0] < p[1] < p[2]
 
 
-def test_a_group_that_copies_from_one_is_a_cluster() -> None:
+def test_twice_the_answers_leave_half_the_doubt_about_skills() -> None:
+    """The variance of a skill falls with the answers behind it; a fifth of slack for the skills' own estimates."""
+    spread = []
+    for n_tasks in (1000, 2000):
+        answers = crowd(n_tasks, 12, 6, skills=np.linspace(0.4, 0.8, 12), seed=0).answers
+        inference = rank_one(answers).inference
+        assert isinstance(inference, OneCoinInference)
+        spread.append(agreement_test(inference, pair_stats(answers), 12).spread.mean())
+    assert spread[1] / spread[0] == pytest.approx(0.5, rel=0.2)
+
+
+def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:
     rng = np.random.default_rng(5)
     simulated = crowd(600, 20, 12, skills=np.full(20, 0.6), seed=rng)
-    answers = copying(simulated, np.array([[0, 1], [0, 2], [0, 3]]), 0.9, rng)
+    answers = copying(simulated, np.array([[0, 1], [0, 2], [0, 3], [10, 11]]), 0.9, rng)
     result = rank_one(answers)
     assert isinstance(result.inference, OneCoinInference)
     test = agreement_test(result.inference, pair_stats(answers), 20)
-    clusters = [each for each in agreement_findings(test, answers) if each.kind == "agreeing-cluster"]
+    findings = list(agreement_findings(test, answers))
+    assert (10, 11) in [each.workers for each in findings if each.kind == "agreeing-pair"]
+    clusters = [each for each in findings if each.kind == "agreeing-cluster"]
     assert [each.workers for each in clusters] == [(0, 1, 2, 3)]
     assert "agree beyond their skills" in clusters[0].sentence
     assert "cop" not in clusters[0].sentence  # the data cannot say why

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from quorate.errors import OptionError
 from quorate.estimate import rank_one
-from quorate.findings.drift import _consensus, _own_order, drift_findings, drift_test
+from quorate.findings.drift import ROUNDS, _consensus, _own_order, _trends, drift_findings, drift_test
 from quorate.simulate import crowd
 from tests.crowds import answers_of
-from tests.findings.samples import at_least, at_most, drifting
+from tests.findings.samples import at_least, at_most, drifting, relabelled
 
 
 def test_few_workers_are_named_where_nobody_drifts() -> None:
@@ -75,6 +76,48 @@ def test_the_consensus_is_the_mates_alone() -> None:
         belief /= belief.sum()
         assert said[k] == pytest.approx((3 * belief[answers.label[k]] - 1) / 2)
         assert sure[k] == pytest.approx((3 * (belief**2).sum() - 1) / 2)
+
+
+def test_the_trend_is_that_of_a_naive_loop_over_workers() -> None:
+    """Mates who get surer with time, so that the middle of a worker's evidence is not the middle of its answers."""
+    answers, times = drifting(2, np.random.default_rng(3))
+    rng = np.random.default_rng(0)
+    order = _own_order(answers, times)
+    sure = np.clip(times + 0.3 * rng.random(answers.n_answers), 0.05, 1.0)
+    said = sure * rng.uniform(-0.2, 1.2, answers.n_answers)
+    found = _trends(answers, order, said, sure)
+    for worker in range(answers.n_workers):
+        c, k, x = (values[answers.worker == worker] for values in (said, sure, order))
+        left = c - c.sum() / k.sum() * k
+        away = x - (k * x).sum() / k.sum()
+        n = len(c)
+        t = (away * left).sum() / np.sqrt((away**2 * left**2).sum() * n / (n - 2))
+        assert found.p[worker] == pytest.approx(2 * student.sf(abs(t), n - 2))
+        assert found.early[worker] == pytest.approx(c[x < 0].sum() / k[x < 0].sum())
+
+
+def test_mates_who_drift_do_not_make_others_seem_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everyone met everyone, two of six drift. Twelve crowds: setting the two aside names fewer of the other four."""
+
+    def falsely_named() -> int:
+        named = 0
+        for seed in range(12):
+            rng = np.random.default_rng(seed)
+            answers = crowd(1000, 6, 6, seed=0).answers
+            times = rng.permutation(1000)[answers.task] / 1000
+            skill = np.where(answers.worker < 2, 0.95 - 0.95 * times, 0.6)
+            truth = rng.integers(0, 2, 1000)[answers.task]
+            right = rng.random(answers.n_answers) < (1 + skill) / 2
+            said = relabelled(answers, np.where(right, truth, 1 - truth))
+            flagged = set(drift_test(said, rank_one(said).skills, times).flagged.tolist())
+            assert flagged >= {0, 1}
+            named += len(flagged - {0, 1})
+        return named
+
+    once_more = falsely_named()
+    monkeypatch.setattr("quorate.findings.drift.ROUNDS", 1)
+    assert ROUNDS > 1
+    assert once_more < falsely_named()
 
 
 def test_times_must_be_one_an_answer() -> None:

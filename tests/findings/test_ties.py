@@ -16,10 +16,10 @@ def pairs_of(edges: dict[tuple[int, int], int]) -> PairStats:
 
 
 def two_halves(n_workers: int, joined: int, seed: int) -> Answers:
-    """Two crowds that share a few tasks of two workers each."""
+    """Two crowds, of the workers with even codes and of those with odd, that share a few tasks of two workers each."""
     rng, half, tasks = np.random.default_rng(seed), n_workers // 2, 20 * n_workers
-    own = [draw_workers(tasks, half, 3, rng=rng) + side * half for side in (0, 1)]
-    bridges = np.stack([rng.integers(0, half, joined), rng.integers(half, n_workers, joined)], axis=1)
+    own = [2 * draw_workers(tasks, half, 3, rng=rng) + side for side in (0, 1)]
+    bridges = 2 * rng.integers(0, half, (joined, 2)) + [0, 1]
     task = np.concatenate([np.repeat(np.arange(2 * tasks), 3), np.repeat(2 * tasks + np.arange(joined), 2)])
     worker = np.concatenate([own[0].ravel(), own[1].ravel(), bridges.ravel()])
     return answer(task, worker, np.full(n_workers, 0.7), 2 * tasks + joined, 2, None, rng).answers
@@ -32,10 +32,9 @@ def test_two_halves_joined_by_few_tasks_are_told_apart(n_workers: int) -> None:
     assert cut is not None
     assert cut.loose
     assert cut.holding == 4
-    assert set(np.flatnonzero(cut.workers).tolist()) in (
-        set(range(n_workers // 2)),
-        set(range(n_workers // 2, n_workers)),
-    )
+    group = np.flatnonzero(cut.workers)
+    assert len(group) == n_workers // 2
+    assert len(set((group % 2).tolist())) == 1
 
 
 def test_as_many_ties_as_settle_the_sign_are_enough() -> None:
@@ -61,6 +60,16 @@ def test_a_nearly_bipartite_crowd_is_told_with_its_sides() -> None:
     assert cut.loose
     assert (cut.holding, cut.own) == (1, 1601)
     assert np.flatnonzero(cut.side).tolist() == [0, 1, 2, 3]
+
+
+def test_a_nearly_bipartite_group_is_told_from_the_rest_that_it_hangs_on() -> None:
+    """The same, tied by two tasks to five workers who all met each other."""
+    edges = {(i, j): 100 for i in range(4) for j in range(4, 8)} | {(0, 1): 1, (7, 8): 2}
+    edges |= {pair: 100 for pair in combinations(range(8, 13), 2)}
+    cut = weakest_cut(pairs_of(edges), 13, two_sided=True)
+    assert cut is not None
+    assert np.flatnonzero(cut.workers).tolist() == list(range(8))
+    assert (cut.holding, cut.own, cut.loose) == (3, 1603, True)
 
 
 def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from quorate.findings.discovery import LEVEL
-from quorate.findings.workers import MARGIN, skill_test, wide_intervals, worker_findings
+from quorate.findings.workers import MARGIN, skill_test, spammer_p, wide_intervals, worker_findings
 from quorate.methods import aggregate
 from quorate.simulate import crowd
 from tests.findings.samples import at_least, at_most
@@ -52,6 +52,24 @@ def test_who_is_named_has_an_interval_that_says_so() -> None:
         assert (low, high) == (result.intervals.low[finding.workers[0]], result.intervals.high[finding.workers[0]])
         assert high < (0 if finding.kind == "adversary" else MARGIN)
         assert finding.kind == "adversary" or low > -MARGIN
+
+
+def test_a_spammer_is_tested_from_both_sides() -> None:
+    skills = np.array([0.8, 0.8, 0.8, 0.8, 0.0, -0.8])
+    p = spammer_p(aggregate(crowd(1000, 6, 6, skills=skills, seed=0).answers))
+    assert p[4] < 0.01
+    assert p[0] > 0.99
+    assert p[5] > 0.99
+
+
+def test_both_the_adjusted_test_and_the_interval_must_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    skills = np.array([0.8, 0.8, 0.8, 0.8, 0.0, -0.8])
+    result = aggregate(crowd(1000, 6, 6, skills=skills, seed=0).answers)
+    assert (named(result, "adversary"), named(result, "spammer")) == ({5}, {4})
+    for kind, who in (("adversary", {5}), ("spammer", {4})):
+        for p, expected in ((0.0, who), (1.0, set())):  # the test names everyone: the interval decides; or nobody
+            monkeypatch.setattr(f"quorate.findings.workers.{kind}_p", lambda _, p=p: np.full(6, p))
+            assert named(result, kind) == expected
 
 
 @pytest.mark.parametrize("method", ["rank-one", "quorate"])

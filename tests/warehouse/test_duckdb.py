@@ -207,7 +207,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
         "looking for missing fields",
         "listing the workers",
         "listing the labels",
-        "looking for repeats",
+        "counting the tasks",
         "counting pairs",
         "weighing the mates",
         "voting",

@@ -4,18 +4,17 @@ The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then
 """
 
 import hashlib
-import os
-import tempfile
-from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
 from quorate.arrow import from_numpy, to_numpy
-from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError
+from quorate.errors import LedgerFileError, UnreadableFileError
 from quorate.ledger.entries import DROPPED, Entries
+from quorate.whole import write_whole
 
 MAGIC = b"quorate ledger "
 VERSION = 1
@@ -40,23 +39,12 @@ def write_entries(entries: Entries, path: str | Path) -> None:
     """
     payload = _to_bytes(entries)
     head = MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
-    place = Path(os.path.realpath(path))  # a link stays a link
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(head)
-            stream.write(payload)
-            stream.flush()
-            os.fsync(stream.fileno())  # the name must not come to the disk before the bytes
-        os.chmod(temporary, _mode(place))
-        os.replace(temporary, place)
-    except OSError as error:
-        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
-    finally:  # also when interrupted
-        if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(head)
+        stream.write(payload)
+
+    write_whole(path, write, durable=True)
 
 
 def load_entries(path: str | Path) -> Entries:
@@ -142,13 +130,3 @@ def _from_bytes(payload: memoryview) -> Entries:
 def _codes(column: pa.DictionaryArray) -> IntArray:
     codes = to_numpy(column.indices).astype(np.int64)
     return np.where(to_numpy(column.is_valid()), codes, DROPPED) if column.null_count else codes
-
-
-def _mode(place: Path) -> int:
-    """Return the permissions of the file that is there, or those of a new one."""
-    try:
-        return place.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask

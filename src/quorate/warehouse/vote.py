@@ -1,7 +1,8 @@
 """Weights -> labels, inside the engine: sum by task and class, and decide by the rules of `quorate.vote`.
 
-Only the classes that somebody gave a task have a row. All others score zero there, which is known without a row: they
-enter the posterior by their number, and where none of the classes given scores as well, the first of them wins.
+With few classes each has a column, and a task is decided within its row (`wide`). With many, only the classes that
+somebody gave a task have a row. All others score zero there, which is known without a row: they enter the posterior by
+their number, and where none of the classes given scores as well, the first of them wins (`long`).
 """
 
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.gold import Gold
 
+WIDE = 8  # classes, up to which each has a column
 BITS = 62  # classes whose presence one 64-bit number tells
 
 
@@ -40,7 +42,9 @@ def decide(engine: Engine, found: Cleaned, vote: Vote, gold: Gold | None = None)
     m = found.crowd.n_classes
     w = np.arange(len(vote.weights), dtype=np.int32)
     weights = engine.upload(table_of({"w": w, "weight": vote.weights.astype(np.float64)}))
-    ballot = _posterior(_chosen(_cells(found.answers.join(weights, "w"), m), m), m, vote.log_odds)
+    votes = found.answers.join(weights, "w").select("task", "c", "weight")
+    tasks = _wide(votes, m) if m <= WIDE else _long(votes, m)
+    ballot = _posterior(tasks, m, vote.log_odds)
     if found.lost is not None:
         ballot = ballot.union(_unanswered(found.lost, m).select(*ballot.columns).cast(dict(ballot.schema())))
     return ballot if gold is None else _reveal(ballot, gold)
@@ -58,6 +62,52 @@ def named(ballot: Any, found: Cleaned) -> Any:
     """
     joined = ballot.join(found.labels, "c")
     return joined.select("task", "label", "confidence", "margin", "n_answers", "tied")
+
+
+def _wide(votes: Any, m: int) -> Any:
+    """Sum the votes of each task in a column for each class, and decide within the row."""
+    import ibis
+
+    def largest(values: list[Any]) -> Any:
+        return ibis.greatest(*values) if m > 1 else values[0]
+
+    tasks = votes.group_by("task").agg(
+        against=ibis.least(votes.weight, 0.0).sum(),
+        **{f"s{k}": ibis.ifelse(votes.c == k, votes.weight, 0.0).sum() for k in range(m)},
+        **{f"n{k}": votes.count(where=votes.c == k) for k in range(m)},
+    )
+    tasks = tasks.mutate(best=largest([tasks[f"s{k}"] for k in range(m)]))
+    leads = [tasks[f"s{k}"] >= tasks.best - TIE * ibis.greatest(tasks.best.abs(), 1.0) for k in range(m)]
+    # Among the leading classes: the plain majority, then the order of the classes.
+    rank = largest([ibis.ifelse(leads[k], tasks[f"n{k}"] * m + (m - 1 - k), -1) for k in range(m)])
+    tasks = tasks.mutate(
+        c=(m - 1 - rank % m).cast("int32"),
+        tied=sum((lead.cast("int32") for lead in leads[1:]), leads[0].cast("int32")) > 1,
+        total=_plus([(tasks[f"s{k}"] - tasks.best).exp() for k in range(m)]),
+        cast_total=_plus([ibis.greatest(tasks[f"s{k}"] - tasks.against, 0.0) for k in range(m)]),
+        n_answers=_plus([tasks[f"n{k}"] for k in range(m)]).cast("int64"),
+    )
+    others = [ibis.ifelse(tasks.c == k, -np.inf, tasks[f"s{k}"]) for k in range(m)]
+    return tasks.mutate(
+        score=_plus([ibis.ifelse(tasks.c == k, tasks[f"s{k}"], 0.0) for k in range(m)]),
+        other=largest(others) if m > 1 else ibis.null("float64"),
+    )
+
+
+def _plus(values: list[Any]) -> Any:
+    return sum(values[1:], values[0])
+
+
+def _long(votes: Any, m: int) -> Any:
+    """Decide each task from rows, one for each class that somebody gave it."""
+    import ibis
+
+    tasks = _chosen(_cells(votes, m), m)
+    rest = ibis.greatest(-tasks.against, 0.0)
+    return tasks.mutate(
+        total=tasks.total + tasks.n_rest * (-tasks.best).exp(),
+        cast_total=tasks.cast_total - tasks.n_given * tasks.against + tasks.n_rest * rest,
+    )
 
 
 def _cells(votes: Any, m: int) -> Any:
@@ -125,18 +175,13 @@ def _posterior(tasks: Any, m: int, log_odds: bool) -> Any:
     import ibis
 
     if log_odds:
-        total = tasks.total + tasks.n_rest * (-tasks.best).exp()
-        confidence = (tasks.score - tasks.best).exp() / total
-        beside = (tasks.other - tasks.best).exp() / total
+        confidence = (tasks.score - tasks.best).exp() / tasks.total
+        beside = (tasks.other - tasks.best).exp() / tasks.total
     else:
         # A vote of negative weight against a class is a vote of that size for every other class.
-        def cast(score: Any) -> Any:
-            return ibis.greatest(score - tasks.against, 0.0)
-
-        total = tasks.cast_total - tasks.n_given * tasks.against + tasks.n_rest * cast(ibis.literal(0.0))
-        some = total > 0
-        confidence = ibis.ifelse(some, cast(tasks.score) / total, 1 / m)
-        beside = ibis.ifelse(some, cast(tasks.other) / total, 1 / m)
+        some = tasks.cast_total > 0
+        confidence = ibis.ifelse(some, ibis.greatest(tasks.score - tasks.against, 0.0) / tasks.cast_total, 1 / m)
+        beside = ibis.ifelse(some, ibis.greatest(tasks.other - tasks.against, 0.0) / tasks.cast_total, 1 / m)
     # With one class there is no other.
     margin = confidence - ibis.ifelse(tasks.other.isnull(), 0.0, beside)
     return tasks.select("task", "c", confidence=confidence, margin=margin, n_answers="n_answers", tied="tied")
