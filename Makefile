@@ -26,7 +26,18 @@ $(STAMP): pyproject.toml
 demo: $(STAMP)  ## simulate a sparse crowd with known truth and aggregate it
 	@$(BIN)/quorate demo
 
-test: $(STAMP)  ## run every test, and every example in the documentation
+# What the tests drive besides Python: a browser, and Java for Spark. Where they cannot be installed, those tests say so.
+.venv/.tools: $(STAMP)
+	@for need in chromium:chromium java:openjdk-17-jre-headless; do \
+	  command -v $${need%%:*} >/dev/null 2>&1 && continue; \
+	  if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+	    echo "installing $${need##*:}"; \
+	    apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $${need##*:} >/dev/null; \
+	  else echo "$${need%%:*} is not here; its tests are skipped. Install it with: apt-get install $${need##*:}"; fi; \
+	done
+	@touch $@
+
+test: $(STAMP) .venv/.tools  ## run every test, and every example in the documentation
 	$(BIN)/python -m pytest -n 2
 
 check: $(STAMP)  ## lint and types

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from data import CROWDS
 
 from quorate.advice.adaptive import adaptive_skills
-from quorate.advice.advise import advise_from
+from quorate.advice.plan import advise_from
 from quorate.advice.belief import believe
 from quorate.advice.coins import judge
 from quorate.advice.crew import gather_crew

@@ -23,14 +23,17 @@ TASKS, WORKERS, PER_TASK, CLASSES = 20_000_000, 50_000, 5, 4
 GOAL = 2.5  # times the bare query, at the most
 
 # One slot of the crowd for each answer of a task, so that nobody answers a task twice. The right class is a hash of the
-# task, a worker's accuracy (0.25 to 0.95) a hash of the worker.
+# task, a worker's accuracy (0.25 to 0.95) a hash of the worker. A hash of one number is as good as a random draw; a hash
+# of several at once is not.
 MAKE = """
 COPY (
-    SELECT task, worker, (CASE WHEN hash(task, worker, 1) % 1000 < 250 + hash(worker, 2) % 700
-                          THEN hash(task, 3) ELSE hash(task, worker, 4) END % {classes})::TINYINT AS label
+    SELECT task, worker,
+        (CASE WHEN hash(answer + {n}) % 1000 < 250 + hash(worker + 2 * {n}) % 700
+         THEN hash(task + 3 * {n}) ELSE hash(answer + 4 * {n}) END % {classes})::TINYINT AS label
     FROM (
-        SELECT t.range AS task, (hash(t.range, k.range) % {slot} + k.range * {slot})::INTEGER AS worker
-        FROM range({tasks}) AS t, range({per_task}) AS k
+        SELECT range // {per_task} AS task, (hash(range) % {slot} + range % {per_task} * {slot})::INTEGER AS worker,
+            range AS answer
+        FROM range({n})
     )
 ) TO '{path}' (FORMAT parquet)
 """
@@ -78,7 +81,11 @@ def make(path: Path, scale: float, memory: str) -> None:
     con = duckdb.connect(config=config)
     con.execute(
         MAKE.format(
-            tasks=int(TASKS * scale), per_task=PER_TASK, slot=WORKERS // PER_TASK, classes=CLASSES, path=path.as_posix()
+            n=int(TASKS * scale) * PER_TASK,
+            per_task=PER_TASK,
+            slot=WORKERS // PER_TASK,
+            classes=CLASSES,
+            path=path.as_posix(),
         )
     )
 

@@ -35,7 +35,7 @@ def test_every_worker_not_determined_is_in_a_finding_with_its_reason() -> None:
 def test_findings_come_first_and_the_most_serious_of_them_before_the_others() -> None:
     rng = np.random.default_rng(0)
     skills = np.concatenate([np.full(5, -0.6), rng.uniform(0.6, 0.9, 17)])
-    busy = np.concatenate([np.ones(20), np.full(2, 0.002)])
+    busy = np.concatenate([np.ones(20), np.full(2, 0.01)])
     simulated = crowd(600, 22, 10, skills=skills, activity=busy, seed=rng)
     found = diagnose(copying(simulated, np.array([[6, 7]]), 0.9, rng))
     ranks = [KINDS.index(finding.kind) for finding in found.findings]

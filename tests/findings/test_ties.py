@@ -65,7 +65,7 @@ def test_a_nearly_bipartite_crowd_is_told_with_its_sides() -> None:
 def test_a_nearly_bipartite_group_is_told_from_the_rest_that_it_hangs_on() -> None:
     """The same, tied by two tasks to five workers who all met each other."""
     edges = {(i, j): 100 for i in range(4) for j in range(4, 8)} | {(0, 1): 1, (7, 8): 2}
-    edges |= {pair: 100 for pair in combinations(range(8, 13), 2)}
+    edges |= dict.fromkeys(combinations(range(8, 13), 2), 100)
     cut = weakest_cut(pairs_of(edges), 13, two_sided=True)
     assert cut is not None
     assert np.flatnonzero(cut.workers).tolist() == list(range(8))
