@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from data import CROWDS
 
 from quorate.advice.adaptive import adaptive_skills
-from quorate.advice.plan import advise_from
 from quorate.advice.belief import believe
 from quorate.advice.coins import judge
 from quorate.advice.crew import gather_crew
+from quorate.advice.plan import advise_from
 from quorate.simulate import crowd
 
 

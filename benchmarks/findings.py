@@ -2,6 +2,7 @@
 
     python benchmarks/findings.py             # everything, about ten minutes on one core
     python benchmarks/findings.py pairs 20    # one part, with twenty crowds a setting
+    python benchmarks/findings.py tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
     python benchmarks/findings.py picture     # draws docs/diagnosis.svg
 
 Parts: pairs, workers, misfit, tasks, drift, ties, real.
@@ -38,6 +39,12 @@ from quorate.uncertainty import OneCoinInference
 PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 
 
+def seeds(n_crowds: int) -> range:
+    """Number so many crowds, from the one that the command line names, or from 0."""
+    first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    return range(first, first + n_crowds)
+
+
 def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
     """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
     a = simulated.answers
@@ -68,7 +75,7 @@ def pairs_part(n_crowds: int) -> None:
     for low, high, sizes in ((0.0, 1.0, (20, 40)), (0.05, 0.6, (20, 40)), (0.0, 1.0, (6, 10))):
         for m in (2, 4):
             alarms, false = [], []
-            for seed in range(n_crowds):
+            for seed in seeds(n_crowds):
                 rng = np.random.default_rng([seed, m, sizes[0], int(100 * high)])
                 w, t = int(rng.choice(sizes)), int(rng.choice([200, 400, 800, 1600]))
                 r = min(int(rng.choice([4, 8, 12])), w)
@@ -111,7 +118,7 @@ def workers_part(n_crowds: int) -> None:
     print("|---|---|---|---|---|---|")
     for t, w, r, m in ((1000, 40, 5, 2), (2000, 40, 5, 2), (1000, 20, 10, 2), (600, 40, 5, 4)):
         rows = []
-        for seed in range(n_crowds):
+        for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, t, w, m])
             skills = rng.uniform(0.3, 0.9, w)
             # A fifth are adversaries, a fifth spammers, a tenth at the very edge of being called one.
@@ -144,7 +151,7 @@ def misfit_part(n_crowds: int) -> None:
     for m in (2, 4, 10):
         alarms, z = [], []
         hits: dict[float, list[bool]] = {0.2: [], 0.4: []}
-        for seed in range(n_crowds):
+        for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, m])
             w, t, r = int(rng.choice([10, 50, 200])), int(rng.choice([200, 1000, 3000])), int(rng.choice([3, 5, 8]))
             prior = None if seed % 2 else rng.dirichlet(np.full(m, 2.0))
@@ -178,7 +185,7 @@ def tasks_part(n_crowds: int) -> None:
         for r in (5, 10, 20):
             for low, high in ((0.3, 0.95), (0.7, 0.95)):
                 alarms, false, hits = [], [], []
-                for seed in range(n_crowds):
+                for seed in seeds(n_crowds):
                     for share in (0.0, 0.05):
                         rng = np.random.default_rng([seed, m, r, int(100 * low)])
                         a = crowd(500, 40, r, n_classes=m, skills=rng.uniform(low, high, 40), seed=rng).answers
@@ -223,7 +230,7 @@ def drift_part(n_crowds: int) -> None:
     print("|---|---|---|---|---|")
     for t, w, r, m in ((400, 20, 5, 2), (1000, 30, 5, 2), (1000, 20, 10, 2), (400, 20, 5, 4), (1000, 30, 5, 4)):
         alarms, false, hits = [], [], []
-        for seed in range(n_crowds):
+        for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, t, w, m])
             for n_drift in (0, 2):
                 a, times = drifting(t, w, r, m, n_drift, rng, step=bool(seed % 2))
@@ -241,7 +248,7 @@ def ties_part(n_crowds: int) -> None:
     """Crowds drawn at random, and two groups joined by a few tasks."""
     print("\n## Loosely tied groups\n")
     alarms, hits = [], []
-    for seed in range(n_crowds):
+    for seed in seeds(n_crowds):
         rng = np.random.default_rng(seed)
         w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
         whole = crowd(40 * w, w, r, seed=rng).answers
@@ -304,7 +311,7 @@ def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
     """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers a task."""
     for m, share, tasks in product((2, 4), (0.3, 0.6, 0.9), (250, 400, 800, 1600, 3200)):
         hits = []
-        for seed in range(n_crowds):
+        for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, tasks, int(10 * share), m])
             simulated = crowd(tasks, 30, 10, n_classes=m, skills=rng.uniform(0, 1, 30), seed=rng)
             chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)

@@ -138,7 +138,13 @@ def aggregate_there(
     from quorate.terminal import print_lines, showing_progress
     from quorate.warehouse import aggregate
 
-    chosen: dict[str, Any] = dict(solver=solver, tau=tau, weighting=weighting, threshold=threshold, signs=signs)
+    chosen: dict[str, Any] = {
+        "solver": solver,
+        "tau": tau,
+        "weighting": weighting,
+        "threshold": threshold,
+        "signs": signs,
+    }
     with showing_progress():
         result = aggregate(
             file,
