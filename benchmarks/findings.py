@@ -40,7 +40,7 @@ PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 
 
 def seeds(n_crowds: int) -> range:
-    """Number so many crowds, from the one that the command line names, or from 0."""
+    """Return the seeds of so many crowds, from the one that the command line names, or from 0."""
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     return range(first, first + n_crowds)
 

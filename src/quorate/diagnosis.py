@@ -167,7 +167,11 @@ class Diagnosis:
             yield "no assignment of these workers can repair it: an odd cycle needs three workers, or give gold labels"
         elif mended.n_answers:
             task, worker = a.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
-            more = f", and {mended.n_answers - 1:,} more workers the same" if mended.n_answers > 1 else ""
+            more = (
+                f", and {count(mended.n_answers - 1, 'more assignment')} that --json lists"
+                if mended.n_answers > 1
+                else ""
+            )
             yield (
                 f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component: let "
                 f"worker {worker!r} answer task {task!r}{more}. Fewest is not best: 50 to 100 shared tasks settle "

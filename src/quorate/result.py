@@ -154,14 +154,7 @@ class Result:
             "trust": self.trust,
         }
         if self.solution is not None:
-            how = self.solution
-            listed["solution"] = {
-                "solver": how.solver,
-                "status": how.status,
-                "iterations": how.iterations,
-                "loss": how.loss,
-                "gradient_norm": how.gradient_norm,
-            }
+            listed["solution"] = self.solution.to_dict()
         if labels:
             listed["labels"] = self.labels.to_pylist()
         if workers:

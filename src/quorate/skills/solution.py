@@ -26,6 +26,16 @@ class Solution:
         """Whether the stopping rule was met."""
         return self.status == CONVERGED
 
+    def to_dict(self) -> dict[str, str | int | float]:
+        """Return how the skills were reached, as JSON can say it."""
+        return {
+            "solver": self.solver,
+            "status": self.status,
+            "iterations": self.iterations,
+            "loss": self.loss,
+            "gradient_norm": self.gradient_norm,
+        }
+
     def __str__(self) -> str:
         return (
             f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {self.gradient_norm:.1e}"

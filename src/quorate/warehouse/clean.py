@@ -24,6 +24,7 @@ class Cleaned:
 
     crowd: Crowd
     answers: Any  # ibis: task as it was, w (worker code), c (class code)
+    meetings: Any  # ibis: the same, with any c that is alike where the labels are
     labels: Any  # ibis: c, label
     lost: Any | None  # ibis: the tasks whose answers were all left out
     most: int  # answers of the task that has the most
@@ -77,7 +78,7 @@ def clean(
 
     coded = present.join(workers.select("worker", "w"), "worker").join(labels.select("label", "k"), "label")
     coded = coded.select("task", "w", "k", *(["order"] if "order" in source.columns else []))
-    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, coded)
+    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, present)
     kept = Settled(coded.select("task", "w", "k"), repeats.tasks, repeats.most)
     if repeats.extra:
         kept = settle(engine, coded, repeats, on_conflict, (worker_names, label_names))
@@ -90,6 +91,9 @@ def clean(
     code_of = np.full(len(label_names), -1, np.int32)
     code_of[per_label > 0] = codes
     answers, label_table = _by_class(engine, kept.answers, labels, code_of, class_names)
+    meetings = answers
+    if not repeats.extra and source.label.type().is_integer():  # as good as codes, and already there
+        meetings = present.join(workers.select("worker", "w"), "worker").select("task", "w", c="label")
     lost = None
     if n_skipped or repeats.dropped(on_conflict):
         named = marked.filter(~marked.no_task).select("task").distinct()
@@ -106,7 +110,7 @@ def clean(
         n_conflicting=conflicting,
         n_skipped=n_skipped,
     )
-    return Cleaned(crowd, answers, label_table, lost if n_lost else None, kept.most, settled)
+    return Cleaned(crowd, answers, meetings, label_table, lost if n_lost else None, kept.most, settled)
 
 
 def is_missing(column: Any, *, label: bool = False) -> Any:

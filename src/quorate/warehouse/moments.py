@@ -46,10 +46,10 @@ class _Rows:
         return _Rows(n, starts, j, shared, agreed)
 
     def signed(self, m: int) -> FloatArray:
-        """Return N_ij C_ij for each pair."""
-        entries = self.agreed * float(m)
+        """Return (M-1) N_ij C_ij for each pair."""
+        entries = self.agreed.astype(np.float64)
+        entries *= m
         entries -= self.shared
-        entries /= m - 1
         return entries
 
     def product(self, entries: IntArray | FloatArray, v: FloatArray) -> FloatArray:
@@ -82,14 +82,14 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
         return sum((block.product(block.shared, v) for block in rows), np.zeros(n))
 
     def signed(v: FloatArray) -> FloatArray:
-        return sum((block.product(block.signed(m), v) for block in rows), np.zeros(n))
+        return sum((block.product(block.signed(m), v) for block in rows), np.zeros(n)) / (m - 1)
 
     def both(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         said, squares, square = np.zeros(n), np.zeros(n), x * x
         for block in rows:
             said += block.product(block.signed(m), x)
             squares += block.product(block.shared, square)
-        return said, squares
+        return said / (m - 1), squares
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         sums = np.zeros(n)

@@ -104,16 +104,18 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
-    answers, crowd = found.answers, found.crowd
+    answers, crowd = found.meetings, found.crowd
     n_workers = crowd.n_workers + (gold is not None)
     big = None
     if found.most > big_task:
         sizes = answers.group_by("task").agg(n=answers.count())
         listed = engine.keep(_numbered(sizes.filter(sizes.n > big_task)), "listing the big tasks")
-        big = _big_answers(engine, answers.join(listed, "task").select("t", "w", "c"), found, n_workers)
+        rows = found.answers.join(listed, "task").select("t", "w", "c")
+        big = _big_answers(engine, rows, found, n_workers)
         answers = answers.anti_join(listed, "task")
     n_left = crowd.n_answers - (0 if big is None else big.n_answers)
-    blocks, n_own = _blocks(engine.stream(pairs_of(answers, with_own=not found.is_settled), "counting pairs"))
+    pairs = engine.stream(pairs_of(answers, with_own=not found.is_settled), "counting pairs")
+    blocks, n_own = _blocks(pairs, crowd.n_workers)
     if not found.is_settled and n_own != n_left:
         raise RepeatsFound
     if gold is not None:
@@ -141,7 +143,7 @@ def pairs_of(answers: Any, *, with_own: bool = False) -> Any:
     return pairs.cast(dict.fromkeys(pairs.columns, "int32"))
 
 
-def _blocks(batches: Iterator[pa.RecordBatch]) -> tuple[tuple[PairStats, ...], int]:
+def _blocks(batches: Iterator[pa.RecordBatch], n_workers: int) -> tuple[tuple[PairStats, ...], int]:
     """Turn batches into pairs of small integers (most pairs of a large crowd met once or twice), sorted by i.
 
     Returns the meetings of workers with themselves apart from the pairs.
@@ -149,13 +151,25 @@ def _blocks(batches: Iterator[pa.RecordBatch]) -> tuple[tuple[PairStats, ...], i
     blocks, n_own = [], 0
     for batch in batches:
         i, j, shared, agreed = (to_numpy(batch.column(k)) for k in range(4))
-        pair = i < j
-        n_own += int(shared[~pair].sum(dtype=np.int64))
-        if pair.any():
-            first = _smallest(i[pair])
-            order = np.argsort(first, kind="stable")
-            blocks.append(PairStats(first[order], *(_smallest(each[pair])[order] for each in (j, shared, agreed))))
+        own = i == j
+        if own.any():
+            n_own += int(shared[own].sum(dtype=np.int64))
+            i, j, shared, agreed = (each[~own] for each in (i, j, shared, agreed))
+        if len(i):
+            blocks.append(_sorted(i, j, shared, agreed, n_workers))
     return tuple(blocks), n_own
+
+
+def _sorted(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray, n: int) -> PairStats:
+    """Sort a block by i: by counting, as a matrix is put in order of its rows, with both counts in one entry."""
+    from scipy import sparse
+
+    both = (shared.astype(np.int64) << 32) | agreed
+    entries = sparse.coo_array((both, (i, j)), shape=(n, n))
+    entries.has_canonical_format = True  # no pair is there twice, and the order within a row does not matter
+    rows = entries.tocsr()
+    first = np.repeat(np.arange(n, dtype=np.min_scalar_type(n)), np.diff(rows.indptr))
+    return PairStats(first, *(_smallest(each) for each in (rows.indices, rows.data >> 32, rows.data & 0xFFFFFFFF)))
 
 
 def _smallest(values: IntArray) -> IntArray:

@@ -99,14 +99,7 @@ class WarehouseResult:
             listed["components"] = self.identifiability.n_components
             listed["identifiable_components"] = int(self.identifiability.identifiable.sum())
         if self.solution is not None:
-            how = self.solution
-            listed["solution"] = {
-                "solver": how.solver,
-                "status": how.status,
-                "iterations": how.iterations,
-                "loss": how.loss,
-                "gradient_norm": how.gradient_norm,
-            }
+            listed["solution"] = self.solution.to_dict()
         if workers:
             listed["skills"] = self.workers.to_pylist()
             listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
