@@ -132,7 +132,8 @@ class Diagnosis:
             yield "every worker's skill is determined"
         if verdict.n_components > 1:
             parts = count(verdict.n_components, "component")
-            yield f"the interaction graph has {parts}, {broken or 'none'} of them not identifiable"
+            which = f"{broken} of them not" if broken else "all of them"
+            yield f"the interaction graph has {parts}, {which} identifiable"
         else:
             shape = "is bipartite" if verdict.bipartite[0] else "has an odd cycle"
             yield f"the interaction graph is connected and {shape}"

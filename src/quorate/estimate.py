@@ -16,7 +16,7 @@ from quorate.signed import SIGN_RULES, solve_signed
 from quorate.signs import Signs
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box
 from quorate.skills.solution import Solution
-from quorate.status import IDENTIFIED, IGNORED, UNINFORMED, statuses, undetermined_note
+from quorate.status import IDENTIFIED, IGNORED, UNINFORMED, orientation_note, statuses, undetermined_note
 from quorate.uncertainty import OneCoinInference
 from quorate.vote import check_prior, majority, plug_in_vote, reveal, weight
 
@@ -70,7 +70,7 @@ def rank_one(
     ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights, prior)
     if known_labels is not None:
         ballot = reveal(ballot, known_labels)
-    notes = tuple(undetermined_note(status))
+    notes = (*undetermined_note(status), *orientation_note(evidence))
     return Result(
         "rank-one",
         answers,

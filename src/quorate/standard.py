@@ -19,7 +19,7 @@ from quorate.result import LOW_TRUST, Result
 from quorate.signs import orient
 from quorate.skills.centred import Habits, centred_skills
 from quorate.skills.solution import Solution
-from quorate.status import IDENTIFIED, statuses, undetermined_note
+from quorate.status import IDENTIFIED, orientation_note, statuses, undetermined_note
 from quorate.trust import trust
 from quorate.uncertainty import CentredInference
 from quorate.vote import decide, majority, reveal, tally, weight
@@ -108,7 +108,7 @@ class _FirstStage:
             self.status,
             self.evidence.verdict,
             None if self.solution is None else replace(self.solution, skills=skills),
-            notes=tuple(undetermined_note(self.status)),
+            notes=(*undetermined_note(self.status), *orientation_note(self.evidence)),
             inference=self.inference,
         )
 

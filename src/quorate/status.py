@@ -56,3 +56,25 @@ def undetermined_note(status: IntArray) -> list[str]:
         return []
     reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
     return [f"{sum(counts.values()):,} of {len(status):,} workers' skills are not determined: {reasons}"]
+
+
+def orientation_note(evidence: Evidence) -> list[str]:
+    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+
+    >>> import quorate
+    >>> from quorate.evidence import gather
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
+    >>> orientation_note(gather(quorate.read(rows)))
+    ['2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it']
+    """
+    verdict = evidence.verdict
+    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
+    free = int((verdict.identifiable & ~anchored).sum())
+    if free == 0 or free + int(anchored.sum()) < 2:
+        return []
+    if free == 1:
+        return ["1 group of workers never met gold: it is taken to be right more often than wrong"]
+    return [
+        f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels would "
+        "settle it"
+    ]

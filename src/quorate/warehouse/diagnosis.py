@@ -129,7 +129,7 @@ class WarehouseDiagnosis:
         yield from self.result.notes
         broken = int((~verdict.identifiable).sum())
         graph = count(verdict.n_components, "component")
-        yield f"the interaction graph has {graph}, {broken or 'none'} of them not identifiable"
+        yield f"the interaction graph has {graph}, {f'{broken} of them not' if broken else 'all of them'} identifiable"
         if self.n_repairs:
             yield f"{count(self.n_repairs, 'further answer')} would join everyone in one identifiable component"
 

@@ -13,7 +13,7 @@ from quorate.files import Source
 from quorate.methods import METHODS
 from quorate.signed import SIGN_RULES
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.status import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED, undetermined_note
+from quorate.status import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED, orientation_note, undetermined_note
 from quorate.uncertainty import check_level, skill_intervals
 from quorate.uncertainty.intervals import KINDS, LEVEL
 from quorate.vote import skill_of
@@ -272,7 +272,7 @@ def rank_one(
         "inference": inference,
         "solution": estimate.solution,
         "signs": estimate.signs,
-        "notes": tuple(undetermined_note(status)),
+        "notes": (*undetermined_note(status), *orientation_note(evidence)),
     }
 
 
