@@ -18,13 +18,14 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 TASKS, WORKERS, PER_TASK, CLASSES = 20_000_000, 50_000, 5, 4
 GOAL = 2.5  # times the bare query, at the most
 
-# One slot of the crowd for each answer of a task, so that nobody answers a task twice. The right class is a hash of the
-# task, a worker's accuracy (0.25 to 0.95) a hash of the worker. A hash of one number is as good as a random draw; a hash
-# of several at once is not.
+# One slot of the crowd for each answer of a task, so that nobody answers a task twice. The right class is a hash of
+# the task, a worker's accuracy (0.25 to 0.95) a hash of the worker. A hash of one number is as good as a random draw; a
+# hash of several at once is not.
 MAKE = """
 COPY (
     SELECT task, worker,
@@ -43,7 +44,8 @@ source, memory, temp = sys.argv[1:]
 con = duckdb.connect(config={"memory_limit": memory, "temp_directory": temp, "preserve_insertion_order": False})
 con.execute("SET enable_progress_bar = false")
 pairs = con.sql(f'''
-    SELECT a.worker AS i, b.worker AS j, count(*)::INTEGER AS shared, sum((a.label = b.label)::INTEGER)::INTEGER AS agreed
+    SELECT a.worker AS i, b.worker AS j, count(*)::INTEGER AS shared,
+        sum((a.label = b.label)::INTEGER)::INTEGER AS agreed
     FROM '{source}' AS a JOIN '{source}' AS b ON a.task = b.task AND a.worker < b.worker GROUP BY ALL
 ''')
 reader = (pairs.to_arrow_reader if hasattr(pairs, "to_arrow_reader") else pairs.fetch_record_batch)(1 << 20)
@@ -77,7 +79,11 @@ def make(path: Path, scale: float, memory: str) -> None:
     """Let DuckDB write the answers to Parquet."""
     import duckdb
 
-    config = {"memory_limit": memory, "preserve_insertion_order": False, "temp_directory": str(path.parent / "spill")}
+    config: dict[str, Any] = {
+        "memory_limit": memory,
+        "preserve_insertion_order": False,
+        "temp_directory": str(path.parent / "spill"),
+    }
     con = duckdb.connect(config=config)
     con.execute(
         MAKE.format(
@@ -143,13 +149,17 @@ def main() -> None:
     best = [min(runs, key=lambda run: run.wall) for runs in both.values()]
     print("| | wall s | CPU s | peak MB | spilt MB | pairs |\n|---|---|---|---|---|---|")
     for run in best:
-        print(f"| {run.name} | {run.wall:.0f} | {run.cpu:.0f} | {run.megabytes:.0f} | {run.spilt:.0f} | {run.pairs:,} |")
+        print(
+            f"| {run.name} | {run.wall:.0f} | {run.cpu:.0f} | {run.megabytes:.0f} | {run.spilt:.0f} | {run.pairs:,} |"
+        )
     bare, ours = best
     wall, cpu = ours.wall / bare.wall, ours.cpu / bare.cpu
     met = "met" if max(wall, cpu) <= GOAL else "missed"
     print(f"\n{wall:.2f} times the wall time and {cpu:.2f} times the CPU time of the bare query; goal {GOAL}: {met}")
     if given.json:
-        given.json.write_text(json.dumps({"scale": given.scale, "runs": [asdict(run) for run in best]}, indent=1) + "\n")
+        given.json.write_text(
+            json.dumps({"scale": given.scale, "runs": [asdict(run) for run in best]}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

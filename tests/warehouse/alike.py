@@ -37,8 +37,8 @@ def assert_alike(found: WarehouseResult, memory: Result) -> None:
         assert getattr(found.crowd, name) == getattr(answers, name), name
     assert found.crowd.classes.to_pylist() == answers.classes.to_pylist()
     if found.pairs is not None:
-        ours = named_pairs(found.pairs.table, found.crowd.worker_names, found.crowd.n_workers)
-        assert ours == named_pairs(pair_stats(answers), answers.worker_names, answers.n_workers)
+        counted = named_pairs(found.pairs.table, found.crowd.worker_names, found.crowd.n_workers)
+        assert counted == named_pairs(pair_stats(answers), answers.worker_names, answers.n_workers)
     ours, theirs = by_id(found.labels.to_pyarrow(), "task"), by_id(memory.labels, "task")
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():
@@ -62,7 +62,7 @@ def assert_workers_alike(found: WarehouseResult, memory: Result) -> None:
             # A skill stands where descent stopped, which rounding moves a little; an interval's end is its square root.
             assert mine is None or abs(mine - other) < 1e-6, (worker, name, mine, other)
     if found.identifiability is not None:  # the same partition: components of one size may change places
-        parts = {}
+        parts: dict[Any, Any] = {}
         for worker, row in theirs.items():
             assert parts.setdefault(row["component"], ours[worker]["component"]) == ours[worker]["component"]
         assert len(set(parts.values())) == len(parts)

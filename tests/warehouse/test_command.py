@@ -74,7 +74,7 @@ def test_json_tells_which_queries_ran(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --json")
     told = json.loads(capsys.readouterr().out)
     assert told["engine"] == "duckdb"
-    assert len(told["queries"]) == 7
+    assert len(told["queries"]) == 8
     assert len(told["skills"]) == 8
 
 

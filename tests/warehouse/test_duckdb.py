@@ -1,7 +1,9 @@
 """Inside DuckDB the answers come out as in memory, count for count and label for label."""
 
 import datetime
+import importlib.util
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from quorate.warehouse import aggregate
 from tests.conftest import RealData
 from tests.warehouse.alike import assert_alike, by_id
 
-FAST = {"rank-one": {"intervals": "fast"}, "majority": {}, "iwmv": {}}
+FAST: dict[str, dict[str, Any]] = {"rank-one": {"intervals": "fast"}, "majority": {}, "iwmv": {}}
 
 
 @pytest.mark.parametrize("name", list(SOURCES))
@@ -54,7 +56,7 @@ def test_other_methods_come_out_alike(method: str, real: type[RealData]) -> None
 
 # --- generated tables ---
 
-ids = {
+ids: dict[str, Callable[[int], Any]] = {
     "int": lambda k: k * 7 - 3,
     "text": lambda k: f"id {k}",
     "float": lambda k: k / 2,
@@ -62,11 +64,14 @@ ids = {
 }
 
 
+LABELS: list[list[Any]] = [["yes", "no"], ["10", "9", "1"], list("abcde"), [3, 1, 2], [True, False]]
+
+
 @st.composite
 def tables(draw: st.DrawFn) -> dict[str, Any]:
     """Rows with repeats, conflicts and missing fields, ids of several types, and an order."""
     task, worker = (draw(st.sampled_from(sorted(ids))) for _ in range(2))
-    labels = draw(st.sampled_from([["yes", "no"], ["10", "9", "1"], ["a", "b", "c", "d", "e"], [3, 1, 2], [True, False]]))
+    labels = draw(st.sampled_from(LABELS))
     row = st.tuples(st.integers(0, 6), st.integers(0, 5), st.sampled_from(labels), st.integers(0, 19))
     rows = draw(st.lists(row, min_size=1, max_size=30))
     gaps = draw(st.sampled_from([20, 20, 1]))  # often none at all
@@ -94,7 +99,7 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
 def test_generated_tables_come_out_alike(
     table: dict[str, Any], method: str, policy: str, skip: bool, big_task: int, with_gold: bool
 ) -> None:
-    reading = {"on_conflict": policy, "skip_missing": skip}
+    reading: dict[str, Any] = {"on_conflict": policy, "skip_missing": skip}
     try:
         answers = quorate.read(pa.table(table), **reading)
         gold = _some_gold(answers) if with_gold else None
@@ -108,10 +113,15 @@ def test_generated_tables_come_out_alike(
 
 
 def _some_gold(answers: quorate.Answers) -> dict[str, Any]:
-    return {"task": answers.task_names[:2], "label": pa.concat_arrays([answers.classes[:1]] * len(answers.task_names[:2]))}
+    return {
+        "task": answers.task_names[:2],
+        "label": pa.concat_arrays([answers.classes[:1]] * len(answers.task_names[:2])),
+    }
 
 
-@pytest.mark.parametrize("option", [{"weighting": "binary"}, {"threshold": 0.1}, {"signs": "weighed"}, {"solver": "exponentiated"}])
+@pytest.mark.parametrize(
+    "option", [{"weighting": "binary"}, {"threshold": 0.1}, {"signs": "weighed"}, {"solver": "exponentiated"}]
+)
 def test_options_of_rank_one_come_out_alike(option: dict[str, Any]) -> None:
     rows = quorate.simulate.crowd(n_tasks=150, n_workers=12, per_task=4, seed=3).answers.to_table()
     assert_alike(aggregate(rows, "rank-one", **option), quorate.aggregate(rows, "rank-one", intervals="fast", **option))
@@ -148,12 +158,17 @@ def test_ids_of_rarer_types(make: Any) -> None:
     con = ibis.duckdb.connect()
     kind = "uuid" if isinstance(make(1), uuid.UUID) else "timestamp"
     con.con.execute(f"CREATE TABLE answers (task {kind}, worker {kind}, label text)")
-    rows = [(make(t), make(w), f"c{c}") for t, w, c in zip(crowd.task.tolist(), crowd.worker.tolist(), crowd.label.tolist(), strict=True)]
+    rows = [
+        (make(t), make(w), f"c{c}")
+        for t, w, c in zip(crowd.task.tolist(), crowd.worker.tolist(), crowd.label.tolist(), strict=True)
+    ]
     con.con.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
     found = aggregate(con.table("answers"), "rank-one")
     labels = quorate.aggregate(crowd, "rank-one").ballot.label
     ours = {row["task"]: row["label"] for row in found.labels.to_pyarrow().to_pylist()}
-    assert {str(task): label for task, label in ours.items()} == {str(make(t)): f"c{c}" for t, c in enumerate(labels.tolist())}
+    assert {str(task): label for task, label in ours.items()} == {
+        str(make(t)): f"c{c}" for t, c in enumerate(labels.tolist())
+    }
 
 
 # --- big tasks ---
@@ -207,6 +222,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
         "looking for missing fields",
         "listing the workers",
         "listing the labels",
+        "writing the answers as integers",
         "counting the tasks",
         "counting pairs",
         "weighing the mates",
@@ -238,21 +254,25 @@ def test_a_table_of_a_database_and_a_table_back(tmp_path: Path) -> None:
     con = ibis.duckdb.connect(path)
     assert con.con.execute("SELECT task, label FROM labels").fetchall() == [(1, "x")]
     # Nothing else was left behind.
-    assert con.con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall() == [("judged",), ("labels",)]
+    assert con.con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall() == [
+        ("judged",),
+        ("labels",),
+    ]
     with pytest.raises(EngineError, match="there is a table 'labels' already"):
         aggregate(con.table("judged"), output_table="labels")
 
 
 ROWS = {"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]}
+CONFLICT = {"task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}
 
 
 @pytest.mark.parametrize(
     ("rows", "options", "error", "says"),
     [
-        ({**ROWS, "label": ["x", " ", "x"]}, {}, BlankFieldError, "'label' is missing in 1 row, one of them with task 1, worker 'b'"),
+        ({**ROWS, "label": ["x", " ", "x"]}, {}, BlankFieldError, "in 1 row, one of them with task 1, worker 'b'"),
         ({**ROWS, "label": ["x", "NaN", "x"]}, {}, NanLabelError, "'label' is NaN in 1 row"),
         ({**ROWS, "task": [1, None, 2]}, {}, BlankFieldError, "'task' is missing"),
-        ({**ROWS, "task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
+        (CONFLICT, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
         (ROWS, {"on_conflict": "first"}, OptionError, r"name the column that says so with order= \(--order\)"),
         (ROWS, {"method": "quorate"}, OptionError, "choose rank-one"),
         (ROWS, {"method": "dawid-skene"}, OptionError, "choose rank-one"),
@@ -278,7 +298,7 @@ def test_what_cannot_be_done_says_so(rows: Any, options: dict[str, Any], error: 
 
 @pytest.mark.parametrize(("engine", "module"), [("duckdb", "duckdb"), ("spark", "pyspark")])
 def test_a_missing_engine_names_the_extra(engine: str, module: str, monkeypatch: Any) -> None:
-    find = quorate.warehouse.engine.find_spec
+    find = importlib.util.find_spec
     monkeypatch.setattr("quorate.warehouse.engine.find_spec", lambda name: None if name == module else find(name))
     with pytest.raises(EngineError, match=rf"pip install 'quorate\[{engine}\]'"):
         aggregate(ROWS, engine=engine)

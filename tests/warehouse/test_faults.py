@@ -71,7 +71,10 @@ def test_a_limit_too_small_for_anything_says_what_to_do(tmp_path: Path) -> None:
 
 
 # A table whose last rows cannot be computed: the engine is in the middle of writing when it finds out.
-BREAKS = "CREATE VIEW breaks AS SELECT CASE WHEN range < 1999990 THEN range ELSE error('the line went dead') END AS task FROM range(2000000)"
+BREAKS = """
+CREATE VIEW breaks AS
+SELECT CASE WHEN range < 1999990 THEN range ELSE error('the line went dead') END AS task FROM range(2000000)
+"""
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
@@ -117,7 +120,9 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     con.close()
     name = str(target) if kind == "output" else "labels"
     process = subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", KILLED, f"duckdb://{lake}", kind, name], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-W", "ignore", "-c", KILLED, f"duckdb://{lake}", kind, name],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "voting\n"
@@ -129,7 +134,8 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     assert con.execute("SELECT table_name FROM information_schema.tables").fetchall() == [("judged",)]
     con.close()
     # And it can be done again.
-    found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **{kind: name})
+    where: dict[str, Any] = {kind: name}
+    found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **where)
     assert found.crowd.n_tasks == 300_000
     found.engine.backend.disconnect()
 

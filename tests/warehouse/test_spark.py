@@ -67,7 +67,8 @@ def all_sets(real: type[RealData], folder: Path) -> Path:
     for name in SOURCES:
         table = real.load(name).answers.to_table().arrow
         columns = {
-            column: pa.array([f"{name} {value}" for value in table[column].to_pylist()]) for column in ("task", "worker")
+            column: pa.array([f"{name} {value}" for value in table[column].to_pylist()])
+            for column in ("task", "worker")
         }
         parts.append(pa.table(columns | {"label": [str(label) for label in table["label"].to_pylist()]}))
     pa.parquet.write_table(pa.concat_tables(parts), folder / "all.parquet")

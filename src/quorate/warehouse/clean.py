@@ -1,7 +1,7 @@
 """Rows in an engine -> answers there, as integers: missing fields, repeats and conflicts settled as in memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,7 @@ class Cleaned:
     """Answers as they count: in the engine, one row an answer."""
 
     crowd: Crowd
-    answers: Any  # ibis: task as it was, w (worker code), c (class code)
-    meetings: Any  # ibis: the same, with any c that is alike where the labels are
+    answers: Any  # ibis: task as it was, w (worker code), c (class code); a table of its own
     labels: Any  # ibis: c, label
     lost: Any | None  # ibis: the tasks whose answers were all left out
     most: int  # answers of the task that has the most
@@ -42,8 +41,8 @@ def clean(
 ) -> Cleaned:
     """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
 
-    Four queries over the answers; three or four more and a copy of them where there are repeats, one where tasks were
-    lost.
+    Four queries over the source, of which the last writes the answers as integers; whatever follows reads those. One
+    query over them, four or five and a copy where there are repeats; one over the source where tasks were lost.
 
     Args:
         engine: where the answers are.
@@ -75,30 +74,27 @@ def clean(
     workers, worker_names, per_worker = _table(engine, workers, "worker", "w", "listing the workers")
     labels = present.group_by("label").agg(n=lambda t: t.count())
     labels, label_names, per_label = _table(engine, labels, "label", "k", "listing the labels")
+    code_of, class_names = order_classes(np.arange(len(per_label)), label_names, classes)
+    classed = _class_table(engine, labels, code_of, class_names)
 
-    coded = present.join(workers.select("worker", "w"), "worker").join(labels.select("label", "k"), "label")
-    coded = coded.select("task", "w", "k", *(["order"] if "order" in source.columns else []))
-    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, present)
-    kept = Settled(coded.select("task", "w", "k"), repeats.tasks, repeats.most)
+    # A table of its own: joined to themselves through the lists of workers, they would lead an optimiser astray.
+    coded = present.join(workers.select("worker", "w"), "worker").join(classed, "label")
+    coded = coded.select("task", "w", "c", *(["order"] if "order" in source.columns else []))
+    coded = engine.keep(coded, "writing the answers as integers")
+    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, coded)
+    kept = Settled(coded.select("task", "w", "c"), repeats.tasks, repeats.most)
     if repeats.extra:
-        kept = settle(engine, coded, repeats, on_conflict, (worker_names, label_names))
+        kept = settle(engine, coded, repeats, on_conflict, (worker_names, class_names))
         per_worker = _recount(engine, kept.answers, "w", len(worker_names), "counting the workers' answers")
-        per_label = _recount(engine, kept.answers, "k", len(label_names), "counting the labels")
-    if per_worker.sum() == 0:
-        raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-
-    codes, class_names = order_classes(np.flatnonzero(per_label), label_names, classes)
-    code_of = np.full(len(label_names), -1, np.int32)
-    code_of[per_label > 0] = codes
-    answers, label_table = _by_class(engine, kept.answers, labels, code_of, class_names)
-    meetings = answers
-    if not repeats.extra and source.label.type().is_integer():  # as good as codes, and already there
-        meetings = present.join(workers.select("worker", "w"), "worker").select("task", "w", c="label")
-    lost = None
+        if per_worker.sum() == 0:
+            raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+        if repeats.dropped(on_conflict) and classes is None:
+            kept, classed, class_names = _without_unused(engine, kept, classed, class_names)
+    lost, n_lost = None, 0
     if n_skipped or repeats.dropped(on_conflict):
         named = marked.filter(~marked.no_task).select("task").distinct()
-        lost = engine.keep(named.anti_join(answers, "task"), "looking for tasks without an answer")
-    n_lost = 0 if lost is None else int(engine.backend.to_pyarrow(lost.count()).as_py())
+        lost = engine.keep(named.anti_join(kept.answers, "task"), "looking for tasks without an answer")
+        n_lost = int(engine.backend.to_pyarrow(lost.count()).as_py())
     conflicting, repeated = repeats.left_out(on_conflict)
     crowd = Crowd(
         worker_names,
@@ -110,7 +106,7 @@ def clean(
         n_conflicting=conflicting,
         n_skipped=n_skipped,
     )
-    return Cleaned(crowd, answers, meetings, label_table, lost if n_lost else None, kept.most, settled)
+    return Cleaned(crowd, kept.answers, classed, lost if n_lost else None, kept.most, settled)
 
 
 def is_missing(column: Any, *, label: bool = False) -> Any:
@@ -168,7 +164,7 @@ def _refuse_missing(engine: Engine, rows: Any, name: str, n: int) -> None:
 
 
 def _table(engine: Engine, counts: Any, name: str, code: str, stage: str) -> tuple[Any, pa.Array, IntArray]:
-    """Number the ids by their order in the engine; return the table there, and the ids and their counts here."""
+    """Give the ids numbers, by their order in the engine; return the table there, and ids and counts here."""
     import ibis
 
     place = ibis.row_number().over(ibis.window(order_by=counts[name])).cast("int32")
@@ -188,22 +184,35 @@ def _recount(engine: Engine, answers: Any, code: str, n: int, stage: str) -> Int
     return counts
 
 
-def _by_class(
-    engine: Engine, answers: Any, labels: Any, code_of: IntArray, class_names: pa.Array
-) -> tuple[Any, Any]:
-    """Renumber labels by the order of the classes, where the engine's own order is another."""
-    used = np.flatnonzero(code_of >= 0)
-    in_order = len(used) == len(code_of) == len(class_names) and np.array_equal(code_of, used)
-    if in_order:
-        table = labels.select(c="k", label="label")
-        return answers.select("task", "w", c=answers.k), table
-    places = engine.upload(table_of({"k": used.astype(np.int32), "c": code_of[used].astype(np.int32)}))
-    table = labels.join(places, "k").select("c", "label")
-    unseen = np.setdiff1d(np.arange(len(class_names)), code_of[used]).astype(np.int32)
+def _class_table(engine: Engine, labels: Any, code_of: IntArray, class_names: pa.Array) -> Any:
+    """Return label and c: the code of each class, in the order of the classes, where the engine's own is another."""
+    small = "int16" if len(class_names) < 1 << 15 else "int32"
+    if len(code_of) == len(class_names) and np.array_equal(code_of, np.arange(len(code_of))):
+        return labels.select("label", c=labels.k.cast(small))
+    places = engine.upload(table_of({"k": np.arange(len(code_of), dtype=np.int32), "c": code_of.astype(np.int32)}))
+    table = labels.join(places, "k").select("label", c=places.c.cast(small))
+    unseen = np.setdiff1d(np.arange(len(class_names)), code_of).astype(np.int32)
     if len(unseen):  # classes that the caller lists and nobody gave
-        extra = engine.upload(pa.table({"c": from_numpy(unseen), "label": take(class_names, unseen)}))
+        extra = engine.upload(pa.table({"label": take(class_names, unseen), "c": from_numpy(unseen)}))
         table = table.union(extra.cast(dict(table.schema())))
-    return answers.join(places, "k").select("task", "w", "c"), table
+    return table
+
+
+def _without_unused(
+    engine: Engine, kept: Settled, classed: Any, class_names: pa.Array
+) -> tuple[Settled, Any, pa.Array]:
+    """Renumber the classes, where every answer of some of them was dropped."""
+    used = np.flatnonzero(_recount(engine, kept.answers, "c", len(class_names), "counting the labels"))
+    if len(used) == len(class_names):
+        return kept, classed, class_names
+    new, listed = order_classes(np.arange(len(used)), take(class_names, used), None)
+    places = engine.upload(table_of({"c": used.astype(np.int32), "new": new.astype(np.int32)}))
+
+    def renumbered(table: Any, *others: str) -> Any:
+        joined = table.join(places, table.c.cast("int32") == places.c)
+        return joined.select(*others, c=places.new.cast("int16"))
+
+    return replace(kept, answers=renumbered(kept.answers, "task", "w")), renumbered(classed, "label"), listed
 
 
 def check_order(on_conflict: str, source: Any) -> None:
@@ -217,6 +226,6 @@ def check_order(on_conflict: str, source: Any) -> None:
     """
     if on_conflict in ("first", "last") and "order" not in source.columns:
         raise OptionError(
-            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine have "
-            "no order of their own: name the column that says so with order= (--order), or choose 'drop'"
+            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine "
+            "have no order of their own: name the column that says so with order= (--order), or choose 'drop'"
         )

@@ -33,7 +33,7 @@ class Repeats:
 class Settled:
     """Answers of which each worker has one a task."""
 
-    answers: Any  # ibis: task, w, k
+    answers: Any  # ibis: task, w, c
     tasks: int
     most: int
 
@@ -42,11 +42,11 @@ def by_worker_and_task(coded: Any) -> Any:
     """Group rows by task and worker: how many, and the least and the greatest label among them.
 
     >>> import ibis
-    >>> rows = ibis.memtable(pa.table({"task": [1, 1], "w": [0, 0], "k": [2, 5]}))
+    >>> rows = ibis.memtable(pa.table({"task": [1, 1], "w": [0, 0], "c": [2, 5]}))
     >>> by_worker_and_task(rows).to_pyarrow().to_pylist()
     [{'task': 1, 'w': 0, 'n': 2, 'low': 2, 'high': 5}]
     """
-    return coded.group_by(["task", "w"]).agg(n=coded.count(), low=coded.k.min(), high=coded.k.max())
+    return coded.group_by(["task", "w"]).agg(n=coded.count(), low=coded.c.min(), high=coded.c.max())
 
 
 def repeats_of(engine: Engine, coded: Any) -> Repeats:
@@ -54,7 +54,7 @@ def repeats_of(engine: Engine, coded: Any) -> Repeats:
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect("duckdb")
-    >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "k": [2, 5, 1]}))
+    >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "c": [2, 5, 1]}))
     >>> repeats_of(engine, rows)
     Repeats(tasks=2, most=1, extra=1, clashes=1, clash_rows=2)
     """
@@ -70,7 +70,9 @@ def repeats_of(engine: Engine, coded: Any) -> Repeats:
         clashes=tasks.clashes.sum(),
         clash_rows=tasks.clash_rows.sum(),
     )
-    return Repeats(**engine.fetch(total.cast(dict.fromkeys(total.columns, "int64")), "looking for repeats").to_pylist()[0])
+    return Repeats(
+        **engine.fetch(total.cast(dict.fromkeys(total.columns, "int64")), "looking for repeats").to_pylist()[0]
+    )
 
 
 def no_repeats(engine: Engine, coded: Any) -> Repeats:
@@ -78,7 +80,7 @@ def no_repeats(engine: Engine, coded: Any) -> Repeats:
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect("duckdb")
-    >>> no_repeats(engine, engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 1, 0], "k": [2, 5, 1]})))
+    >>> no_repeats(engine, engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 1, 0], "c": [2, 5, 1]})))
     Repeats(tasks=2, most=2, extra=0, clashes=0, clash_rows=0)
     """
     tasks = coded.group_by("task").agg(n=coded.count())
@@ -86,9 +88,7 @@ def no_repeats(engine: Engine, coded: Any) -> Repeats:
     return Repeats(int(found["tasks"]), int(found["most"]), 0, 0, 0)
 
 
-def settle(
-    engine: Engine, coded: Any, repeats: Repeats, policy: str, names: tuple[pa.Array, pa.Array]
-) -> Settled:
+def settle(engine: Engine, coded: Any, repeats: Repeats, policy: str, names: tuple[pa.Array, pa.Array]) -> Settled:
     """Keep one answer of each worker and task, and none where they conflict and are to be dropped.
 
     Raises:
@@ -96,9 +96,9 @@ def settle(
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect("duckdb")
-    >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "k": [2, 5, 1], "order": [1, 2, 3]}))
+    >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "c": [2, 5, 1], "order": [1, 2, 3]}))
     >>> kept = settle(engine, rows, repeats_of(engine, rows), "last", (pa.array(["ann"]), pa.array(list("abcdef"))))
-    >>> kept.answers.order_by("task").to_pyarrow()["k"].to_pylist()
+    >>> kept.answers.order_by("task").to_pyarrow()["c"].to_pylist()
     [5, 1]
     """
     if policy == "error" and repeats.clashes:
@@ -108,10 +108,10 @@ def settle(
         edge = coded.order.min() if policy == "first" else coded.order.max()
         at_edge = coded.mutate(edge=edge.over(group_by=group))
         # Two labels at one place in the order: the engine has no further order, so the first class counts.
-        one = at_edge.filter(at_edge.order == at_edge.edge).group_by(group).agg(k=lambda t: t.k.min())
+        one = at_edge.filter(at_edge.order == at_edge.edge).group_by(group).agg(c=lambda t: t.c.min())
     else:
         both = by_worker_and_task(coded)
-        one = both.filter(both.low == both.high).select("task", "w", k=both.low)
+        one = both.filter(both.low == both.high).select("task", "w", c=both.low)
     kept = engine.keep(one, "leaving repeats out")
     if not repeats.dropped(policy):
         return Settled(kept, repeats.tasks, repeats.most)
@@ -123,9 +123,11 @@ def settle(
 def _refuse(engine: Engine, coded: Any, repeats: Repeats, workers: pa.Array, labels: pa.Array) -> None:
     both = by_worker_and_task(coded)
     example = both.filter(both.low != both.high).order_by(["task", "w"]).limit(1)
-    rows = engine.fetch(coded.semi_join(example, ["task", "w"]).select("task", "w", "k").distinct(), "naming a conflict")
+    rows = engine.fetch(
+        coded.semi_join(example, ["task", "w"]).select("task", "w", "c").distinct(), "naming a conflict"
+    )
     first = rows.to_pylist()
-    given = sorted(row["k"] for row in first)
+    given = sorted(row["c"] for row in first)
     raise ConflictingAnswersError(
         f"{repeats.clashes:,} worker{'s' if repeats.clashes > 1 else ''} answered a task in two ways; "
         f"worker {workers[first[0]['w']].as_py()!r} gave task {first[0]['task']!r} "

@@ -215,7 +215,8 @@ def _run(
         return rank_one(home, found, gold, big_task, kind, level, options)
     n = found.crowd.n_workers
     skills, weights = np.full(n, np.nan), np.ones(n)
-    vote, notes = Vote(weights, log_odds=False), ()
+    vote = Vote(weights, log_odds=False)
+    notes: tuple[str, ...] = ()
     if method == "iwmv":
         last = iwmv(home, found, gold, **options)
         vote = last.vote
@@ -294,4 +295,3 @@ def _confidence(home: Engine, labels: Any) -> Confidence:
     )
     row = home.backend.to_pyarrow(figures).to_pylist()[0]
     return Confidence(float(row["mean"]), int(row["below"]), int(row["ties"]))
-

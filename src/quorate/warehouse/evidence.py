@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 
+from quorate.arrays import BoolArray
 from quorate.evidence import Evidence, choose
 from quorate.graph import Identifiability, identify_pairs
 from quorate.pairs import PairStats
@@ -41,7 +42,7 @@ def evidence_of(
     )
 
 
-def identify_counted(counted: Counted, known: np.ndarray | None = None) -> Identifiability:  # type: ignore[type-arg]
+def identify_counted(counted: Counted, known: BoolArray | None = None) -> Identifiability:
     """Judge the graph of counted pairs, by the few of them that decide it.
 
     >>> pairs = PairStats(*np.array([[0], [1], [5], [4]]))

@@ -79,7 +79,7 @@ def square_sums(engine: Engine, found: Cleaned, skills: FloatArray, gold: Gold |
     [26.0, 25.0]
     """
     x = np.nan_to_num(skills)
-    answers = found.meetings.select("task", "w")
+    answers = found.answers.select("task", "w")
     if gold is not None:
         answers = answers.union(gold.table.select("task", w=_constant(len(x) - 1)))
     squares = engine.upload(table_of({"w": np.arange(len(x), dtype=np.int32), "square": x * x}))

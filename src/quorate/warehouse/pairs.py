@@ -5,7 +5,7 @@ of more than `BIG_TASK` answers stay out of the join: their answers, three small
 engine, and enter every product by sums over the task (`quorate.skills.moments`), which cost R and are exact too.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.arrow import from_strings, to_numpy
+from quorate.arrow import to_numpy
 from quorate.errors import TooLargeError
 from quorate.pairs import PairStats, n_meetings, pair_stats
 from quorate.warehouse.clean import Cleaned
@@ -104,7 +104,7 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
-    answers, crowd = found.meetings, found.crowd
+    answers, crowd = found.answers, found.crowd
     n_workers = crowd.n_workers + (gold is not None)
     big = None
     if found.most > big_task:
@@ -189,9 +189,7 @@ def _big_answers(engine: Engine, rows: Any, found: Cleaned, n_workers: int) -> A
     task, worker, label = task[order], worker[order], label[order]
     if np.any((task[1:] == task[:-1]) & (worker[1:] == worker[:-1])):
         raise RepeatsFound
-    return Answers(
-        task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes
-    )
+    return Answers(task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes)
 
 
 def _with_gold(engine: Engine, answers: Any, gold: Gold, code: int) -> PairStats:

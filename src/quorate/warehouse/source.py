@@ -35,7 +35,7 @@ def open_source(
     """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
 
     Args:
-        source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or a table in memory.
+        source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or one in memory.
         engine: see `quorate.warehouse.engine.connect`, as memory, temp, master and url.
         memory: see there.
         temp: see there.
@@ -69,7 +69,9 @@ def open_source(
         raise OptionError("no answers: give files, or the name of a table (--table)")
     else:
         home = connect(engine, memory=memory, temp=temp, master=master, url=url)
-        found = _file(home, source, format, delimiter) if isinstance(source, str | Path) else _object(home, source, wanted)
+        found = (
+            _file(home, source, format, delimiter) if isinstance(source, str | Path) else _object(home, source, wanted)
+        )
     return home, _select(found, wanted)
 
 
