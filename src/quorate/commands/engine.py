@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.commands.options import offering
 from quorate.errors import OptionError
 
 if TYPE_CHECKING:
@@ -71,11 +72,7 @@ def in_engine(there: Callable[..., None]) -> Callable[[Callable[..., None]], Cal
                 here["method"] = own["method"].default
             command(**here)
 
-        shown = [_shown(parameter) for parameter in own.values()]
-        shown += [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in extra]
-        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads the options from
-        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-        return run
+        return offering([*map(_shown, own.values()), *extra], run)
 
     return wrap
 

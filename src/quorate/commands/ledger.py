@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.commands.options import Gold, Json
-from quorate.commands.reading import _reading_options
+from quorate.commands.options import Gold, Json, offering
+from quorate.commands.reading import reading_options
 
 if TYPE_CHECKING:
     from quorate.ledger import Ledger
@@ -24,7 +24,7 @@ Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The file that keeps
 
 def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options by which answers are read, as one dictionary for `Ledger.add`."""
-    offered = inspect.signature(_reading_options).parameters
+    offered = inspect.signature(reading_options).parameters
     own = [each for each in inspect.signature(command).parameters.values() if each.name != "reading"]
 
     @wraps(command)
@@ -33,10 +33,7 @@ def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
         reading["format"] = reading.pop("input_format")
         command(**{each.name: given[each.name] for each in own}, reading=reading)
 
-    shown = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *(offered[name] for name in READING))]
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads the options from
-    run.__annotations__ = {each.name: each.annotation for each in shown}
-    return run
+    return offering((*own, *(offered[name] for name in READING)), run)
 
 
 @app.command("add")

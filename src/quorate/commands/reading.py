@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.commands.options import offering
+
 if TYPE_CHECKING:
     from quorate.answers import Answers
     from quorate.formats import Export
 
 
-def _reading_options(
+def reading_options(
     file: Annotated[
         str,
         typer.Argument(
@@ -50,6 +52,7 @@ def _reading_options(
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
     encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
 ) -> "tuple[Answers, Export | None]":
+    """Read answers as the options say; for another tool's export, also what else was in it."""
     from quorate.formats import read_answers
 
     return read_answers(
@@ -94,7 +97,7 @@ class Reading:
 
 def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the reading options, and hand it what they read as its first argument."""
-    ours = inspect.signature(_reading_options).parameters
+    ours = inspect.signature(reading_options).parameters
     own = list(inspect.signature(command).parameters.values())[1:]
 
     @wraps(command)
@@ -103,13 +106,10 @@ def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
 
         options = {name: given[name] for name in ours}
         with showing_progress():
-            answers, export = _reading_options(**options)
+            answers, export = reading_options(**options)
         if export is not None:
             print_lines(export.lines(), error=True)
         reading = Reading(answers, export, options)
         command(reading, **{parameter.name: given[parameter.name] for parameter in own})
 
-    shown = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (*ours.values(), *own)]
-    run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads the options from
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return run
+    return offering((*ours.values(), *own), run)

@@ -155,6 +155,8 @@ def deciding_pairs(counted: Counted) -> tuple[IntArray, IntArray]:
             links = sparse.coo_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(2 * n, 2 * n))
             _, merged = csgraph.connected_components(links.tocsr(), directed=False)
             group = merged[group]
+            if not group.any():  # all joined, and with an odd cycle: no pair can change that
+                break
     if not kept:
         nothing = np.zeros(0, np.int64)
         return nothing, nothing
