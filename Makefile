@@ -9,6 +9,12 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
+# crowd-kit's Python, if `make bench` or CI has made it.
+QUORATE_CROWDKIT ?= $(if $(CI)$(wildcard .venv-crowdkit/.installed),$(CURDIR)/.venv-crowdkit/bin/python)
+ifneq ($(QUORATE_CROWDKIT),)
+export QUORATE_CROWDKIT
+endif
+
 .PHONY: accuracy bench demo docs reproduce test check format clean help
 
 help:  ## say what each target does
@@ -37,7 +43,8 @@ demo: $(STAMP)  ## simulate a sparse crowd with known truth and aggregate it
 	done
 	@touch $@
 
-test: $(STAMP) .venv/.tools  ## run every test, and every example in the documentation
+# In CI crowd-kit is there too, in an environment of its own: one test runs a script with both libraries.
+test: $(STAMP) .venv/.tools $(if $(CI),.venv-crowdkit/.installed)  ## run every test, and every example in the documentation
 	$(BIN)/python -m pytest -n 2
 
 check: $(STAMP)  ## lint and types
@@ -71,4 +78,4 @@ format: $(STAMP)  ## let ruff rewrite the layout
 	$(BIN)/ruff format .
 
 clean:  ## remove what the other targets made
-	rm -rf .venv site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-crowdkit site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist

@@ -8,7 +8,7 @@ import pyarrow as pa
 from quorate.errors import ConflictingAnswersError, listing
 from quorate.warehouse.engine import Engine
 
-BITS, DIGITS = 40, 3  # of the test in `tasks_of`; a sum of so many bits fits in 64 up to eight million rows a task
+BITS, DIGITS = 40, 2  # of the test in `tasks_of`; a sum of so many bits fits in 64 up to eight million rows a task
 
 
 @dataclass(frozen=True)

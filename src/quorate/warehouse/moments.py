@@ -6,6 +6,7 @@ workers. So the counts stay as they are, and are turned to floats block by block
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -52,13 +53,15 @@ class _Rows:
         entries -= self.shared
         return entries
 
-    def product(self, entries: IntArray | FloatArray, v: FloatArray) -> FloatArray:
-        """Multiply the symmetric matrix with these entries by a vector."""
+    def matrix(self, entries: FloatArray) -> Any:
+        """Form the upper half of the symmetric matrix with these entries."""
         from scipy import sparse
 
-        upper = sparse.csr_array(
-            (entries.astype(np.float64, copy=False), self.j.astype(np.int32), self.starts), shape=(self.n, self.n)
-        )
+        return sparse.csr_array((entries, self.j.astype(np.int32), self.starts), shape=(self.n, self.n))
+
+    def product(self, entries: FloatArray, v: FloatArray) -> FloatArray:
+        """Multiply the symmetric matrix with these entries by a vector."""
+        upper = self.matrix(entries)
         found: FloatArray = upper @ v + upper.T @ v
         return found
 
@@ -79,7 +82,7 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
     rows = [_Rows.of(n, block) for block in blocks]
 
     def shared(v: FloatArray) -> FloatArray:
-        return sum((block.product(block.shared, v) for block in rows), np.zeros(n))
+        return sum((block.product(block.shared.astype(np.float64), v) for block in rows), np.zeros(n))
 
     def signed(v: FloatArray) -> FloatArray:
         return sum((block.product(block.signed(m), v) for block in rows), np.zeros(n)) / (m - 1)
@@ -87,8 +90,10 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
     def both(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         said, squares, square = np.zeros(n), np.zeros(n), x * x
         for block in rows:
-            said += block.product(block.signed(m), x)
-            squares += block.product(block.shared, square)
+            upper = block.matrix(block.signed(m))
+            said += upper @ x + upper.T @ x
+            upper.data = block.shared.astype(np.float64)
+            squares += upper @ square + upper.T @ square
         return said / (m - 1), squares
 
     def absolute_sums(low: float, high: float) -> FloatArray:
