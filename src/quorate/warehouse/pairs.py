@@ -135,6 +135,7 @@ def _blocks(batches: Iterator[pa.RecordBatch], n: int) -> Iterator[PairStats]:
         if batch.num_rows == 0:
             continue
         i, j, shared, agreed = (to_numpy(batch.column(k)) for k in range(4))
+        kind: Any
         kind, width = (np.uint16, 8) if shared.max() < 256 else (np.uint64, 32)
         both = (shared.astype(kind) << width) | agreed.astype(kind)
         entries = sparse.coo_array((both, (i, j)), shape=(n, n))
