@@ -308,7 +308,7 @@ def test_every_stage_is_told() -> None:
     heard: list[tuple[str, int]] = []
     with listening(lambda stage, done, total: heard.append((stage, done))):
         aggregate(ROWS, "majority")
-    assert {("counting the tasks", 100), ("voting", 100)} <= set(heard)
+    assert {("looking for repeats", 100), ("voting", 100)} <= set(heard)
 
 
 def test_pairs_come_out_alike_without_gold() -> None:

@@ -13,7 +13,7 @@ from quorate.arrow import from_numpy, table_of, take, to_numpy
 from quorate.columns import order_classes
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError, one_of
 from quorate.result import count
-from quorate.warehouse.conflicts import Settled, repeats_of, settle, tasks_of
+from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
 
@@ -27,6 +27,7 @@ class Cleaned:
     labels: Any  # ibis: c, label
     lost: Any | None  # ibis: the tasks whose answers were all left out
     most: int  # answers of the task that has the most
+    is_settled: bool  # whether repeats were looked for
 
 
 def clean(
@@ -36,12 +37,12 @@ def clean(
     on_conflict: str = "error",
     skip_missing: bool = False,
     classes: Sequence[Any] | None = None,
+    settled: bool = True,
 ) -> Cleaned:
     """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
 
     Four queries over the source, of which the last writes the answers as integers; whatever follows reads those. One
-    or two queries over them, and four or five more and a copy where there are repeats; one over the source where tasks
-    were lost.
+    query over them, four or five and a copy where there are repeats; one over the source where tasks were lost.
 
     Args:
         engine: where the answers are.
@@ -49,6 +50,7 @@ def clean(
         on_conflict: as `quorate.read`.
         skip_missing: as `quorate.read`.
         classes: as `quorate.read`.
+        settled: look for repeats. Without, it is for the caller to notice them (`quorate.warehouse.pairs`).
 
     Raises:
         InputError: the answers cannot be used as they are; each cause has its own class.
@@ -78,9 +80,8 @@ def clean(
     # A table of its own: joined to themselves through the lists of workers, they would lead an optimiser astray.
     coded = present.join(workers.select("worker", "w"), "worker").join(classed, "label")
     coded = coded.select("task", "w", "c", *(["order"] if "order" in source.columns else []))
-    coded = engine.keep(coded, "writing the answers as integers", large=True)
-    tasks = engine.keep(tasks_of(coded), "counting the tasks", large=True)
-    repeats = repeats_of(engine, coded, tasks)
+    coded = engine.keep(coded, "writing the answers as integers")
+    repeats = repeats_of(engine, coded) if settled else no_repeats(engine, coded)
     kept = Settled(coded.select("task", "w", "c"), repeats.tasks, repeats.most)
     if repeats.extra:
         kept = settle(engine, coded, repeats, on_conflict, (worker_names, class_names))
@@ -105,7 +106,7 @@ def clean(
         n_conflicting=conflicting,
         n_skipped=n_skipped,
     )
-    return Cleaned(crowd, kept.answers, classed, lost if n_lost else None, kept.most)
+    return Cleaned(crowd, kept.answers, classed, lost if n_lost else None, kept.most, settled)
 
 
 def is_missing(column: Any, *, label: bool = False) -> Any:

@@ -22,7 +22,7 @@ from quorate.uncertainty.intervals import LEVEL
 from quorate.warehouse.clean import check_order, clean
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
-from quorate.warehouse.estimate import rank_one
+from quorate.warehouse.estimate import once_or_twice, rank_one
 from quorate.warehouse.gold import read_gold
 from quorate.warehouse.pairs import BIG_TASK, MOST_PAIRS
 from quorate.warehouse.source import open_source
@@ -173,10 +173,13 @@ def diagnose(
     engine, answers = open_source(source, **where)
     check_order(on_conflict, answers)
     try:
-        found = clean(engine, answers, on_conflict=on_conflict, skip_missing=skip_missing)
-        known = read_gold(engine, found, gold)
-        solved = rank_one(engine, found, known, big_task, "fast", LEVEL, {})
-        return _examined(engine, found.crowd, solved, delta)
+
+        def attempt(settled: bool) -> tuple[Crowd, dict[str, Any]]:
+            found = clean(engine, answers, on_conflict=on_conflict, skip_missing=skip_missing, settled=settled)
+            known = read_gold(engine, found, gold)
+            return found.crowd, rank_one(engine, found, known, big_task, "fast", LEVEL, {})
+
+        return _examined(engine, *once_or_twice(attempt), delta)
     finally:
         engine.release()
 

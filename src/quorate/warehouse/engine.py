@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -26,7 +25,6 @@ class Engine:
 
     backend: Any  # an ibis backend
     journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
-    folder: Path | None = None  # for large tables of ours
     held: dict[str, Any] = field(default_factory=dict, repr=False)  # tables of ours in the engine, by name
 
     @property
@@ -49,20 +47,10 @@ class Engine:
             else:
                 yield from self.backend.to_pyarrow_batches(expression, chunk_size=BATCH)
 
-    def keep(self, expression: Any, stage: str, *, large: bool = False) -> Any:
-        """Run a query and leave its result in the engine until `release`.
-
-        A large one goes to the folder for what does not fit in memory, if there is one: as a table it would take up
-        the memory that the next query needs.
-        """
+    def keep(self, expression: Any, stage: str) -> Any:
+        """Run a query and leave its result in the engine until `release`."""
         with self.running(stage):
             name = f"quorate_{secrets.token_hex(8)}"
-            if large and self.folder is not None:
-                path = self.folder / f"{name}.parquet"
-                self.backend.to_parquet(expression, path)
-                table = self.backend.read_parquet(path)
-                self.held[table.op().name] = path
-                return table
             try:
                 table = self.backend.create_table(name, expression, temp=True)
                 self.held[name] = None
@@ -78,8 +66,6 @@ class Engine:
             kept = self.held.pop(name)
             if kept is None:
                 drop_table(self.backend, name)
-            elif isinstance(kept, Path):
-                kept.unlink(missing_ok=True)
             elif hasattr(kept, "release"):
                 kept.release()
 
@@ -166,8 +152,7 @@ def _duckdb(ibis: Any, memory: str | None, temp: str | None) -> Engine:
         options["memory_limit"] = memory
     if temp is not None:
         options["temp_directory"] = temp
-        Path(temp).mkdir(parents=True, exist_ok=True)
-    return Engine(_quiet(ibis.duckdb.connect(**options)), folder=None if temp is None else Path(temp))
+    return Engine(_quiet(ibis.duckdb.connect(**options)))
 
 
 def _quiet(backend: Any) -> Any:

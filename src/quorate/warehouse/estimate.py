@@ -1,9 +1,9 @@
 """The whole path inside an engine: answers -> codes -> pairs -> skills -> weights -> vote -> labels. Start here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,12 +23,13 @@ from quorate.warehouse.evidence import evidence_of
 from quorate.warehouse.gold import Gold, read_gold
 from quorate.warehouse.inference import PairInference, square_sums
 from quorate.warehouse.iwmv import VOTES, iwmv
-from quorate.warehouse.pairs import BIG_TASK, count_pairs
+from quorate.warehouse.pairs import BIG_TASK, RepeatsFound, count_pairs
 from quorate.warehouse.result import Confidence, WarehouseResult
 from quorate.warehouse.source import open_source
 from quorate.warehouse.vote import Vote, decide, named
 from quorate.warehouse.write import check_output, write_file, write_table
 
+T = TypeVar("T")
 METHODS_HERE = ("rank-one", "majority", "iwmv")
 
 
@@ -118,10 +119,15 @@ def aggregate(
     check_order(on_conflict, answers)
     check_output(home, output, output_table)
     try:
-        found = clean(home, answers, on_conflict=on_conflict, skip_missing=skip_missing, classes=classes)
-        known = read_gold(home, found, gold)
         kind = "none" if intervals == "none" else "fast"
-        parts = _run(chosen, home, found, known, big_task, kind, level, options)
+
+        def attempt(settled: bool) -> tuple[Cleaned, Gold | None, dict[str, Any]]:
+            reading: dict[str, Any] = {"on_conflict": on_conflict, "skip_missing": skip_missing, "classes": classes}
+            found = clean(home, answers, settled=settled, **reading)
+            known = read_gold(home, found, gold)
+            return found, known, _run(chosen, home, found, known, big_task, kind, level, dict(options))
+
+        found, known, parts = once_or_twice(attempt) if chosen == "rank-one" else attempt(True)
         labels = named(decide(home, found, parts.pop("vote"), known), found)
         written = _write(home, labels, output, output_table)
         result = WarehouseResult(
@@ -141,6 +147,18 @@ def aggregate(
         return result
     used = "rank-one was used: the standard method, quorate, needs every answer in memory"
     return replace(result, notes=(*result.notes, used))
+
+
+def once_or_twice(attempt: Callable[[bool], T]) -> T:
+    """Try without looking for repeats; where some come to light while the pairs are counted, settle them and go again.
+
+    >>> once_or_twice(lambda settled: settled)
+    False
+    """
+    try:
+        return attempt(False)
+    except RepeatsFound:
+        return attempt(True)
 
 
 def check_method(method: str | None) -> str:

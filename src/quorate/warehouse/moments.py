@@ -6,7 +6,6 @@ workers. So the counts stay as they are, and are turned to floats block by block
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -53,15 +52,13 @@ class _Rows:
         entries -= self.shared
         return entries
 
-    def matrix(self, entries: FloatArray) -> Any:
-        """Form the upper half of the symmetric matrix with these entries."""
+    def product(self, entries: IntArray | FloatArray, v: FloatArray) -> FloatArray:
+        """Multiply the symmetric matrix with these entries by a vector."""
         from scipy import sparse
 
-        return sparse.csr_array((entries, self.j.astype(np.int32), self.starts), shape=(self.n, self.n))
-
-    def product(self, entries: FloatArray, v: FloatArray) -> FloatArray:
-        """Multiply the symmetric matrix with these entries by a vector."""
-        upper = self.matrix(entries)
+        upper = sparse.csr_array(
+            (entries.astype(np.float64, copy=False), self.j.astype(np.int32), self.starts), shape=(self.n, self.n)
+        )
         found: FloatArray = upper @ v + upper.T @ v
         return found
 
@@ -82,7 +79,7 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
     rows = [_Rows.of(n, block) for block in blocks]
 
     def shared(v: FloatArray) -> FloatArray:
-        return sum((block.product(block.shared.astype(np.float64), v) for block in rows), np.zeros(n))
+        return sum((block.product(block.shared, v) for block in rows), np.zeros(n))
 
     def signed(v: FloatArray) -> FloatArray:
         return sum((block.product(block.signed(m), v) for block in rows), np.zeros(n)) / (m - 1)
@@ -90,10 +87,8 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
     def both(x: FloatArray) -> tuple[FloatArray, FloatArray]:
         said, squares, square = np.zeros(n), np.zeros(n), x * x
         for block in rows:
-            upper = block.matrix(block.signed(m))
-            said += upper @ x + upper.T @ x
-            upper.data = block.shared.astype(np.float64)
-            squares += upper @ square + upper.T @ square
+            said += block.product(block.signed(m), x)
+            squares += block.product(block.shared, square)
         return said / (m - 1), squares
 
     def absolute_sums(low: float, high: float) -> FloatArray:
@@ -160,8 +155,6 @@ def deciding_pairs(counted: Counted) -> tuple[IntArray, IntArray]:
             links = sparse.coo_array((np.ones(len(ends[0]), dtype=bool), ends), shape=(2 * n, 2 * n))
             _, merged = csgraph.connected_components(links.tocsr(), directed=False)
             group = merged[group]
-            if not group.any():  # all joined, and with an odd cycle: no pair can change that
-                break
     if not kept:
         nothing = np.zeros(0, np.int64)
         return nothing, nothing

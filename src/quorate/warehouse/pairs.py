@@ -82,10 +82,20 @@ class Counted:
         return peers
 
 
+class RepeatsFound(Exception):  # noqa: N818  # no error: the answers are cleaned and counted again
+    """A worker answered a task more than once."""
+
+
 def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big_task: int = BIG_TASK) -> Counted:
     """Count the pairs inside the engine; gold is the last worker.
 
-    One query over the answers (which reads them twice), one more for gold, two more where there are big tasks.
+    One query over the answers (which reads them twice), one more for gold, two more where there are big tasks. An
+    answer meets itself too, and no other of the same worker if nothing is repeated: then, and only then, the meetings
+    of every worker with itself are as many as the answers. To look for repeats beforehand costs more than to notice
+    them here.
+
+    Raises:
+        RepeatsFound: something is repeated, and `found` did not look for it.
 
     >>> from quorate.warehouse.clean import clean
     >>> from quorate.warehouse.source import open_source
@@ -103,14 +113,22 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
         rows = found.answers.join(listed, "task").select("t", "w", "c")
         big = _big_answers(engine, rows, found, n_workers)
         answers = answers.anti_join(listed, "task")
-    blocks = tuple(_blocks(engine.stream(pairs_of(answers), "counting pairs"), crowd.n_workers))
+    n_left = crowd.n_answers - (0 if big is None else big.n_answers)
+    pairs = engine.stream(pairs_of(answers, with_own=not found.is_settled), "counting pairs")
+    blocks, n_own = _blocks(pairs, crowd.n_workers)
+    if not found.is_settled and n_own != n_left:
+        raise RepeatsFound
     if gold is not None:
         blocks += (_with_gold(engine, found.answers, gold, crowd.n_workers),)
     return Counted(n_workers, blocks, big)
 
 
-def pairs_of(answers: Any) -> Any:
+def pairs_of(answers: Any, *, with_own: bool = False) -> Any:
     """Join the answers with themselves on the task, and count by two workers: i, j, shared, agreed.
+
+    Args:
+        answers: ibis: task, w, c.
+        with_own: let every answer meet itself as well, as a pair of a worker with itself.
 
     >>> import ibis
     >>> answers = ibis.memtable(pa.table({"task": [1, 1, 2, 2], "w": [0, 1, 0, 1], "c": [0, 0, 0, 1]}))
@@ -118,32 +136,40 @@ def pairs_of(answers: Any) -> Any:
     [{'i': 0, 'j': 1, 'shared': 2, 'agreed': 1}]
     """
     other = answers.view()
-    met = answers.join(other, [answers.task == other.task, answers.w < other.w])
+    earlier = answers.w <= other.w if with_own else answers.w < other.w
+    met = answers.join(other, [answers.task == other.task, earlier])
     met = met.select(i=answers.w, j=other.w, same=(answers.c == other.c).cast("int32"))
     pairs = met.group_by(["i", "j"]).agg(shared=met.count(), agreed=met.same.sum())
     return pairs.cast(dict.fromkeys(pairs.columns, "int32"))
 
 
-def _blocks(batches: Iterator[pa.RecordBatch], n: int) -> Iterator[PairStats]:
+def _blocks(batches: Iterator[pa.RecordBatch], n_workers: int) -> tuple[tuple[PairStats, ...], int]:
     """Turn batches into pairs of small integers (most pairs of a large crowd met once or twice), sorted by i.
 
-    They are sorted by counting, as a matrix is put in order of its rows, with both counts in one entry.
+    Returns the meetings of workers with themselves apart from the pairs.
     """
+    blocks, n_own = [], 0
+    for batch in batches:
+        i, j, shared, agreed = (to_numpy(batch.column(k)) for k in range(4))
+        own = i == j
+        if own.any():
+            n_own += int(shared[own].sum(dtype=np.int64))
+            i, j, shared, agreed = (each[~own] for each in (i, j, shared, agreed))
+        if len(i):
+            blocks.append(_sorted(i, j, shared, agreed, n_workers))
+    return tuple(blocks), n_own
+
+
+def _sorted(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray, n: int) -> PairStats:
+    """Sort a block by i: by counting, as a matrix is put in order of its rows, with both counts in one entry."""
     from scipy import sparse
 
-    for batch in batches:
-        if batch.num_rows == 0:
-            continue
-        i, j, shared, agreed = (to_numpy(batch.column(k)) for k in range(4))
-        kind: Any
-        kind, width = (np.uint16, 8) if shared.max() < 256 else (np.uint64, 32)
-        both = (shared.astype(kind) << width) | agreed.astype(kind)
-        entries = sparse.coo_array((both, (i, j)), shape=(n, n))
-        entries.has_canonical_format = True  # no pair is there twice, and the order within a row does not matter
-        rows = entries.tocsr()
-        first = np.repeat(np.arange(n, dtype=np.min_scalar_type(n)), np.diff(rows.indptr))
-        counts = (rows.data >> width, rows.data & ((1 << width) - 1))
-        yield PairStats(first, *(_smallest(each) for each in (rows.indices, *counts)))
+    both = (shared.astype(np.int64) << 32) | agreed
+    entries = sparse.coo_array((both, (i, j)), shape=(n, n))
+    entries.has_canonical_format = True  # no pair is there twice, and the order within a row does not matter
+    rows = entries.tocsr()
+    first = np.repeat(np.arange(n, dtype=np.min_scalar_type(n)), np.diff(rows.indptr))
+    return PairStats(first, *(_smallest(each) for each in (rows.indices, rows.data >> 32, rows.data & 0xFFFFFFFF)))
 
 
 def _smallest(values: IntArray) -> IntArray:
@@ -161,6 +187,8 @@ def _big_answers(engine: Engine, rows: Any, found: Cleaned, n_workers: int) -> A
     task, worker, label = (to_numpy(table.column(name).combine_chunks().cast(pa.int32())) for name in ("t", "w", "c"))
     order = np.lexsort([worker, task])
     task, worker, label = task[order], worker[order], label[order]
+    if np.any((task[1:] == task[:-1]) & (worker[1:] == worker[:-1])):
+        raise RepeatsFound
     return Answers(task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes)
 
 

@@ -43,7 +43,7 @@ def decide(engine: Engine, found: Cleaned, vote: Vote, gold: Gold | None = None)
     w = np.arange(len(vote.weights), dtype=np.int32)
     weights = engine.upload(table_of({"w": w, "weight": vote.weights.astype(np.float64)}))
     votes = found.answers.join(weights, "w").select("task", "c", "weight")
-    tasks = _wide(votes, m, found.most) if m <= WIDE else _long(votes, m)
+    tasks = _wide(votes, m) if m <= WIDE else _long(votes, m)
     ballot = _posterior(tasks, m, vote.log_odds)
     if found.lost is not None:
         ballot = ballot.union(_unanswered(found.lost, m).select(*ballot.columns).cast(dict(ballot.schema())))
@@ -64,23 +64,18 @@ def named(ballot: Any, found: Cleaned) -> Any:
     return joined.select("task", "label", "confidence", "margin", "n_answers", "tied")
 
 
-def _wide(votes: Any, m: int, most: int) -> Any:
+def _wide(votes: Any, m: int) -> Any:
     """Sum the votes of each task in a column for each class, and decide within the row."""
     import ibis
 
     def largest(values: list[Any]) -> Any:
         return ibis.greatest(*values) if m > 1 else values[0]
 
-    sums = {f"s{k}": ibis.ifelse(votes.c == k, votes.weight, 0.0).sum() for k in range(m)}
-    sums["against"] = ibis.least(votes.weight, 0.0).sum()
-    width = most.bit_length()
-    if m * width <= BITS:  # the counts of all classes fit in one number, each in bits of its own
-        one = ibis.literal(1, "int64") << (votes.c.cast("int64") * width)
-        tasks = votes.group_by("task").agg(counts=one.sum().cast("int64"), **sums)
-        mask = (1 << width) - 1
-        tasks = tasks.mutate(**{f"n{k}": (tasks.counts >> (k * width)) & mask for k in range(m)})
-    else:
-        tasks = votes.group_by("task").agg(**{f"n{k}": votes.count(where=votes.c == k) for k in range(m)}, **sums)
+    tasks = votes.group_by("task").agg(
+        against=ibis.least(votes.weight, 0.0).sum(),
+        **{f"s{k}": ibis.ifelse(votes.c == k, votes.weight, 0.0).sum() for k in range(m)},
+        **{f"n{k}": votes.count(where=votes.c == k) for k in range(m)},
+    )
     tasks = tasks.mutate(best=largest([tasks[f"s{k}"] for k in range(m)]))
     leads = [tasks[f"s{k}"] >= tasks.best - TIE * ibis.greatest(tasks.best.abs(), 1.0) for k in range(m)]
     # Among the leading classes: the plain majority, then the order of the classes.
