@@ -8,9 +8,9 @@ Random methods are run with several seeds, and their range is shown.
 import sys
 from collections.abc import Sequence
 
-from quorate.compare import compare
-from quorate.datasets import load
 from quorate.errors import QuorateError
+from quorate.evaluation.compare import compare
+from quorate.evaluation.datasets import load
 
 SETS = ["bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web"]
 SEEDS = range(3)

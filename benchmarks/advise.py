@@ -16,7 +16,7 @@ from quorate.advice.belief import believe
 from quorate.advice.coins import judge
 from quorate.advice.crew import gather_crew
 from quorate.advice.plan import advise_from
-from quorate.simulate import crowd
+from quorate.evaluation.simulate import crowd
 
 
 def main(budgets: Sequence[int]) -> None:

@@ -35,10 +35,9 @@ def generate(name: str, folder: Path, seed: int = 0) -> None:
     """Write answers and truth."""
     import numpy as np
 
-    from quorate.arrow import from_numpy
-    from quorate.output import write_table
-    from quorate.simulate import crowd, zipf_activity
-    from quorate.table import Table
+    from quorate.arrays import Table, from_numpy
+    from quorate.evaluation.simulate import crowd, zipf_activity
+    from quorate.writing.tables import write_table
 
     answers, truth = paths(name, folder)
     folder.mkdir(parents=True, exist_ok=True)

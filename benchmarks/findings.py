@@ -20,20 +20,20 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.datasets import SOURCES, load
-from quorate.diagnosis import Diagnosis, diagnose
-from quorate.estimate import rank_one
-from quorate.findings.agreement import agreement_test
-from quorate.findings.drift import drift_test
-from quorate.findings.finding import KINDS, Finding
-from quorate.findings.misfit import SURE, held_out
-from quorate.findings.tasks import task_test
-from quorate.findings.ties import weakest_cut
-from quorate.findings.workers import MARGIN, worker_findings
+from quorate.diagnosis.agreement import agreement_test
+from quorate.diagnosis.diagnose import Diagnosis, diagnose
+from quorate.diagnosis.drift import drift_test
+from quorate.diagnosis.finding import KINDS, Finding
+from quorate.diagnosis.misfit import SURE, held_out
+from quorate.diagnosis.tasks import task_test
+from quorate.diagnosis.ties import weakest_cut
+from quorate.diagnosis.workers import MARGIN, worker_findings
+from quorate.evaluation.datasets import SOURCES, load
+from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
 from quorate.gold import Matched, match_truth
-from quorate.pairs import pair_stats
-from quorate.simulate import Crowd, answer, crowd, draw_workers
-from quorate.standard import standard
+from quorate.meetings.pairs import pair_stats
+from quorate.methods.quorate import standard
+from quorate.methods.rank_one import rank_one
 from quorate.uncertainty import OneCoinInference
 
 PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
@@ -328,8 +328,8 @@ def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
 
 def picture(n_crowds: int) -> None:
     """Draw how many copying pairs are found, by shared tasks."""
-    from quorate.experiments.charts import axis, lines
-    from quorate.experiments.render import converter
+    from quorate.evaluation.experiments.figures import axis, lines
+    from quorate.evaluation.experiments.render import converter
 
     order = [f"{share} of answers copied" for share in ("90%", "60%", "30%")]
     x = axis("x", "shared", "tasks that both answered", log=True)

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.answers import read
-from quorate.arrow import take
-from quorate.experiments.charts import axis, lines
-from quorate.experiments.experiment import Figure
-from quorate.experiments.render import to_svg
+from quorate.arrays import take
+from quorate.evaluation.experiments.experiment import Figure
+from quorate.evaluation.experiments.figures import axis, lines
+from quorate.evaluation.experiments.render import to_svg
+from quorate.evaluation.simulate import crowd
 from quorate.ledger import Ledger
-from quorate.pairs import pair_stats
-from quorate.simulate import crowd
+from quorate.meetings.pairs import pair_stats
+from quorate.reading.read import read
 
 SIZES = (10_000, 100_000, 1_000_000)
 SHAPES = {"5 answers a task, 2,000 workers": (5, 2_000), "50 answers a task, 500 workers": (50, 500)}

@@ -53,7 +53,7 @@ print(sum(batch.num_rows for batch in reader))
 """
 OURS = """
 import sys
-from quorate.terminal import showing_progress
+from quorate.cli.terminal import showing_progress
 from quorate.warehouse import aggregate
 source, memory, temp, target, intervals = sys.argv[1:]
 with showing_progress():

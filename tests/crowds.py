@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from quorate.answers import Answers, read
+from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.reading.read import read
 
 
 def answers_of(rows: Sequence[tuple[Any, Any, Any]], **options: Any) -> Answers:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from quorate.cli import main
-from quorate.methods import METHODS
+from quorate.cli.app import main
+from quorate.methods.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

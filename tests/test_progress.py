@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import quorate
-from quorate import simulate
-from quorate.output import write_table
+from quorate.evaluation import simulate
 from quorate.progress import listener, listening
+from quorate.writing.tables import write_table
 
 
 def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def printed(step: Step) -> list[str] | None:
 
 
 def _quorate(arguments: list[str]) -> int:
-    from quorate.cli import main
+    from quorate.cli.app import main
 
     try:
         main(arguments)

@@ -17,8 +17,8 @@ import numpy as np
 import vl_convert as vlc
 
 import quorate
-from quorate.pairs import correlations, pair_stats
-from quorate.vote import weight
+from quorate.meetings.pairs import correlations, pair_stats
+from quorate.voting.vote import weight
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 FONT = "system-ui, sans-serif"

@@ -20,7 +20,7 @@ from typing import Any
 import typer
 
 import quorate
-from quorate.cli import app
+from quorate.cli.app import app
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)

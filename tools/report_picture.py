@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tests.report.browser import Browser
 
-from quorate import simulate
+from quorate.evaluation import simulate
 from quorate.report import make_report
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

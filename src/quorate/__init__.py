@@ -1,6 +1,7 @@
 """Labels you can trust from many unreliable workers.
 
-`read` -> `Answers`, `aggregate` -> `Result`. The path that the data take is told in `quorate.estimate`.
+`read` -> `Answers`, `aggregate` -> `Result`. `quorate.methods.quorate` tells the default method in one function,
+`quorate.methods.rank_one` the paper's.
 """
 
 from importlib import import_module
@@ -9,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate import charts as charts
     from quorate import estimators as estimators
-    from quorate import simulate as simulate
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
     from quorate.advice import advise as advise
     from quorate.answers import Answers as Answers
-    from quorate.answers import read as read
-    from quorate.diagnosis import Diagnosis as Diagnosis
-    from quorate.diagnosis import diagnose as diagnose
-    from quorate.diagnosis import diagnose_result as diagnose_result
-    from quorate.formats import Export as Export
-    from quorate.formats import read_export as read_export
+    from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
+    from quorate.diagnosis.diagnose import diagnose as diagnose
+    from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
+    from quorate.evaluation import datasets as datasets
+    from quorate.evaluation import simulate as simulate
     from quorate.ledger import Ledger as Ledger
-    from quorate.methods import aggregate as aggregate
-    from quorate.methods import majority_vote as majority_vote
+    from quorate.methods.registry import aggregate as aggregate
+    from quorate.methods.registry import majority_vote as majority_vote
+    from quorate.reading.exports import read_export as read_export
+    from quorate.reading.formats.export import Export as Export
+    from quorate.reading.read import read as read
     from quorate.result import Result as Result
 
 __version__ = "0.1.0"
@@ -31,19 +33,25 @@ __version__ = "0.1.0"
 _HOMES = {
     "Advice": "advice",
     "Answers": "answers",
-    "Diagnosis": "diagnosis",
-    "Export": "formats",
+    "Diagnosis": "diagnosis.diagnose",
+    "Export": "reading.formats.export",
     "Ledger": "ledger",
     "Result": "result",
     "advise": "advice",
-    "aggregate": "methods",
-    "diagnose": "diagnosis",
-    "diagnose_result": "diagnosis",
-    "majority_vote": "methods",
-    "read": "answers",
-    "read_export": "formats",
+    "aggregate": "methods.registry",
+    "diagnose": "diagnosis.diagnose",
+    "diagnose_result": "diagnosis.diagnose",
+    "majority_vote": "methods.registry",
+    "read": "reading.read",
+    "read_export": "reading.exports",
 }
-_MODULES = ["charts", "estimators", "simulate", "warehouse"]
+_MODULES = {
+    "charts": "charts",
+    "datasets": "evaluation.datasets",
+    "estimators": "estimators",
+    "simulate": "evaluation.simulate",
+    "warehouse": "warehouse",
+}
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
@@ -51,7 +59,7 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(import_module(f"quorate.{_HOMES[name]}"), name)
     if name in _MODULES:
-        return import_module(f"quorate.{name}")
+        return import_module(f"quorate.{_MODULES[name]}")
     raise AttributeError(f"module 'quorate' has no attribute {name!r}")
 
 

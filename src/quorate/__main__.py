@@ -1,6 +1,6 @@
 """`python -m quorate` is the command line."""
 
-from quorate.cli import main
+from quorate.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -1,10 +1,151 @@
-"""The array types that the signatures speak of."""
+"""The arrays and tables that everything is made of: their types, and numpy <-> Arrow by way of the buffers.
 
-from typing import TypeAlias
+Arrow's own conversions look for pandas objects and so import pandas wherever it is installed: half a second that a
+command would spend on nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
+
+from quorate.errors import QuorateError
 
 IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
+
+
+def to_numpy(array: pa.Array) -> NDArray[Any]:
+    """View a numeric array without nulls as numpy; booleans are copied.
+
+    >>> to_numpy(pa.array([3, 1, 2]).slice(1)).tolist(), to_numpy(pa.array([True, False])).tolist()
+    ([1, 2], [True, False])
+    """
+    if pa.types.is_boolean(array.type):
+        return to_numpy(array.cast(pa.uint8())).astype(bool)
+    kind = np.dtype(array.type.to_pandas_dtype())
+    return np.frombuffer(array.buffers()[1], kind, count=len(array), offset=kind.itemsize * array.offset)
+
+
+def from_numpy(values: NDArray[Any], *, mask: BoolArray | None = None) -> pa.Array:
+    """Copy numbers or booleans into an Arrow array; null where the mask is true.
+
+    >>> from_numpy(np.array([1.5, 2.5]), mask=np.array([False, True])).to_pylist()
+    [1.5, None]
+    >>> from_numpy(np.array([True, False])).to_pylist()
+    [True, False]
+    """
+    if values.dtype == bool:
+        data, kind = np.packbits(values, bitorder="little"), pa.bool_()
+    else:
+        data = np.ascontiguousarray(values)
+        kind = pa.from_numpy_dtype(data.dtype)
+    valid = None if mask is None or not mask.any() else pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(data)])
+
+
+def from_strings(values: Sequence[str]) -> pa.Array:
+    """Make a text array.
+
+    >>> from_strings(["a", "", "çd"]).to_pylist()
+    ['a', '', 'çd']
+    """
+    encoded = [value.encode() for value in values]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.Array.from_buffers(pa.string(), len(values), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])
+
+
+def null_where(array: pa.Array, mask: BoolArray) -> pa.Array:
+    """Replace values by null where the mask is true.
+
+    >>> null_where(from_strings(["a", "b"]), np.array([False, True])).to_pylist()
+    ['a', None]
+    """
+    valid = pa.py_buffer(np.packbits(~mask, bitorder="little"))
+    return pa.Array.from_buffers(array.type, len(array), [valid, *array.buffers()[1:]])
+
+
+def take(array: pa.Array, positions: NDArray[Any]) -> pa.Array:
+    """Pick values by position.
+
+    >>> take(pa.array(["a", "b"]), np.array([1, 1, 0])).to_pylist()
+    ['b', 'b', 'a']
+    """
+    return array.take(from_numpy(positions))
+
+
+def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
+    """Make a table of named columns.
+
+    >>> table_of({"n": np.array([1, 2])}).to_pydict()
+    {'n': [1, 2]}
+    """
+    arrays = [from_numpy(column) if isinstance(column, np.ndarray) else column for column in columns.values()]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+class Table:
+    """A thin coat over `pyarrow.Table`: everything the table can do, this can, and it speaks Arrow to other libraries.
+
+    >>> table = Table(pa.table({"label": ["cat", "dog"]}))
+    >>> table.num_rows, table["label"].to_pylist(), pa.table(table).column_names
+    (2, ['cat', 'dog'], ['label'])
+    """
+
+    __slots__ = ("arrow",)
+
+    def __init__(self, arrow: pa.Table) -> None:
+        self.arrow = arrow
+
+    def to_arrow(self) -> pa.Table:
+        """Return the `pyarrow.Table` itself."""
+        return self.arrow
+
+    def to_pandas(self, **options: Any) -> Any:
+        """Return a `pandas.DataFrame`; needs pandas."""
+        try:
+            return self.arrow.to_pandas(**options)
+        except ModuleNotFoundError:
+            raise QuorateError("pandas is not installed: pip install 'quorate[pandas]'") from None
+
+    def to_polars(self) -> Any:
+        """Return a `polars.DataFrame`; needs polars."""
+        try:
+            import polars
+        except ImportError:
+            raise QuorateError("polars is not installed: pip install 'quorate[polars]'") from None
+        return polars.from_arrow(self.arrow)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.arrow.__arrow_c_stream__(requested_schema)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.arrow, name)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.arrow[key]
+
+    def __len__(self) -> int:
+        return int(self.arrow.num_rows)
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.arrow.equals(other.arrow if isinstance(other, Table) else other))
+
+    __hash__ = None  # type: ignore[assignment]  # a table is a value, like the one inside
+
+    def __repr__(self) -> str:
+        return repr(self.arrow)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether the values are strings.
+
+    >>> is_text(pa.string()), is_text(pa.int64())
+    (True, False)
+    """
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -7,9 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.arrow import from_numpy, take
-from quorate.columns import as_type, encode, positions
+from quorate.arrays import IntArray, from_numpy, take
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
@@ -18,7 +16,8 @@ from quorate.errors import (
     listing,
     rows_phrase,
 )
-from quorate.files import Source, read_table
+from quorate.reading.columns import as_type, encode, positions
+from quorate.reading.files import Source, read_table
 
 
 @dataclass(frozen=True)

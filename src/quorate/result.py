@@ -8,16 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.arrow import from_numpy, from_strings, null_where, table_of, take
-from quorate.graph import Identifiability
-from quorate.pairs import pair_stats
-from quorate.signs import Signs
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, null_where, table_of, take
+from quorate.meetings.graph import Identifiability
+from quorate.meetings.pairs import pair_stats
+from quorate.skills.evidence import STATUSES
+from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
-from quorate.status import STATUSES
-from quorate.table import Table
 from quorate.uncertainty.intervals import LEVEL, Inference, Intervals, skill_intervals
-from quorate.vote import Ballot, accuracy
+from quorate.voting.vote import Ballot, accuracy
 
 if TYPE_CHECKING:
     import quorate
@@ -41,7 +39,7 @@ class Result:
     notes: tuple[str, ...] = ()  # what a reader must know, the most important first
     confusion: FloatArray | None = None  # workers × answers × classes, where the method fits such matrices
     confusion_counts: FloatArray | None = None  # the expected answers behind each entry
-    trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.trust`
+    trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.skills.trust`
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
     level: float = LEVEL  # of the intervals
     interval_kind: str = "auto"  # full, fast, none, or auto: full where that is quick

@@ -11,9 +11,9 @@ import pytest
 import typer
 
 import quorate
-from quorate.commands.report import report as command
+from quorate.cli.report import report as command
+from quorate.diagnosis.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError
-from quorate.findings.finding import KINDS, Finding
 from quorate.report import Report, make_report
 from quorate.report.facts import headline
 from quorate.report.findings import FLAGS, gather

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.pairs import PairStats, pair_stats
+from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.result import Result
 from quorate.warehouse import WarehouseResult
 

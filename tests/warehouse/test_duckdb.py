@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quorate
-from quorate.datasets import SOURCES
 from quorate.errors import (
     BlankFieldError,
     ConflictingAnswersError,
@@ -27,10 +26,11 @@ from quorate.errors import (
     UnknownGoldTaskError,
     UnwritableFileError,
 )
-from quorate.output import write_table
-from quorate.pairs import pair_stats
+from quorate.evaluation.datasets import SOURCES
+from quorate.meetings.pairs import pair_stats
 from quorate.progress import listening
 from quorate.warehouse import aggregate
+from quorate.writing.tables import write_table
 from tests.conftest import RealData
 from tests.warehouse.alike import assert_alike, by_id
 
@@ -44,7 +44,7 @@ def test_public_sets_come_out_alike(name: str, real: type[RealData], tmp_path: P
     found = aggregate(str(tmp_path / "*.parquet"), "rank-one", output=tmp_path / "labels.parquet")
     assert_alike(found, quorate.aggregate(answers, "rank-one", intervals="fast"))
     # The file that the engine wrote is the table that it returns.
-    assert quorate.files.read_table(tmp_path / "labels.parquet", ["task"]).num_rows == answers.n_tasks
+    assert quorate.reading.files.read_table(tmp_path / "labels.parquet", ["task"]).num_rows == answers.n_tasks
 
 
 @pytest.mark.parametrize("method", ["majority", "iwmv"])
@@ -199,7 +199,7 @@ def test_a_task_that_everyone_answered_is_not_joined() -> None:
 def test_too_many_pairs_to_list_are_still_solved(monkeypatch: Any) -> None:
     crowd = quorate.simulate.crowd(n_tasks=60, n_workers=20, per_task=8, seed=2).answers
     monkeypatch.setattr("quorate.warehouse.pairs.MOST_PAIRS", 10)
-    monkeypatch.setattr("quorate.signed.CHECKED", 10)
+    monkeypatch.setattr("quorate.skills.signs.CHECKED", 10)
     found = aggregate(crowd.to_table(), "rank-one", big_task=7)
     assert found.workers["n_peers"].null_count == 20
     expected = quorate.aggregate(crowd, "rank-one")

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.columns import positions
 from quorate.errors import EngineError
-from quorate.output import write_table
-from quorate.pairs import pair_stats
+from quorate.meetings.pairs import pair_stats
+from quorate.reading.columns import positions
 from quorate.warehouse import aggregate
 from quorate.warehouse.engine import connect
 from quorate.warehouse.write import write_file
 from quorate.warehouse.write import write_table as write_engine_table
+from quorate.writing.tables import write_table
 
 
 def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import quorate
-from quorate.datasets import SOURCES
+from quorate.evaluation.datasets import SOURCES
 from quorate.progress import listening
 from quorate.warehouse import aggregate
 from tests.conftest import RealData

@@ -14,9 +14,9 @@ from quorate.advice.orientation import fit_either_way
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.files import Source
 from quorate.gold import known_classes
-from quorate.vote import skill_of
+from quorate.reading.files import Source
+from quorate.voting.vote import skill_of
 
 HALVINGS = 30  # of an interval of length one: to 1e-9
 

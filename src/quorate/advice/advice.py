@@ -9,10 +9,8 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.arrow import from_numpy, from_strings, table_of, take
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.result import count, left_out, sizes
-from quorate.table import Table
 
 INFORMATION = "information"
 METHOD = (

@@ -9,8 +9,8 @@ from quorate.advice.coins import Coins, without_own
 from quorate.advice.orientation import fit_either_way
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.graph import Identifiability
-from quorate.vote import plug_in_vote, reveal, skill_of, weight
+from quorate.meetings.graph import Identifiability
+from quorate.voting.vote import plug_in_vote, reveal, skill_of, weight
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def believe(
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=20, n_workers=8, per_task=3, seed=0).answers
-    >>> from quorate.graph import identify
+    >>> from quorate.meetings.graph import identify
     >>> raw = fit_either_way(answers, answers, None, identify(answers))
     >>> drawn = believe(answers, answers, None, identify(answers))
     >>> bool(raw.accuracy.max() > 0.999), bool(drawn.accuracy.max() < 0.9)

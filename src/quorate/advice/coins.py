@@ -7,9 +7,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.graph import Identifiability, identify
+from quorate.meetings.graph import Identifiability, identify
 from quorate.progress import report
-from quorate.vote import accuracy, skill_of, tally, weight
+from quorate.voting.vote import accuracy, skill_of, tally, weight
 
 START = 0.5  # the skill that everyone is first taken to have
 
@@ -34,7 +34,7 @@ def fit_coins(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> Coins:
-    """Fit one accuracy a worker by EM, the classes being alike frequent: `quorate.baselines.em` in one number a worker.
+    """Fit one accuracy a worker by EM, the classes being alike frequent: `quorate.voting.em` in one number a worker.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
     left out.

@@ -7,11 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.arrow import from_numpy, to_numpy
-from quorate.columns import as_type, encode, positions
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, MissingColumnError, NoRowsError, OptionError, rows_phrase
-from quorate.files import Source, read_table
+from quorate.reading.columns import as_type, encode, positions
+from quorate.reading.files import Source, read_table
 
 WORKER = "worker"  # the column of ids in a table of workers
 

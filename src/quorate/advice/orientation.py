@@ -11,9 +11,9 @@ import numpy as np
 from quorate.advice.coins import START, Coins, fit_coins, log_likelihood
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.estimate import rank_one
-from quorate.graph import Identifiability
-from quorate.vote import accuracy
+from quorate.meetings.graph import Identifiability
+from quorate.methods.rank_one import rank_one
+from quorate.voting.vote import accuracy
 
 MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is rare there, and the check costs as much
 
@@ -32,7 +32,7 @@ def fit_either_way(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=8, per_task=3, seed=0)
-    >>> from quorate.graph import identify
+    >>> from quorate.meetings.graph import identify
     >>> fit_either_way(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
     True
     """

@@ -9,14 +9,15 @@ from quorate.advice.crew import Crew, gather_crew
 from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
 from quorate.advice.stopping import Need, drift, need
-from quorate.answers import Answers, read
+from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.files import Source
 from quorate.gold import known_classes
-from quorate.graph import Identifiability
+from quorate.meetings.graph import Identifiability
+from quorate.reading.files import Source
+from quorate.reading.read import read
 from quorate.result import count
-from quorate.vote import skill_of
+from quorate.voting.vote import skill_of
 
 USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
 

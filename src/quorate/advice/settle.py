@@ -9,9 +9,9 @@ from quorate.advice.crew import Crew
 from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.graph import Identifiability, grouped, identify
-from quorate.repair import Repair, repair
-from quorate.vote import skill_of
+from quorate.meetings.graph import Identifiability, grouped, identify
+from quorate.meetings.repair import Repair, repair
+from quorate.voting.vote import skill_of
 
 Z = 1.96  # of an interval at 95 %
 FEWEST, ENOUGH = 10, 100  # shared tasks: fewer settle no sign, however good the worker; more have not been needed

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.vote import MOST
+from quorate.voting.vote import MOST
 
 
 @dataclass(frozen=True)

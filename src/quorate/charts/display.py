@@ -5,7 +5,7 @@ from html import escape
 
 import numpy as np
 
-from quorate.charts.confidence import SURE, confidence_rows
+from quorate.charts.confidence_chart import SURE, confidence_rows
 from quorate.charts.standing import COLOURS, STANDINGS, short_names, standings
 from quorate.charts.style import PALETTE
 from quorate.result import Result

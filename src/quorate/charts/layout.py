@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.graph import grouped
+from quorate.meetings.graph import grouped
 
 STEPS = 150
 GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by this angle spreads points evenly over a disc

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.arrow import take
-from quorate.pairs import PairStats, pair_stats
+from quorate.arrays import FloatArray, IntArray, take
+from quorate.meetings.pairs import PairStats, pair_stats
 
 
 def choose_workers(answers: Answers, component: IntArray, most: int, first: Sequence[int] = ()) -> IntArray:

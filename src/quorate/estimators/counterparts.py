@@ -9,9 +9,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, one_of
 from quorate.estimators.estimator import Estimator, Voter, by_worker, confusion_frame, gold_of
-from quorate.files import Source
 from quorate.gold import read_gold
-from quorate.vote import reveal, skill_of, weighted_majority
+from quorate.reading.files import Source
+from quorate.voting.vote import reveal, skill_of, weighted_majority
 
 
 class MajorityVote(Estimator):

@@ -7,13 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, read
+from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import InputError, OptionError, QuorateError, listing
-from quorate.files import Source
-from quorate.methods import METHODS, aggregate
+from quorate.methods.registry import METHODS, aggregate
+from quorate.reading.files import Source
+from quorate.reading.read import read
 from quorate.result import Result
-from quorate.vote import Ballot, accuracy, plug_in_vote, weighted_majority
+from quorate.voting.vote import Ballot, accuracy, plug_in_vote, weighted_majority
 
 # crowd-kit's words for options that Quorate's methods have under another name.
 RENAMED = {"n_iter": ("max_iterations", "iterations"), "tol": ("tolerance",), "random_state": ("seed",)}
@@ -25,7 +26,7 @@ class Estimator:
     Args:
         on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.
         skip_missing: leave out rows with a missing field instead of refusing.
-        options: for the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.METHODS`.
+        options: for the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.registry.METHODS`.
 
     Raises:
         OptionError: the method has no such option.
@@ -181,7 +182,7 @@ def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: 
 def confusion_frame(result: Result, matrices: FloatArray) -> Any:
     """Show confusion matrices (workers × answers × classes) as crowd-kit does: rows (worker, label), columns classes.
 
-    >>> from quorate.methods import majority_vote
+    >>> from quorate.methods.registry import majority_vote
     >>> result = majority_vote({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
     >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
     (4, 2)

@@ -13,20 +13,20 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import POLICIES, Answers
-from quorate.arrays import IntArray
-from quorate.columns import order_classes
+from quorate.answers import Answers
+from quorate.arrays import IntArray, Table
 from quorate.errors import ConflictingAnswersError, NoRowsError, one_of
-from quorate.files import Source
 from quorate.ledger.entries import DROPPED, Added, Entries, read_entries
 from quorate.ledger.file import load_entries, write_entries
 from quorate.ledger.names import Names
-from quorate.ledger.skills import pair_skills
+from quorate.ledger.pair_skills import pair_skills
 from quorate.ledger.tally import PairTally
-from quorate.methods import aggregate
-from quorate.pairs import PairStats, pair_stats
+from quorate.meetings.pairs import PairStats, pair_stats
+from quorate.methods.registry import aggregate
+from quorate.reading.columns import order_classes
+from quorate.reading.files import Source
+from quorate.reading.read import POLICIES
 from quorate.result import Result, count
-from quorate.table import Table
 
 T = TypeVar("T")
 MANY = 8  # a batch of more than one answer for so many here is not counted in pair by pair: counting anew is quicker

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import read
 from quorate.arrays import BoolArray, IntArray
-from quorate.columns import encode
-from quorate.files import Source, read_table
+from quorate.reading.columns import encode
+from quorate.reading.files import Source, read_table
+from quorate.reading.read import read
 
 DROPPED = -1  # the label of an entry whose rows conflict and were dropped
 

@@ -10,11 +10,10 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import IntArray
-from quorate.arrow import from_numpy, to_numpy
+from quorate.arrays import IntArray, from_numpy, to_numpy
 from quorate.errors import LedgerFileError, UnreadableFileError
 from quorate.ledger.entries import DROPPED, Entries
-from quorate.whole import write_whole
+from quorate.writing.whole import write_whole
 
 MAGIC = b"quorate ledger "
 VERSION = 1

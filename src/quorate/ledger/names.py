@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import IntArray
-from quorate.arrow import from_numpy, from_strings
-from quorate.columns import is_text
+from quorate.arrays import IntArray, from_numpy, from_strings, is_text
 from quorate.errors import ColumnTypeError
 
 

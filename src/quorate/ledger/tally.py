@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.arrays import IntArray
 from quorate.ledger.entries import DROPPED
-from quorate.pairs import PairStats
+from quorate.meetings.pairs import PairStats
 
 BITS = 32  # of a number: a pair's key is two codes in one, and its count is `shared` and `agreed` in one
 

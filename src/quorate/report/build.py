@@ -11,19 +11,19 @@ from urllib.parse import quote
 import numpy as np
 
 from quorate import __version__
-from quorate.answers import Answers, read
-from quorate.charts.agreement import agreement_chart
-from quorate.charts.confidence import SURE, confidence_chart
-from quorate.charts.graph import graph_chart
-from quorate.charts.skills import skills_chart
+from quorate.answers import Answers
+from quorate.charts.agreement_chart import agreement_chart
+from quorate.charts.confidence_chart import SURE, confidence_chart
+from quorate.charts.graph_chart import graph_chart
+from quorate.charts.skill_chart import skills_chart
 from quorate.charts.style import altair
-from quorate.compare import Comparison, compare
-from quorate.diagnosis import Diagnosis, diagnose_result
+from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError, UnwritableFileError
-from quorate.files import Source
-from quorate.methods import METHODS, aggregate
-from quorate.output import write_table
+from quorate.evaluation.compare import Comparison, compare
+from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report
+from quorate.reading.files import Source
+from quorate.reading.read import read
 from quorate.report import tables
 from quorate.report.captions import captions
 from quorate.report.drawing import converter, to_svg
@@ -31,6 +31,7 @@ from quorate.report.facts import first_things, headline, nothing_found, omission
 from quorate.report.findings import Found, gather
 from quorate.report.page import render
 from quorate.result import Result, count
+from quorate.writing.tables import write_table
 
 FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
 

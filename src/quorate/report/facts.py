@@ -8,9 +8,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.charts.standing import GUESSING, WORSE, standings
-from quorate.methods import METHODS
+from quorate.methods.registry import METHODS
 from quorate.result import LOW_TRUST, Result, count, left_out
-from quorate.status import IDENTIFIED, NOT_ESTIMATED
+from quorate.skills.evidence import IDENTIFIED, NOT_ESTIMATED
 
 
 @dataclass(frozen=True)

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from quorate.arrow import take
-from quorate.charts.agreement import MOST as MOST_IN_MAP
-from quorate.charts.confidence import confidence_rows
+from quorate.arrays import take
+from quorate.charts.agreement_chart import MOST as MOST_IN_MAP
+from quorate.charts.confidence_chart import confidence_rows
 from quorate.charts.sample import choose_workers, pairs_among
 from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
-from quorate.compare import Comparison
-from quorate.diagnosis import Diagnosis
-from quorate.methods import METHODS
+from quorate.diagnosis.diagnose import Diagnosis
+from quorate.evaluation.compare import Comparison
+from quorate.methods.registry import METHODS
 from quorate.report.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
-from quorate.status import STATUSES
-from quorate.vote import accuracy
+from quorate.skills.evidence import STATUSES
+from quorate.voting.vote import accuracy
 
 TONES = ("good", "doubt", "bad", "unknown")
 URGENCY = {WORSE: 0, GUESSING: 1, UNKNOWN: 2, BETTER: 3}
@@ -117,7 +117,7 @@ def component_sheet(diagnosis: Diagnosis) -> Sheet:
     """List the components of the interaction graph, the largest first.
 
     >>> import quorate
-    >>> from quorate.diagnosis import diagnose
+    >>> from quorate.diagnosis.diagnose import diagnose
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> [row[1].text for row in component_sheet(diagnose(answers)).rows]
     ['bipartite: nobody closes an odd cycle', 'shares no task with anyone']
@@ -186,7 +186,7 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     """List other methods, and how many labels each would change.
 
     >>> import quorate
-    >>> from quorate.compare import compare
+    >>> from quorate.evaluation.compare import compare
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
     >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.majority_vote(answers))
     >>> [cell.text for cell in sheet.rows[0]]

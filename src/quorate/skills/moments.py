@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.pairs import correlations, pair_stats
+from quorate.meetings.pairs import correlations, pair_stats
 from quorate.skills.matrices import MANY, matrix_products
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {

@@ -1,8 +1,8 @@
 """How sure a skill is: intervals by inverting the score of each worker, and what the mates' own uncertainty adds."""
 
-from quorate.uncertainty.centred import CentredInference
+from quorate.uncertainty.centred_score import CentredInference
 from quorate.uncertainty.intervals import Inference, Intervals, Score, check_level, skill_intervals
-from quorate.uncertainty.one_coin import OneCoinInference
+from quorate.uncertainty.rank_one_score import OneCoinInference
 
 __all__ = [
     "CentredInference",

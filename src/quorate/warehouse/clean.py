@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import POLICIES
-from quorate.arrays import IntArray
-from quorate.arrow import from_numpy, table_of, take, to_numpy
-from quorate.columns import order_classes
+from quorate.arrays import IntArray, from_numpy, table_of, take, to_numpy
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError, one_of
+from quorate.reading.columns import order_classes
+from quorate.reading.read import POLICIES
 from quorate.result import count
 from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
 from quorate.warehouse.crowd import Crowd
@@ -110,7 +109,7 @@ def clean(
 
 
 def is_missing(column: Any, *, label: bool = False) -> Any:
-    """Whether a field is null, blank text or NaN; in a label also the text ``nan``, as `quorate.columns` has it.
+    """Whether a field is null, blank text or NaN; in a label also the text ``nan``, as `reading.columns` has it.
 
     >>> import ibis
     >>> table = ibis.memtable(pa.table({"label": ["cat", " ", None, "NaN"]}))

@@ -1,4 +1,4 @@
-"""What answers in an engine can and cannot tell: every question of `quorate.diagnosis` that pairs can answer."""
+"""What answers in an engine can and cannot tell: every question of `diagnosis` that pairs can answer."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from quorate.diagnosis import MOST_SHOWN
-from quorate.files import Source
-from quorate.findings.agreement import agreement_findings, agreement_test
-from quorate.findings.components import ComponentFinding, component_row, examine, parts
-from quorate.findings.finding import Finding, ids, ordered
-from quorate.findings.identification import identification_findings
-from quorate.findings.ties import tie_findings
-from quorate.findings.workers import worker_findings
-from quorate.graph import Identifiability
+from quorate.diagnosis.agreement import agreement_findings, agreement_test
+from quorate.diagnosis.components import ComponentFinding, component_row, examine, parts
+from quorate.diagnosis.diagnose import MOST_SHOWN
+from quorate.diagnosis.finding import Finding, ids, ordered
+from quorate.diagnosis.identification import identification_findings
+from quorate.diagnosis.ties import tie_findings
+from quorate.diagnosis.workers import worker_findings
+from quorate.meetings.graph import Identifiability
+from quorate.reading.files import Source
 from quorate.result import count, left_out, sizes
-from quorate.status import IDENTIFIED, STATUSES
+from quorate.skills.evidence import IDENTIFIED, STATUSES
 from quorate.uncertainty.intervals import LEVEL
 from quorate.warehouse.clean import check_order, clean
 from quorate.warehouse.crowd import Crowd

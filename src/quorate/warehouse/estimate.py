@@ -8,15 +8,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from quorate.errors import OptionError, one_of
-from quorate.estimate import solve, vote_weights
-from quorate.files import Source
-from quorate.methods import METHODS
-from quorate.signed import SIGN_RULES
+from quorate.methods.rank_one import solve, vote_weights
+from quorate.methods.registry import METHODS
+from quorate.reading.files import Source
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.status import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED, orientation_note, undetermined_note
+from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED, orientation_note, undetermined_note
+from quorate.skills.signs import SIGN_RULES
 from quorate.uncertainty import check_level, skill_intervals
 from quorate.uncertainty.intervals import KINDS, LEVEL
-from quorate.vote import skill_of
+from quorate.voting.vote import skill_of
 from quorate.warehouse.clean import Cleaned, check_order, clean
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.evidence import evidence_of

@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 
 from quorate.arrays import BoolArray
-from quorate.evidence import Evidence, choose
-from quorate.graph import Identifiability, identify_pairs
-from quorate.pairs import PairStats
+from quorate.meetings.graph import Identifiability, identify_pairs
+from quorate.meetings.pairs import PairStats
+from quorate.skills.evidence import Evidence, choose
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.moments import deciding_pairs, moments_of
 from quorate.warehouse.pairs import Counted
@@ -16,7 +16,7 @@ from quorate.warehouse.pairs import Counted
 def evidence_of(
     crowd: Crowd, counted: Counted, n_gold: int, *, weighting: str = "shared", threshold: float | None = None
 ) -> Evidence:
-    """Put together what `quorate.estimate.solve` takes; gold, if there is any, is the last worker.
+    """Put together what `quorate.methods.rank_one.solve` takes; gold, if there is any, is the last worker.
 
     >>> import pyarrow as pa
     >>> crowd = Crowd(pa.array(list("abc")), pa.array(["x", "y"]), np.array([9, 9, 9]), 9, 27)

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrow import from_numpy
-from quorate.columns import as_type, positions
+from quorate.arrays import from_numpy
 from quorate.errors import UnknownGoldClassError, UnknownGoldTaskError, listing
-from quorate.files import Source
 from quorate.gold import read_labels
+from quorate.reading.columns import as_type, positions
+from quorate.reading.files import Source
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 

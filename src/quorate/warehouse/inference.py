@@ -1,6 +1,6 @@
 """What intervals need to know of skills that were estimated from pairs: three sums by pairs, one by the engine.
 
-`quorate.uncertainty.one_coin` has the formulae. The sums over a worker's tasks of q_2, q_3 and q_4 (the sums of x_j^r
+`uncertainty.rank_one_score` has the formulae. The sums over a worker's tasks of q_2, q_3 and q_4 (the sums of x_j^r
 over its mates) are N x^r, which the pairs know. Only the sum of q_2² is not: it takes one query with the squares of the
 skills joined in.
 """
@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import FloatArray, IntArray
-from quorate.arrow import table_of, to_numpy
+from quorate.arrays import FloatArray, IntArray, table_of, to_numpy
 from quorate.errors import OptionError
 from quorate.skills.moments import Moments
 from quorate.uncertainty import Score

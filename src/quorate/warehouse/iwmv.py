@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import FloatArray
-from quorate.arrow import to_numpy
+from quorate.arrays import FloatArray, to_numpy
 from quorate.progress import report
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.pairs import PairStats, correlations
+from quorate.meetings.pairs import PairStats, correlations
 from quorate.skills.moments import Moments, from_answers
 from quorate.warehouse.pairs import Counted
 
@@ -136,7 +136,7 @@ def deciding_pairs(counted: Counted) -> tuple[IntArray, IntArray]:
     from scipy import sparse
     from scipy.sparse import csgraph
 
-    from quorate.graph import identify
+    from quorate.meetings.graph import identify
 
     n = counted.n_workers
     pieces = [(block.i, block.j) for block in counted.blocks]

@@ -14,10 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.arrow import to_numpy
+from quorate.arrays import IntArray, to_numpy
 from quorate.errors import TooLargeError
-from quorate.pairs import PairStats, n_meetings, pair_stats
+from quorate.meetings.pairs import PairStats, n_meetings, pair_stats
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.gold import Gold
@@ -51,7 +50,7 @@ class Counted:
 
     @cached_property
     def table(self) -> PairStats:
-        """Every pair, sorted, as `quorate.pairs.pair_stats` has them.
+        """Every pair, sorted, as `quorate.meetings.pairs.pair_stats` has them.
 
         Raises:
             TooLargeError: there are too many.

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
-from quorate.arrow import from_numpy, from_strings, table_of, take
-from quorate.graph import Identifiability
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.meetings.graph import Identifiability
 from quorate.result import count, left_out, sizes
-from quorate.signs import Signs
+from quorate.skills.evidence import STATUSES
+from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
-from quorate.status import STATUSES
-from quorate.table import Table
 from quorate.uncertainty import Inference, Intervals
-from quorate.vote import accuracy
+from quorate.voting.vote import accuracy
 from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.pairs import Counted
@@ -40,7 +38,7 @@ class WarehouseResult:
     labels: Any  # an ibis table: task, label, confidence, margin, n_answers, tied
     skills: FloatArray  # NaN where not determined
     weights: FloatArray  # what each worker's vote counted
-    status: IntArray  # of each worker: a position in `quorate.status.STATUSES`
+    status: IntArray  # of each worker: a position in `quorate.skills.evidence.STATUSES`
     confidence: Confidence
     intervals: Intervals
     engine: Engine

@@ -12,7 +12,7 @@ from quorate.errors import (
     UnreadableFileError,
     listing,
 )
-from quorate.files import COMPRESSIONS, FORMATS, Source, read_table
+from quorate.reading.files import COMPRESSIONS, FORMATS, Source, read_table
 from quorate.warehouse.engine import Engine, connect
 
 

@@ -1,4 +1,4 @@
-"""Weights -> labels, inside the engine: sum by task and class, and decide by the rules of `quorate.vote`.
+"""Weights -> labels, inside the engine: sum by task and class, and decide by the rules of `quorate.voting.vote`.
 
 With few classes each has a column, and a task is decided within its row (`wide`). With many, only the classes that
 somebody gave a task have a row. All others score zero there, which is known without a row: they enter the posterior by
@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import FloatArray
-from quorate.arrow import table_of
-from quorate.vote import TIE
+from quorate.arrays import FloatArray, table_of
+from quorate.voting.vote import TIE
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.gold import Gold

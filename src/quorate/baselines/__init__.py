@@ -1,1 +1,0 @@
-"""Methods to compare with: each takes `Answers` and returns the same `Result`."""

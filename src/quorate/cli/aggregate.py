@@ -1,0 +1,84 @@
+"""`quorate aggregate`: answers -> labels, skills, posterior."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.engine import aggregate_there, in_engine
+from quorate.cli.options import Gold, Json
+
+
+@in_engine(aggregate_there)
+@reads_answers
+def aggregate(
+    reading: Reading,
+    *,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
+    posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
+    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    cautious: Annotated[
+        bool, typer.Option("--cautious", help="quorate: lean to the majority where a group agrees beyond its skills.")
+    ] = False,
+    solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
+    tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
+    weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,
+    signs: Annotated[str | None, typer.Option(help="rank-one: descent, weighed or breadth-first.")] = None,
+    level: Annotated[float, typer.Option(help="Of the intervals on skills.")] = 0.95,
+    intervals: Annotated[str, typer.Option(help="On skills: full, fast, none or auto.")] = "auto",
+    gold: Gold = None,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
+    ] = None,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Turn answers into one label a task and a skill for each worker.
+
+    Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
+    """
+    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.errors import OptionError
+    from quorate.methods.registry import aggregate
+    from quorate.writing.results import write_results
+    from quorate.writing.tables import to_json, write_table
+
+    if to is not None and reading.export is None:
+        raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
+    chosen = {
+        "cautious": cautious or None,
+        "solver": solver,
+        "tau": tau,
+        "weighting": weighting,
+        "threshold": threshold,
+        "signs": signs,
+    }
+    options = {name: value for name, value in chosen.items() if value is not None}
+    with showing_progress():
+        result = aggregate(
+            reading.answers, method, gold=reading.gold(gold), level=level, intervals=intervals, **options
+        )
+    if to is not None and reading.export is not None:
+        write_results(reading.export, result.labels, output or "-", to)
+    for table, path in (("labels", None if to else output), ("workers", workers_out), ("posterior", posterior_out)):
+        if path is not None:
+            write_table(getattr(result, table), path, format, excel_safe=excel_safe)
+    if json:
+        typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
+    elif output is not None:
+        print_lines(result.summary().splitlines(), error=output == "-")
+    elif sys.stdout.isatty() and to is None:
+        print_head("Labels", result.labels)
+        print_head("Workers", result.workers)
+        print_lines(["", *result.summary().splitlines()])
+    else:
+        if to is None:
+            write_table(result.labels, "-", format, excel_safe=excel_safe)
+        print_lines(result.summary().splitlines(), error=True)

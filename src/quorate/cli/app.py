@@ -1,0 +1,96 @@
+"""The command line. What a command needs is imported when it runs; each has a file in `commands/`."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from quorate import __version__
+from quorate.cli import (
+    advise,
+    aggregate,
+    compare,
+    convert,
+    datasets,
+    diagnose,
+    ledger,
+    report,
+    reproduce,
+    score,
+    simulate,
+)
+from quorate.errors import QuorateError
+
+# Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+app = typer.Typer(
+    name="quorate",
+    help="Labels you can trust from many unreliable workers, and an honest account of what the data cannot tell.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"quorate {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def quorate(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Labels you can trust from many unreliable workers."""
+
+
+# In the order of `quorate --help`.
+for command in (
+    aggregate.aggregate,
+    diagnose.diagnose,
+    advise.advise,
+    report.report,
+    convert.convert,
+    compare.compare,
+    compare.methods,
+    simulate.simulate,
+    score.score,
+    reproduce.reproduce,
+    simulate.demo,
+):
+    app.command()(command)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(datasets.app, name="datasets")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; errors are one line on standard error, with exit code 2."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(given, standalone_mode=False)
+    except typer.TyperException as error:
+        _fail(error.format_message())
+    except QuorateError as error:
+        _fail(str(error))
+    except typer.Abort:
+        _fail("interrupted", 130)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int = 2) -> None:
+    sys.stderr.write(f"quorate: {' '.join(message.split())}\n")
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

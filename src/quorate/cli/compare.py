@@ -1,0 +1,52 @@
+"""`quorate compare` and `quorate methods`: many methods side by side, and the list of them."""
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.options import Gold, Json, Seed
+
+
+@reads_answers
+def compare(
+    reading: Reading,
+    *,
+    truth: Annotated[
+        str | None, typer.Option(metavar="FILE", help="True labels to score against, in the same columns.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Names, parted by commas, each with options if wanted: er:classes=ordered.")
+    ] = None,
+    gold: Gold = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Run many methods on the same answers, and compare their errors or, without truth, their agreement."""
+    from quorate.cli.terminal import print_table, showing_progress
+    from quorate.evaluation.compare import compare
+    from quorate.writing.tables import to_json
+
+    chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    with showing_progress():
+        known, true = reading.gold(gold), reading.labels(truth)
+        found = compare(reading.answers, true, methods=chosen, gold=known, seed=seed)
+    if json:
+        typer.echo(to_json(found.to_dict()))
+        return
+    scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
+    print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())
+
+
+def methods(json: Json = False) -> None:
+    """List every method, with one line and the paper it comes from."""
+    from quorate.cli.terminal import print_table
+    from quorate.methods.registry import METHODS
+    from quorate.writing.tables import to_json
+
+    rows = [[name, method.about, method.paper] for name, method in METHODS.items()]
+    if json:
+        listed = [dict(zip(("method", "about", "paper"), row, strict=True)) for row in rows]
+        typer.echo(to_json({"methods": listed}))
+    else:
+        print_table("Methods", ["method", "what it does", "paper"], rows)

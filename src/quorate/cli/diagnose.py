@@ -1,0 +1,62 @@
+"""`quorate diagnose`: what these answers can and cannot tell, and what is wrong with them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.engine import diagnose_there, in_engine
+from quorate.cli.options import Gold, Json
+
+if TYPE_CHECKING:
+    from quorate.arrays import FloatArray
+
+
+@in_engine(diagnose_there)
+@reads_answers
+def diagnose(
+    reading: Reading,
+    *,
+    gold: Gold = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of times: find workers whose skill drifts.")
+    ] = None,
+    delta: Annotated[float, typer.Option(help="With what probability the finite-task bounds may fail.")] = 0.05,
+    json: Json = False,
+) -> None:
+    """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
+    from quorate.cli.terminal import print_lines, print_table, showing_progress
+    from quorate.diagnosis.diagnose import diagnose
+    from quorate.writing.tables import to_json
+
+    with showing_progress():
+        times = None if time is None else _times(reading, time)
+        found = diagnose(reading.answers, gold=reading.gold(gold), times=times, delta=delta)
+    if json:
+        typer.echo(to_json(found.to_dict()))
+        return
+    print_lines(found.lines())
+    print_table("Components", found.columns(), found.rows())
+
+
+def _times(reading: Reading, column: str) -> "FloatArray":
+    """Read the file again for its times; the answers themselves keep none."""
+    from quorate.errors import OptionError
+    from quorate.reading.times import read_times
+
+    given = reading.options
+    if given["file"] == "-" or reading.export is not None:
+        what = "standard input, which is read once" if given["file"] == "-" else "another tool's export"
+        raise OptionError(f"--time cannot be read from {what}; give a table with the columns task, worker, label, time")
+    return read_times(
+        given["file"],
+        reading.answers,
+        time=column,
+        task=given["task"],
+        worker=given["worker"],
+        label=given["label"],
+        skip_missing=given["skip_missing"],
+        format=given["input_format"],
+        delimiter=given["delimiter"],
+        encoding=given["encoding"],
+    )

@@ -1,0 +1,154 @@
+"""`quorate ledger`: answers that arrive in batches, kept in one file."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quorate.cli.arguments import reading_options
+from quorate.cli.options import Gold, Json, offering
+
+if TYPE_CHECKING:
+    from quorate.ledger import Ledger
+
+app = typer.Typer(help="Answers that arrive in batches, kept in one file.", no_args_is_help=True)
+
+READING = ("task", "worker", "label", "on_conflict", "skip_missing", "input_format", "delimiter", "encoding")
+OnConflict = Annotated[
+    str, typer.Option(help="When two ledgers differ: error, or keep the first's, the last's, or drop both.")
+]
+Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The file that keeps the answers.")]
+
+
+def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options by which answers are read, as one dictionary for `Ledger.add`."""
+    offered = inspect.signature(reading_options).parameters
+    own = [each for each in inspect.signature(command).parameters.values() if each.name != "reading"]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        reading = {name: given[name] for name in READING}
+        reading["format"] = reading.pop("input_format")
+        command(**{each.name: given[each.name] for each in own}, reading=reading)
+
+    return offering((*own, *(offered[name] for name in READING)), run)
+
+
+@app.command("add")
+@_takes_reading_options
+def add_answers(
+    ledger: Book,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Answers: CSV, TSV, Parquet, JSON lines; - for standard input."),
+    ],
+    reading: dict[str, Any],
+) -> None:
+    """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.ledger import Ledger
+    from quorate.progress import report
+    from quorate.result import count
+
+    with showing_progress():
+        before = _state(ledger)
+        book = Ledger() if before is None else Ledger.load(ledger)
+        lines = []
+        for number, file in enumerate(files):
+            report("files", number, len(files))
+            found = book.add(file, **reading)
+            left_out = {
+                "exact repeats": found.n_repeats,
+                "left out for a conflict": found.n_conflicting,
+                "without a field": found.n_skipped,
+            }
+            notes = "".join(f", {n:,} {what}" for what, n in left_out.items() if n)
+            lines.append(f"{file}: {count(found.n_rows, 'row')}, {found.n_answers:+,} answers{notes}")
+        report("files", len(files), len(files))
+        _save(book, ledger, before)
+    print_lines([*lines, f"{ledger}: {_sizes(book)}"])
+
+
+@app.command("show")
+def show_ledger(
+    ledger: Book,
+    *,
+    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
+    answers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where all the answers go.")] = None,
+    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    gold: Gold = None,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    json: Json = False,
+) -> None:
+    """Say what a ledger holds, and what label and skill its answers give."""
+    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.ledger import Ledger
+    from quorate.writing.tables import to_json, write_table
+
+    with showing_progress():
+        book = Ledger.load(ledger)
+        result = book.aggregate(method, gold=gold)
+    for table, path in ((result.labels, output), (book.answers.to_table(), answers_out)):
+        if path is not None:
+            write_table(table, path, format)
+    if workers_out is not None:
+        write_table(result.workers, workers_out, format)
+    if json:
+        typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
+        return
+    piped = "-" in (output, workers_out, answers_out)
+    if not piped:
+        for title, tabled, path in (("Labels", "labels", output), ("Workers", "workers", workers_out)):
+            if path is None:
+                print_head(title, getattr(result, tabled))
+    print_lines([f"{ledger}: {_sizes(book)}", *result.summary().splitlines()], error=piped)
+
+
+@app.command("merge")
+def merge_ledgers(
+    ledgers: Annotated[list[str], typer.Argument(metavar="LEDGER LEDGER...", help="Two ledgers or more.")],
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="LEDGER", help="Where the merged ledger goes.")],
+    on_conflict: OnConflict = "error",
+) -> None:
+    """Merge ledgers into one, as if all their answers had been added to it."""
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.errors import OptionError
+    from quorate.ledger import Ledger
+
+    if len(ledgers) < 2:
+        raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
+    with showing_progress():
+        before = _state(output)
+        book = Ledger()
+        for path in ledgers:
+            book.merge(Ledger.load(path), on_conflict=on_conflict)
+        _save(book, output, before)
+    print_lines([f"{output}: {_sizes(book)}"])
+
+
+def _sizes(book: "Ledger") -> str:
+    return repr(book).removeprefix("<Ledger: ").removesuffix(">")
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    """Tell one state of a file from another; None where there is no file."""
+    import os
+
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _save(book: "Ledger", path: str, before: tuple[int, int, int] | None) -> None:
+    """Write the ledger, unless someone else has written it since it was read: their answers would be lost."""
+    from quorate.errors import LedgerFileError
+
+    if _state(path) != before:
+        raise LedgerFileError(f"{path} has changed while this command ran; nothing was written. Run the command again")
+    book.save(path)

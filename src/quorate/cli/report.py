@@ -1,0 +1,60 @@
+"""`quorate report`: one page for people."""
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.options import Gold
+
+
+@reads_answers
+def report(
+    reading: Reading,
+    *,
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes.")] = "report.html",
+    tables: Annotated[
+        str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
+    ] = None,
+    excel_safe: Annotated[
+        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
+    ] = False,
+    title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
+    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    compare: Annotated[
+        str | None, typer.Option(metavar="METHODS", help="To compare with, parted by commas; '' for none.")
+    ] = None,
+    sure: Annotated[float, typer.Option(help="A label of less confidence needs more answers.")] = 0.9,
+    gold: Gold = None,
+    truth: Annotated[
+        str | None, typer.Option(metavar="FILE", help="True labels to score methods by, in the same columns.")
+    ] = None,
+) -> None:
+    """Write one page that tells who answered how well, how sure the labels are, and what stands out."""
+    from pathlib import Path
+
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.report.build import FAST, make_report
+
+    chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
+    source = reading.options["file"]
+    with showing_progress():
+        made = make_report(
+            reading.answers,
+            method=method,
+            gold=reading.gold(gold),
+            truth=reading.labels(truth),
+            methods=chosen,
+            sure=sure,
+            title=title or ("The answers" if source == "-" else Path(source).name),
+            left_out=_left_out(reading),
+        )
+        written = made.write(output, folder=tables, excel_safe=excel_safe)
+    print_lines(f"wrote {path}" for path in written)
+
+
+def _left_out(reading: Reading) -> list[str]:
+    """Say what another tool's export held that was not read, and why."""
+    if reading.export is None:
+        return []
+    return [f"{n:,} left out of the export: {why}" for why, n in reading.export.left_out.items()]

@@ -1,0 +1,50 @@
+"""`quorate simulate` and `quorate demo`: crowds with known truth."""
+
+from typing import Annotated
+
+import typer
+
+from quorate.cli.options import Seed
+
+
+def simulate(
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where the answers go; - for standard output.")
+    ],
+    truth_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true labels go.")] = None,
+    skills_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true skills go.")] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks.")] = 1000,
+    workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 50,
+    per_task: Annotated[int, typer.Option(min=1, help="Answers a task.")] = 3,
+    classes: Annotated[int, typer.Option(min=2, help="How many classes.")] = 2,
+    skills: Annotated[
+        str, typer.Option(help="uniform:LOW:HIGH, grid:LOW:HIGH or beta:ALPHA:BETA (of accuracy).")
+    ] = "uniform:0:1",
+    activity: Annotated[str, typer.Option(help="How work is spread over workers: even, or zipf:EXPONENT.")] = "even",
+    seed: Seed = 0,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+) -> None:
+    """Simulate a one-coin crowd with known truth."""
+    from quorate.evaluation.simulate import crowd, parse_activity, parse_skills
+    from quorate.writing.tables import write_table
+
+    simulated = crowd(
+        tasks,
+        workers,
+        per_task,
+        n_classes=classes,
+        skills=parse_skills(skills, workers, n_classes=classes, seed=seed),
+        activity=parse_activity(activity, workers),
+        seed=seed,
+    )
+    write_table(simulated.answer_table, output, format)
+    for table, path in ((simulated.truth_table, truth_out), (simulated.skill_table, skills_out)):
+        if path is not None:
+            write_table(table, path, format)
+
+
+def demo(seed: Seed = 1) -> None:
+    """Simulate a sparse crowd with known truth, aggregate it, and compare with the truth and with majority vote."""
+    from quorate.cli.demo import run
+
+    run(seed)

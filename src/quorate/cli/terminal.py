@@ -1,0 +1,99 @@
+"""What people see: tables on a terminal, plain text in a pipe, and a bar while they wait.
+
+rich draws where there is a terminal to draw on; it is not imported where there is none.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from quorate.arrays import Table
+from quorate.progress import listening
+
+MOST_ROWS = 10
+
+
+def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
+    """Print lines as they are: ids and labels are data, never markup."""
+    stream = sys.stderr if error else sys.stdout
+    stream.writelines(f"{line}\n" for line in lines)
+    stream.flush()
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table: coloured and fitted to a terminal, plain and as wide as it needs to be in a pipe."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    numeric = [bool(cells) and all(_is_number(row[k]) for row in cells) for k in range(len(columns))]
+    if sys.stdout.isatty():
+        _draw_table(title, columns, cells, numeric)
+        return
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    print_lines([title])
+    for row in (columns, *cells):
+        padded = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        print_lines(["  ".join(padded).rstrip()])
+
+
+def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=None, pad_edge=False)
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in cells:
+        table.add_row(*(escape(cell) for cell in row))
+    console = Console(highlight=False)
+    console.print(f"[bold]{escape(title)}[/]")
+    console.print(table)
+
+
+def print_head(title: str, table: Table, most: int = MOST_ROWS) -> None:
+    """Print the first rows of a table, and say how many more there are."""
+    head = table.arrow.slice(0, most)
+    more = f" (the first {most} of {len(table):,})" if len(table) > most else ""
+    print_table(title + more, table.column_names, [list(row.values()) for row in head.to_pylist()])
+
+
+@contextmanager
+def showing_progress() -> Iterator[None]:
+    """Show a bar on standard error while the block runs, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+    speed = TextColumn("{task.fields[speed]}")
+    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed)
+    with Progress(*shown, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
+        stages: dict[str, Any] = {}
+
+        def hear(stage: str, done: int, total: int | None) -> None:
+            if stage not in stages:
+                stages[stage] = bars.add_task(stage, total=total, speed="")
+            bars.update(stages[stage], completed=done, total=total)
+            rate = bars.tasks[stages[stage]].speed
+            bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
+
+        with listening(hear):
+            yield
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "∞" if value == float("inf") else f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _is_number(cell: str) -> bool:
+    return cell == "–" or cell.replace(",", "").replace(".", "").replace("-", "").isdigit()

@@ -1,0 +1,138 @@
+"""Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.meetings.bounds import SkillBound, skill_bound
+from quorate.meetings.graph import Component, Identifiability, grouped
+from quorate.meetings.pairs import PairStats, n_meetings, pair_stats
+from quorate.result import Result
+
+MOST_MEETINGS = 50_000_000  # of two answers to one task, above which the pairs of a crowd are not counted
+
+
+@dataclass(frozen=True)
+class ComponentFinding:
+    """One component: its verdict and witness, and how firmly it determines skills."""
+
+    component: Component
+    n_pairs: int | None  # None where there were too many meetings to count
+    bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
+
+    def bound_dict(self) -> dict[str, float] | None:
+        """Return the bound's figures by name."""
+        bound = self.bound
+        if bound is None:
+            return None
+        return {
+            "kappa": bound.kappa,
+            "K": bound.K,
+            "delta": bound.delta,
+            "mu": bound.mu,
+            "per_unit_of_disturbance": bound.perturbation(1.0),
+            "finite_task": bound.finite_task,
+            "finite_task_hoeffding": bound.finite_task_hoeffding,
+        }
+
+
+@dataclass(frozen=True)
+class PartPairs:
+    """The pairs of one component, over its own codes: places among its members."""
+
+    part: Component
+    members: IntArray  # its workers, gold's own code (the last) among them if it belongs there
+    pairs: PairStats | None  # None where there were too many meetings to count
+
+    @property
+    def n_codes(self) -> int:
+        """How many members there are."""
+        return len(self.members)
+
+
+def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, bool]:
+    """Count the pairs, and say whether those of all components are among them.
+
+    Above MOST_MEETINGS only those of bipartite components are: no task of theirs has three workers, so they are few.
+
+    >>> import quorate
+    >>> from quorate.meetings.graph import identify
+    >>> answers = quorate.simulate.crowd(20, 5, 3).answers
+    >>> pairs, complete = counted_pairs(answers, identify(answers))
+    >>> len(pairs), complete
+    (10, True)
+    """
+    if n_meetings(crowd) <= MOST_MEETINGS:
+        return pair_stats(crowd), True
+    few = verdict.bipartite[verdict.component[crowd.worker]]
+    kept = (crowd.task[few], crowd.worker[few], crowd.label[few])
+    return pair_stats(Answers(*kept, crowd.task_names, crowd.worker_names, crowd.classes)), False
+
+
+def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iterator[PartPairs]:
+    """Yield every component with its pairs, the largest first.
+
+    >>> import quorate
+    >>> from quorate.meetings.graph import identify
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> found = parts(identify(answers), pair_stats(answers), complete=True)
+    >>> [(part.n_codes, len(part.pairs)) for part in found]
+    [(2, 1), (1, 0)]
+    """
+    inside = grouped(verdict.component[pairs.i], verdict.n_components)
+    for part, own in zip(verdict.components(), inside, strict=True):
+        i, j = (np.searchsorted(part.workers, codes[own]) for codes in (pairs.i, pairs.j))
+        known = complete or part.bipartite
+        yield PartPairs(part, part.workers, PairStats(i, j, pairs.shared[own], pairs.agreed[own]) if known else None)
+
+
+def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
+    """Judge how firmly a component determines the skills of its workers; gold does not count among them.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(30, 3, 3).answers, "rank-one")
+    >>> part = next(parts(result.identifiability, pair_stats(result.answers), complete=True))
+    >>> examine(part, result, 0.05).bound.least_shared
+    30
+    """
+    if found.pairs is None:
+        return ComponentFinding(found.part, None, None)
+    n = int((found.members < result.answers.n_workers).sum())
+    own = without(found.pairs, n)
+    if len(own) == 0 or result.answers.n_classes < 2:
+        return ComponentFinding(found.part, len(own), None)
+    skills = result.skills[found.members[:n]]
+    return ComponentFinding(found.part, len(own), skill_bound(own, n, result.answers.n_classes, skills, delta=delta))
+
+
+def without(pairs: PairStats, first_left_out: int) -> PairStats:
+    """Leave out the pairs of workers from a code on.
+
+    >>> len(without(PairStats(*np.array([[0, 0], [1, 2], [5, 5], [4, 4]])), 2))
+    1
+    """
+    kept = pairs.j < first_left_out
+    if kept.all():
+        return pairs
+    return PairStats(pairs.i[kept], pairs.j[kept], pairs.shared[kept], pairs.agreed[kept])
+
+
+def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:
+    """Return one row of the table of components; the names are those of its witness.
+
+    >>> from quorate.meetings.graph import identify_pairs
+    >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
+    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"])[:5]
+    [0, 1, 0, 'alone', 'one side: ann']
+    """
+    part, bound = finding.component, finding.bound
+    witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
+    verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
+    row = [number, len(part.workers), finding.n_pairs, verdict, witness]
+    if bound is None:
+        return [*row, *[None] * 5]
+    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, bound.finite_task_hoeffding]

@@ -1,0 +1,288 @@
+"""What these data can and cannot tell, and what is wrong with them: every finding, and what would repair it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray, take
+from quorate.diagnosis.agreement import agreement_findings, agreement_test
+from quorate.diagnosis.components import (
+    MOST_MEETINGS,
+    ComponentFinding,
+    component_row,
+    counted_pairs,
+    examine,
+    parts,
+)
+from quorate.diagnosis.drift import drift_findings, drift_test
+from quorate.diagnosis.factors import factor_findings
+from quorate.diagnosis.finding import Finding, ordered
+from quorate.diagnosis.identification import identification_findings
+from quorate.diagnosis.misfit import held_out, misfit_findings
+from quorate.diagnosis.tasks import task_findings, task_test
+from quorate.diagnosis.ties import tie_findings
+from quorate.diagnosis.workers import worker_findings
+from quorate.errors import TooLargeError
+from quorate.meetings.graph import Component
+from quorate.meetings.pairs import PairStats
+from quorate.meetings.repair import Repair, repair
+from quorate.methods.quorate import standard
+from quorate.methods.rank_one import rank_one
+from quorate.reading.files import Source
+from quorate.result import Result, count, left_out, sizes
+from quorate.skills.evidence import IDENTIFIED, STATUSES
+from quorate.skills.trust import trust
+from quorate.uncertainty import OneCoinInference
+
+MOST_SHOWN = 3  # findings of one kind that `lines` tells
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Everything `quorate diagnose` prints."""
+
+    result: Result
+    components: tuple[ComponentFinding, ...]
+    repair: Repair
+    findings: tuple[Finding, ...] = ()  # the most serious first
+    not_asked: tuple[str, ...] = ()  # which questions were left out, and why
+
+    @property
+    def answers(self) -> Answers:
+        """What was diagnosed."""
+        return self.result.answers
+
+    def of_kind(self, kind: str) -> tuple[Finding, ...]:
+        """Return the findings of one kind; see `quorate.diagnosis.finding.KINDS`."""
+        return tuple(finding for finding in self.findings if finding.kind == kind)
+
+    def undetermined(self) -> IntArray:
+        """Return the codes of the workers whose skill is not determined."""
+        return np.flatnonzero(self.result.status != IDENTIFIED)
+
+    def worker_name(self, code: int) -> Any:
+        """Return a worker's id; the known labels are a worker too."""
+        known = code < self.answers.n_workers
+        return self.answers.worker_names[int(code)].as_py() if known else "(gold)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate diagnose --json` prints."""
+        a = self.answers
+        undetermined = self.undetermined()
+        return {
+            **sizes(a),
+            "findings": [finding.to_dict(a) for finding in self.findings],
+            "not_asked": list(self.not_asked),
+            "components": [self._component_dict(finding) for finding in self.components],
+            "unidentifiable_workers": [self.worker_name(code) for code in undetermined],
+            "reasons": [STATUSES[self.result.status[code]] for code in undetermined],
+            "repair": {
+                "possible": self.repair.possible,
+                "answers": self.repair.n_answers,
+                "assignments": [
+                    {"task": a.task_names[int(t)].as_py(), "worker": self.worker_name(w)}
+                    for t, w in zip(self.repair.task, self.repair.worker, strict=True)
+                ],
+            },
+            "notes": list(self.result.notes),
+        }
+
+    def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
+        part, bound = finding.component, finding.bound
+        nothing = 0.0 if finding.n_pairs == 0 else None
+        return {
+            "workers": int((part.workers < self.answers.n_workers).sum()),
+            "pairs": finding.n_pairs,
+            "bipartite": part.bipartite,
+            "identifiable": part.identifiable,
+            "witness": self._witness_dict(part),
+            "lambda_min": nothing if bound is None else bound.smallest,
+            "lambda_min_weighted": nothing if bound is None else bound.smallest_weighted,
+            "n_min": None if bound is None else bound.least_shared,
+            "bound": finding.bound_dict(),
+        }
+
+    def _witness_dict(self, part: Component) -> dict[str, Any]:
+        if part.odd_cycle:
+            return {"odd_cycle": [self.worker_name(code) for code in part.odd_cycle]}
+        return {"sides": [[self.worker_name(code) for code in side] for side in part.sides]}
+
+    def summary(self) -> str:
+        """Tell the findings in a few lines, what is wrong first."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the findings line by line."""
+        a, verdict = self.answers, self.result.identifiability
+        yield (
+            f"{count(a.n_answers, 'answer')} to {count(a.n_tasks, 'task')} by {count(a.n_workers, 'worker')}, "
+            f"{count(a.n_classes, 'class')}"
+        )
+        yield from left_out(a)
+        yield from self._finding_lines()
+        broken = int((~verdict.identifiable).sum())
+        if broken or self.result.notes:
+            yield from self.result.notes
+        else:
+            yield "every worker's skill is determined"
+        if verdict.n_components > 1:
+            parts = count(verdict.n_components, "component")
+            which = f"{broken} of them not" if broken else "all of them"
+            yield f"the interaction graph has {parts}, {which} identifiable"
+        else:
+            shape = "is bipartite" if verdict.bipartite[0] else "has an odd cycle"
+            yield f"the interaction graph is connected and {shape}"
+        yield from self._repair_lines()
+
+    def _finding_lines(self) -> Iterator[str]:
+        if not self.findings:
+            yield "nothing was found to be wrong"
+        else:
+            yield f"{count(len(self.findings), 'finding')}, the most serious first:"
+        for _, same in groupby(self.findings, key=lambda finding: finding.kind):
+            kind = list(same)
+            yield from (f"- {finding.sentence}" for finding in kind[:MOST_SHOWN])
+            if len(kind) > MOST_SHOWN:
+                yield f"  and {len(kind) - MOST_SHOWN:,} more of this kind; --json lists all"
+        yield from (f"not asked: {reason}" for reason in self.not_asked)
+
+    def columns(self) -> list[str]:
+        """Name the columns of `rows`."""
+        return ["component", "workers", "pairs", "verdict", "witness", "lambda_min", "N_min", "kappa", "K", "bound"]
+
+    def rows(self, most: int = 10) -> Iterator[list[Any]]:
+        """Yield one row a component, the largest first: what the command prints as a table."""
+        for number, finding in enumerate(self.components[:most]):
+            part = finding.component
+            names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
+            yield component_row(number, finding, names)
+
+    def _repair_lines(self) -> Iterator[str]:
+        a, mended = self.answers, self.repair
+        if not mended.possible:
+            yield "no assignment of these workers can repair it: an odd cycle needs three workers, or give gold labels"
+        elif mended.n_answers:
+            task, worker = a.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
+            more = (
+                f", and {count(mended.n_answers - 1, 'more assignment')} that --json lists"
+                if mended.n_answers > 1
+                else ""
+            )
+            yield (
+                f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component: let "
+                f"worker {worker!r} answer task {task!r}{more}. Fewest is not best: 50 to 100 shared tasks settle "
+                "scale and sign"
+            )
+
+
+def diagnose(
+    answers: Answers, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
+) -> Diagnosis:
+    """Judge what these answers determine, and what is wrong with them.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; they anchor their component.
+        times: when each answer was given, as `quorate.reading.times.read_times` reads it; without, nobody's drift
+            is looked for.
+        delta: the probability with which the finite-task bounds may fail.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> print(diagnose(answers).summary())
+    3 answers to 2 tasks by 3 workers, 2 classes
+    2 findings, the most serious first:
+    - 2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' and the reverse, ...
+    - 1 worker's skill is not determined (shares no task with anyone): 'c'
+    3 of 3 workers' skills are not determined: shares no task with anyone (1), its component is bipartite (2)
+    the interaction graph has 2 components, 2 of them not identifiable
+    1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
+    """
+    coins = rank_one(answers, gold=gold)
+    try:
+        # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
+        judged = standard(answers, gold=gold)
+    except TooLargeError:
+        judged = coins
+    return _diagnose(coins, judged, times, delta)
+
+
+def diagnose_result(
+    result: Result, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
+) -> Diagnosis:
+    """Judge the answers behind a result, whose own intervals speak of single workers.
+
+    Skills are solved for again only if the method's are no rank-one skills.
+
+    Args:
+        result: of any method.
+        gold: the known labels it was given; those of rank-one and of the standard method are in the result.
+        times: as in `diagnose`.
+        delta: as in `diagnose`.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 10, 5, seed=0).answers)
+    >>> diagnose_result(result).result.method
+    'rank-one'
+    """
+    coins = result
+    if not isinstance(result.inference, OneCoinInference):
+        known = _gold_of(result) if gold is None else gold
+        coins = rank_one(result.answers, gold=known)
+    return _diagnose(coins, coins if result.inference is None else result, times, delta)
+
+
+def _gold_of(result: Result) -> Source:
+    """Return the known labels that a result rests on: the answers of the worker after the last."""
+    crowd, answers = getattr(result.inference, "crowd", None), result.answers
+    if crowd is None or crowd.n_workers == answers.n_workers:
+        return None
+    own = crowd.worker >= answers.n_workers
+    return {"task": take(answers.task_names, crowd.task[own]), "label": take(answers.classes, crowd.label[own])}
+
+
+def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
+    """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
+    answers, verdict, inference = result.answers, result.identifiability, result.inference
+    crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
+    pairs, complete = counted_pairs(crowd, verdict)
+    everyone = list(parts(verdict, pairs, complete=complete))
+    found = [*identification_findings(result, (each.part for each in everyone))]
+    for each in everyone:
+        gold = np.flatnonzero(each.members >= answers.n_workers)
+        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
+            anchor = int(gold[0]) if len(gold) else None
+            found += tie_findings(each.pairs, each.members, answers, anchor=anchor)
+    not_asked = []
+    if not complete:
+        not_asked.append(
+            f"which pairs agree beyond their skills, and which groups are loosely tied: there are more than "
+            f"{MOST_MEETINGS:,} meetings of two answers"
+        )
+    if isinstance(inference, OneCoinInference):
+        found += worker_findings(judged)
+        found += _about_skills(result, inference, pairs if complete else None, times)
+        found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
+        compared = held_out(answers)
+        found += misfit_findings(compared, answers)
+        if compared is None:
+            not_asked.append(
+                "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
+            )
+    components = tuple(examine(each, result, delta) for each in everyone)
+    return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
+
+
+def _about_skills(
+    result: Result, inference: OneCoinInference, pairs: PairStats | None, times: FloatArray | None
+) -> Iterator[Finding]:
+    answers = result.answers
+    if pairs is not None:
+        yield from agreement_findings(agreement_test(inference, pairs, answers.n_workers), answers)
+    if times is not None:
+        yield from drift_findings(drift_test(answers, result.skills, times), answers)
+    yield from task_findings(task_test(answers, result.skills), result)

@@ -1,0 +1,25 @@
+"""More than one factor: skilled workers who agree among themselves more than one skill a worker explains."""
+
+from quorate.diagnosis.finding import Finding
+from quorate.result import LOW_TRUST
+
+
+def factor_findings(trust: float) -> list[Finding]:
+    """Tell that one factor does not explain who agrees with whom, where `quorate.skills.trust` says so.
+
+    >>> factor_findings(1.0), factor_findings(0.4)[0].kind
+    ([], 'several-factors')
+    """
+    if trust >= LOW_TRUST:
+        return []
+    return [
+        Finding(
+            "several-factors",
+            f"more than one factor explains who agrees with whom (trust {trust:.2f}, of 1): skilled workers agree "
+            "among themselves more than their skills explain. A group may copy or share a bias; compare with the "
+            "cautious vote (--cautious)",
+            trust,
+            "trust, from 0 to 1; low is bad",
+            evidence={"trust": trust, "least_trusted": LOW_TRUST},
+        )
+    ]

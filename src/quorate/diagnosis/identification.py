@@ -1,0 +1,62 @@
+"""Workers whose skill the data do not determine, and why."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from quorate.diagnosis.finding import Finding, named
+from quorate.meetings.graph import Component
+from quorate.result import Result, count
+from quorate.skills.evidence import BIPARTITE, IDENTIFIED, NOT_ESTIMATED, STATUSES
+
+
+def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
+    """Tell of every bipartite component with its two sides, and of the other workers not determined by their reason.
+
+    Args:
+        result: of `quorate.methods.rank_one.rank_one`.
+        components: of its interaction graph.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> result = quorate.aggregate(answers, "rank-one")
+    >>> for finding in identification_findings(result, result.identifiability.components()):
+    ...     print(finding.sentence)
+    2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' ...
+    1 worker's skill is not determined (shares no task with anyone): 'c'
+    """
+    answers = result.answers
+    names = answers.worker_names
+    for part in components:
+        workers = part.workers[part.workers < answers.n_workers]
+        workers = workers[result.status[workers] == BIPARTITE]
+        if len(workers) == 0:
+            continue
+        sides = [tuple(code for code in side if code < answers.n_workers) for side in part.sides]
+        yield Finding(
+            "unidentifiable",
+            f"{count(len(workers), 'worker')} form a bipartite group, whose skills no method can tell: "
+            f"{named(names, sides[0])} only ever met {named(names, sides[1])} and the reverse, never one another",
+            float(len(workers)),
+            "workers",
+            workers=tuple(workers.tolist()),
+            evidence={"reason": STATUSES[BIPARTITE], "sides": [_names(result, side) for side in sides]},
+        )
+    for status in np.unique(result.status).tolist():
+        if status in (IDENTIFIED, BIPARTITE, NOT_ESTIMATED):
+            continue
+        workers = np.flatnonzero(result.status == status)
+        reason = STATUSES[status].partition(": ")[2]
+        are = "worker's skill is" if len(workers) == 1 else "workers' skills are"
+        yield Finding(
+            "unidentifiable",
+            f"{len(workers):,} {are} not determined ({reason}): {named(names, workers)}",
+            float(len(workers)),
+            "workers",
+            workers=tuple(workers.tolist()),
+            evidence={"reason": STATUSES[status]},
+        )
+
+
+def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
+    return [result.answers.worker_names[code].as_py() for code in codes]

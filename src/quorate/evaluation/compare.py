@@ -1,0 +1,175 @@
+"""Many methods on one reading of the data, side by side."""
+
+import inspect
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.errors import OptionError, QuorateError, one_of
+from quorate.evaluation.score import calibration_error, expected_error, log_loss
+from quorate.methods.registry import METHODS, aggregate
+from quorate.progress import report
+from quorate.reading.files import Source
+from quorate.result import Result
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How one method fared; None where it does not apply."""
+
+    method: str
+    error: float | None = None  # expected error over tasks with truth, exact ties split evenly
+    log_loss: float | None = None
+    calibration_error: float | None = None
+    agreement: float | None = None  # mean share of tasks on which the other methods give the same label
+    seconds: float | None = None
+    failed: str | None = None  # the reason
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every method's entry, and how often each two give the same label."""
+
+    entries: tuple[Entry, ...]
+    labels: tuple[IntArray | None, ...]  # of each method; None where it failed
+    n_tasks: int
+    n_scored: int | None  # tasks with truth; None without a truth
+
+    def agreement(self) -> list[list[float | None]]:
+        """Return the share of tasks on which each two methods agree."""
+        return [[_alike(one, two) for two in self.labels] for one in self.labels]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate compare --json` prints."""
+        return {
+            "tasks": self.n_tasks,
+            "scored": self.n_scored,
+            "methods": [asdict(entry) for entry in self.entries],
+            "agreement": self.agreement(),
+        }
+
+    def columns(self) -> list[str]:
+        """Name the columns of `rows`."""
+        figures = ["agreement"] if self.n_scored is None else ["error", "log-loss", "calibration"]
+        return ["method", *figures, "seconds", "failed"]
+
+    def rows(self) -> Iterator[list[Any]]:
+        """Yield one row a method, the best first: by error or, without truth, by agreement with the others."""
+
+        def rank(entry: Entry) -> float:
+            best = entry.error if self.n_scored is not None else -(entry.agreement or 0.0)
+            return np.inf if entry.failed or best is None else best
+
+        for entry in sorted(self.entries, key=rank):
+            figures = [entry.error, entry.log_loss, entry.calibration_error]
+            shown = [entry.agreement] if self.n_scored is None else figures
+            yield [entry.method, *shown, entry.seconds, entry.failed or ""]
+
+
+def compare(
+    answers: Answers,
+    truth: Source = None,
+    *,
+    methods: Sequence[str] | None = None,
+    gold: Source = None,
+    seed: int = 0,
+) -> Comparison:
+    """Run several methods on the same answers; one that fails is marked, and the others go on.
+
+    Args:
+        answers: who answered what.
+        truth: true labels of some or all tasks, to score against; not shown to the methods.
+        methods: names, each with options if wanted, as ``er:classes=ordered``; all methods by default.
+        gold: known labels that the methods may use.
+        seed: for those that draw random numbers.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(1000, 10, 4, skills=np.linspace(-0.2, 0.9, 10), seed=0)
+    >>> found = compare(crowd.answers, crowd.truth_table, methods=["majority", "rank-one"])
+    >>> found.entries[1].error < found.entries[0].error
+    True
+    """
+    chosen = list(METHODS) if methods is None else list(methods)
+    parsed = [parse_method(each) for each in chosen]
+    entries, labels = [], []
+    for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
+        report("methods", number, len(chosen))
+        entry, label = _run(spec, name, options, answers, truth, gold, seed)
+        entries.append(entry)
+        labels.append(label)
+    report("methods", len(chosen), len(chosen))
+    agreements = [_mean_agreement(number, labels) for number in range(len(labels))]
+    found = tuple(_with(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True))
+    n_scored = None if truth is None else expected_error(aggregate(answers, "majority"), truth).n_scored
+    return Comparison(found, tuple(labels), answers.n_tasks, n_scored)
+
+
+def parse_method(spec: str) -> tuple[str, dict[str, Any]]:
+    """Read a method's name and options: ``name`` or ``name:option=value:option=value``.
+
+    Raises:
+        UnknownMethodError: there is no such method.
+        OptionError: an option has no value.
+
+    >>> parse_method("kos:classes=ordered:iterations=20")
+    ('kos', {'classes': 'ordered', 'iterations': 20})
+    """
+    name, *options = spec.split(":")
+    one_of(name, METHODS, "method")
+    for option in options:
+        if "=" not in option:
+            raise OptionError(f"write the options of {name!r} as {name}:option=value, not {spec!r}")
+    return name, {key: _value(text) for key, text in (option.split("=", 1) for option in options)}
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return {"true": True, "false": False}.get(text.lower(), text)
+
+
+def _run(
+    spec: str, name: str, options: dict[str, Any], answers: Answers, truth: Source, gold: Source, seed: int
+) -> tuple[Entry, IntArray | None]:
+    if "seed" in inspect.signature(METHODS[name].load()).parameters:
+        options = {"seed": seed, **options}
+    started = time.perf_counter()
+    try:
+        result = aggregate(answers, name, gold=gold, **options)
+    except QuorateError as error:
+        return Entry(spec, failed=str(error)), None
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError) as error:
+        return Entry(spec, failed=f"{type(error).__name__}: {error}"), None
+    seconds = time.perf_counter() - started
+    entry = Entry(spec, seconds=seconds)
+    return (entry if truth is None else _score(entry, result, truth, METHODS[name].posterior)), result.ballot.label
+
+
+def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:
+    figures: dict[str, float] = {"error": expected_error(result, truth).error}
+    if posterior:
+        figures |= {"log_loss": log_loss(result, truth), "calibration_error": calibration_error(result, truth)}
+    return _with(entry, **figures)
+
+
+def _with(entry: Entry, **figures: float | None) -> Entry:
+    return Entry(**(asdict(entry) | figures))
+
+
+def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
+    return None if one is None or two is None else float((one == two).mean())
+
+
+def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:
+    own = labels[number]
+    shares = [_alike(own, other) for k, other in enumerate(labels) if k != number]
+    known = [share for share in shares if share is not None]
+    return float(np.mean(known)) if known else None

@@ -1,0 +1,45 @@
+"""The paper's methods by the names that it uses, and their errors on one crowd."""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.evaluation.compare import compare
+from quorate.evaluation.oracle import margins
+from quorate.evaluation.simulate import Crowd
+from quorate.reading.files import Source
+
+# "KOS" is two methods, and the paper's figures are those of the second (docs/comparison.md).
+RIVALS = {
+    "PGD": "rank-one",
+    "MV": "majority",
+    "KOS": "kos",
+    "KOS-SVD": "kos-svd",
+    "Opt-D&S": "opt-ds",
+    "ER": "er",
+    "IWMV": "iwmv",
+    "M3V": "m3v",
+}
+BAYES = "true skills"  # the vote that knows the skills: nothing can do better
+
+
+def errors(answers: Answers, truth: Source, *, seed: int, rivals: dict[str, str] = RIVALS) -> dict[str, float | None]:
+    """Return the error of each method, exact ties split evenly; None where it failed."""
+    found = compare(answers, truth, methods=list(rivals.values()), seed=seed)
+    return {name: entry.error for name, entry in zip(rivals, found.entries, strict=True)}
+
+
+def vote_error(crowd: Crowd, skills: FloatArray) -> float:
+    """Return the error of the vote with these skills, exact ties split evenly.
+
+    >>> from quorate.evaluation.simulate import crowd
+    >>> vote_error(crowd(10, 3, skills=np.full(3, 0.999), seed=0), np.full(3, 0.999))
+    0.0
+    """
+    ahead = margins(crowd.answers, crowd.truth, skills)
+    return float((ahead < -1e-9).mean() + (np.abs(ahead) <= 1e-9).mean() / 2)
+
+
+def crowd_errors(crowd: Crowd, *, seed: int) -> dict[str, float | None]:
+    """Return the error of each method and of the vote that knows the skills."""
+    return {**errors(crowd.answers, crowd.truth_table, seed=seed), BAYES: vote_error(crowd, crowd.skills)}

@@ -1,1 +1,0 @@
-"""What is wrong with these data, one file a question; `quorate.diagnosis` asks them all."""

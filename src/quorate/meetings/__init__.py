@@ -1,0 +1,1 @@
+"""Who met whom, how often they agreed, and what that determines."""

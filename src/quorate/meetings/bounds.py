@@ -1,0 +1,95 @@
+"""How far the estimated skills can be from the true ones, by the theory [Ma20, Thm pert and the finite-task bound]."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.errors import OptionError
+from quorate.meetings.pairs import PairStats
+from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue
+
+
+@dataclass(frozen=True)
+class SkillBound:
+    """A bound on ||x - s||_2 over one component, and all that it was computed from."""
+
+    kappa: float  # the least |skill| assumed
+    K: float  # the greatest
+    delta: float  # the probability with which the finite-task bounds may fail
+    n_workers: int  # W
+    norm: float  # ||N||_inf, the largest row sum
+    smallest: float  # lambda_min of the signless Laplacian with unit weights
+    smallest_weighted: float  # the same with weights N_ij
+    least_shared: int  # N_min
+    degree_sum: int  # D
+    n_classes: int
+
+    @property
+    def mu(self) -> float:
+        """The strong convexity that the theorem uses: kappa² lambda_min N_min."""
+        return self.kappa**2 * self.smallest * self.least_shared
+
+    def perturbation(self, disturbance: float) -> float:
+        """Bound ||x - s||_2 when no correlation is off by more than ``disturbance`` [Ma20, Thm pert]."""
+        if self.mu == 0:
+            return float("inf")
+        return float(self.K * np.sqrt(self.n_workers) * self.norm / self.mu * disturbance)
+
+    @property
+    def paper_disturbance(self) -> float:
+        """How far off a correlation is at most, as the paper has it: log(D/delta) / sqrt(N_min)."""
+        return float(np.log(self.degree_sum / self.delta) / np.sqrt(self.least_shared))
+
+    @property
+    def hoeffding_disturbance(self) -> float:
+        """The same by Hoeffding's inequality itself, which is tighter: an a_ijt has a range of M/(M-1)."""
+        spread = self.n_classes / (self.n_classes - 1)
+        return float(spread * np.sqrt(np.log(self.degree_sum / self.delta) / (2 * self.least_shared)))
+
+    @property
+    def finite_task(self) -> float:
+        """Bound ||x - s||_2 with probability 1 - delta, as the paper has it."""
+        return self.perturbation(self.paper_disturbance)
+
+    @property
+    def finite_task_hoeffding(self) -> float:
+        """The same with Hoeffding's inequality itself."""
+        return self.perturbation(self.hoeffding_disturbance)
+
+
+def skill_bound(
+    pairs: PairStats, n_workers: int, n_classes: int, skills: FloatArray, *, delta: float = 0.05
+) -> SkillBound:
+    """Collect what the bounds of one component need.
+
+    Args:
+        pairs: the pairs of a connected component, over its own worker codes 0 to W-1.
+        n_workers: W.
+        n_classes: M.
+        skills: of its workers, known or estimated; kappa and K are the least and the greatest in absolute value.
+        delta: the probability with which the finite-task bounds may fail.
+
+    >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
+    >>> bound = skill_bound(pairs, 3, 2, np.array([0.8, 0.8, 0.7]))
+    >>> round(bound.perturbation(0.01), 3), round(bound.finite_task_hoeffding, 2)
+    (0.057, 0.58)
+    """
+    if not 0 < delta < 1:
+        raise OptionError(f"delta is a probability, not {delta}")
+    ends = np.concatenate([pairs.i, pairs.j])
+    counts = np.concatenate([pairs.shared, pairs.shared])
+    size = np.abs(skills[~np.isnan(skills)])
+    weights = pairs.shared.astype(np.float64)
+    return SkillBound(
+        kappa=float(size.min(initial=1.0)),
+        K=float(size.max(initial=0.0)),
+        delta=delta,
+        n_workers=n_workers,
+        norm=float(np.bincount(ends, counts).max()),
+        smallest=smallest_eigenvalue(signless_laplacian(n_workers, pairs.i, pairs.j)),
+        smallest_weighted=smallest_eigenvalue(signless_laplacian(n_workers, pairs.i, pairs.j, weights)),
+        least_shared=int(pairs.shared.min()),
+        degree_sum=2 * len(pairs),
+        n_classes=n_classes,
+    )

@@ -1,0 +1,221 @@
+"""Who met whom -> which skills the data determine: connected components, and an odd cycle in each, or two sides.
+
+A connected component of the interaction graph determines its workers' skills exactly when it has an odd cycle
+[Ma20, Thm learnability], or when a worker of known skill (gold) is in it.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray
+from quorate.meetings.pairs import PairStats
+
+Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
+
+
+@dataclass(frozen=True)
+class Component:
+    """One connected component and the witness of its verdict."""
+
+    workers: IntArray  # codes
+    bipartite: bool
+    identifiable: bool
+    odd_cycle: tuple[int, ...] = ()  # consecutive workers are pairs, and so are the last and the first
+    sides: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # no pair within a side
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """The components of the interaction graph and the verdict on each; component 0 is the largest."""
+
+    component: IntArray  # of each worker
+    bipartite: BoolArray  # of each component
+    identifiable: BoolArray  # of each component
+    edges: Edges = field(repr=False)  # () -> pairs enough to connect each component and to close its odd cycles
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are; a worker who met nobody is one of its own."""
+        return len(self.bipartite)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """The number of workers in each component."""
+        return np.bincount(self.component, minlength=self.n_components)
+
+    @property
+    def determined(self) -> BoolArray:
+        """Whether each worker's skill is determined."""
+        return self.identifiable[self.component]
+
+    @property
+    def isolated(self) -> BoolArray:
+        """Whether each worker shares no task with anyone."""
+        alone: BoolArray = self.sizes[self.component] == 1
+        return alone
+
+    def components(self) -> Iterator[Component]:
+        """Every component with its witness, the largest first."""
+        members = grouped(self.component, self.n_components)
+        all_i, all_j = self.edges()
+        edges = grouped(self.component[all_i], self.n_components)
+        for number, (workers, inside) in enumerate(zip(members, edges, strict=True)):
+            i, j = (np.searchsorted(workers, ends[inside]) for ends in (all_i, all_j))
+            cycle, odd = _witness(len(workers), i, j)
+            yield Component(
+                workers,
+                bool(self.bipartite[number]),
+                bool(self.identifiable[number]),
+                odd_cycle=tuple(workers[list(cycle)].tolist()),
+                sides=((), ()) if cycle else (tuple(workers[~odd].tolist()), tuple(workers[odd].tolist())),
+            )
+
+
+def identify(answers: Answers, known: BoolArray | None = None) -> Identifiability:
+    """Judge the interaction graph of these answers in linear time.
+
+    Args:
+        answers: who answered what.
+        known: which workers' skills are known beforehand; each makes its component identifiable.
+
+    >>> import quorate
+    >>> triangle = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
+    >>> identify(triangle).identifiable.tolist()
+    [True]
+    """
+    n = answers.n_workers
+    links = _links(answers, 1)
+    component = _components(n, *links)
+    # Three workers on a task are an odd cycle. Only where no task has three is there anything left to look at.
+    third = np.flatnonzero(answers.task[2:] == answers.task[:-2])
+    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
+    bipartite[component[answers.worker[third]]] = False
+    open_links = bipartite[component[links[0]]]
+    bipartite &= _two_sided(component, links[0][open_links], links[1][open_links])
+    return _verdict(component, bipartite, known, lambda: _chains(answers))
+
+
+def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
+    """Judge the graph whose edges are the given pairs.
+
+    >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
+    [True, True]
+    """
+    component = _components(n_workers, pairs.i, pairs.j)
+    return _verdict(component, _two_sided(component, pairs.i, pairs.j), known, lambda: (pairs.i, pairs.j))
+
+
+def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
+    identifiable = ~bipartite
+    if known is not None:
+        identifiable[component[known]] = True
+    return Identifiability(component, bipartite, identifiable, edges)
+
+
+def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
+    """Join each worker of a task to the one that stands ``gap`` places later."""
+    same = answers.task[gap:] == answers.task[:-gap]
+    return answers.worker[:-gap][same], answers.worker[gap:][same]
+
+
+def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Join a task's workers in a chain, and each to the next but one.
+
+    That is as connected as all their pairs, has an odd cycle where there are three of them, and is no longer than
+    twice the answers.
+    """
+    near, far = _links(answers, 1), _links(answers, 2)
+    return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _components(n: int, i: IntArray, j: IntArray) -> IntArray:
+    """Return each worker's connected component; the largest is 0, and equals go by their first worker."""
+    # Most links join workers who are joined already: settle a few first.
+    some = slice(None, None, max(len(i) // (4 * n + 1), 1))
+    found = _joined(np.arange(n), i[some], j[some])
+    if found.any():  # not all of them yet in the first worker's component
+        found = _joined(found, i, j)
+    roots, found = np.unique(found, return_inverse=True)  # a root is the first worker of its component
+    sizes = np.bincount(found, minlength=len(roots))
+    rank = np.empty(len(roots), np.int64)
+    rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
+    component: IntArray = rank[found]
+    return component
+
+
+def _joined(root: IntArray, i: IntArray, j: IntArray) -> IntArray:
+    """Join the trees that the links connect; each node points at the first node of its tree."""
+    root = root.copy()
+    while True:
+        a, b = root[i], root[j]
+        apart = a != b
+        if not apart.any():
+            return root
+        i, j, a, b = i[apart], j[apart], a[apart], b[apart]
+        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
+        while True:  # let every node point at its root again
+            further = root[root]
+            if np.array_equal(further, root):
+                break
+            root = further
+
+
+def _two_sided(component: IntArray, i: IntArray, j: IntArray) -> BoolArray:
+    """Whether these pairs leave each component without an odd cycle.
+
+    Two copies of every worker, each pair joining unlike copies: a component has an odd cycle exactly when a walk leads
+    from a worker to its own other copy.
+    """
+    n = len(component)
+    double = _joined(np.arange(2 * n), np.concatenate([i, i + n]), np.concatenate([j + n, j]))
+    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
+    bipartite[component[double[:n] == double[n:]]] = False
+    return bipartite
+
+
+def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
+    """List the positions of each key, in order.
+
+    >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
+    return np.split(np.argsort(keys, kind="stable"), np.cumsum(np.bincount(keys, minlength=n_keys))[:-1])
+
+
+def _witness(n: int, i: IntArray, j: IntArray) -> tuple[tuple[int, ...], BoolArray]:
+    """Find an odd cycle of a connected graph (or none), and which nodes are an odd number of steps from the first."""
+    parent = breadth_first_tree(n, i, j)
+    depth = np.zeros(n, np.int64)
+    for node in parent:  # in order of discovery: a parent comes before its children
+        depth[node] = depth[parent[node]] + 1 if parent[node] >= 0 else 0
+    odd = depth % 2 == 1
+    closing = np.flatnonzero(odd[i] == odd[j])
+    if len(closing) == 0:
+        return (), odd
+    # An edge within a side closes an odd cycle with the tree; the shallowest gives a short one.
+    edge = closing[np.argmin(depth[i[closing]] + depth[j[closing]])]
+    left, right = [int(i[edge])], [int(j[edge])]
+    while left[-1] != right[-1]:
+        side = left if depth[left[-1]] >= depth[right[-1]] else right
+        side.append(parent[side[-1]])
+    return (*left, *reversed(right[:-1])), odd
+
+
+def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[int, int]:
+    """Map each node that the root reaches to its parent (the root to -1), in order of discovery.
+
+    >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
+    {0: -1, 1: 0, 2: 1}
+    """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    links = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n)).tocsr()
+    order, parents = csgraph.breadth_first_order(links, root, directed=False)
+    parents[root] = -1
+    return dict(zip(order.tolist(), parents[order].tolist(), strict=True))

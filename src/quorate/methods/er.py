@@ -1,0 +1,108 @@
+"""ER, eigenvector ratio: how workers agree, divided by how often they met, both as leading eigenvectors [Dalvi13]."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import TooLargeError
+from quorate.gold import known_classes
+from quorate.meetings.pairs import PairStats, correlations, n_meetings, pair_stats
+from quorate.methods.outcome import outcome
+from quorate.methods.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
+from quorate.methods.singular import blocks, leading_vector, side_of
+from quorate.reading.files import Source
+from quorate.result import Result
+
+MOST_MEETINGS = 100_000_000  # two answers to one task; the table of pairs is counted from these
+MOST_PAIRS = 20_000_000  # of workers; a table of so many takes about 3 GB while it is worked on
+
+
+def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
+    """Weigh each worker by the leading eigenvector of the agreement rates over that of the interaction graph.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+
+    Raises:
+        TooLargeError: too many pairs of workers share a task.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
+    >>> bool((er(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    True
+    """
+    known = known_classes(gold, answers)
+    found = vote_by_class(answers, lambda binary: ratio_verdict(answers, binary), classes)
+    return outcome("er", answers, found.ballot, gold=known, weights=found.weights, notes=found.notes)
+
+
+def count_pairs(answers: Answers, method: str) -> PairStats:
+    """Count the pairs of workers, unless there are more than a table may hold.
+
+    Raises:
+        TooLargeError: there are.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> len(count_pairs(answers, "er"))
+    1
+    """
+    remedy = "Use rank-one, whose cost is linear in the answers, or leave out answers to the tasks that have most"
+    met = n_meetings(answers)
+    if met > MOST_MEETINGS:
+        raise TooLargeError(
+            f"{method} needs a table of the pairs of workers, and two workers met on a task {met:,} times; "
+            f"{MOST_MEETINGS:,} is the most. {remedy}"
+        )
+    pairs = pair_stats(answers)
+    if len(pairs) > MOST_PAIRS:
+        raise TooLargeError(
+            f"{method} needs a table of the pairs of workers, and {len(pairs):,} pairs share a task; "
+            f"{MOST_PAIRS:,} is the most. {remedy}"
+        )
+    return pairs
+
+
+def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:
+    """Weigh by the ratio of the two eigenvectors, component by component [Dalvi13].
+
+    Outside the component that dominates the whole, both vectors are zero and their ratio is noise; so each has its own.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyyyx")})
+    >>> binary = BinaryAnswers(answers.task, answers.worker, 2.0 * answers.label - 1, 2, 3, np.zeros(3, int))
+    >>> ratio_verdict(answers, binary).weights.round(3).tolist()
+    [1.0, 1.0, -1.0]
+    """
+    pairs = count_pairs(replace(answers, label=(binary.value > 0).astype(answers.label.dtype)), "er")
+    n = binary.n_workers
+    agreement = _with_ones(n, pairs.i, pairs.j, correlations(pairs, n_classes=2))
+    met = _with_ones(n, pairs.i, pairs.j, np.ones(len(pairs)))
+    weights, converged = np.zeros(n), True
+    for _, workers, block in blocks(binary):
+        v1, first = _leading(agreement[workers][:, workers])
+        v2, second = _leading(met[workers][:, workers])
+        # The graph's vector has one sign. A worker whom it does not reach has no ratio, and its vote counts nothing.
+        ratio = np.divide(v1, np.abs(v2), out=np.zeros(len(workers)), where=v2 != 0)
+        weights[workers] = ratio * side_of(block @ ratio, block.sum(axis=1))
+        converged &= first and second
+    verdict = weigh(binary, weights)
+    return Verdict(verdict.scores, verdict.cast, weights, converged)
+
+
+def _leading(matrix: sparse.csr_array) -> tuple[FloatArray, bool]:
+    n = matrix.shape[0]
+    return leading_vector(lambda x: matrix @ x, n, scale=n)
+
+
+def _with_ones(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
+    """Form a symmetric matrix with ones on its diagonal: everyone agrees with oneself."""
+    own = np.arange(n)
+    entries = np.concatenate([values, values, np.ones(n)])
+    rows, columns = np.concatenate([i, j, own]), np.concatenate([j, i, own])
+    return sparse.coo_array((entries, (rows, columns)), shape=(n, n)).tocsr()

@@ -1,0 +1,49 @@
+"""IWMV, iterative weighted majority vote: vote, score each worker against the vote, weigh, and vote again [Li14]."""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.gold import known_classes
+from quorate.methods.outcome import outcome
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.vote import skill_of, weighted_majority
+
+
+def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) -> Result:
+    """Weigh each worker by M·w - 1, w its share of agreement with the labels, until the labels stand still.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; the workers are scored against them.
+        max_iterations: votes at the most.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}
+    >>> iwmv(quorate.read(answers)).labels["label"].to_pylist()
+    ['x', 'y', 'x']
+    """
+    known = known_classes(gold, answers)
+    weights = np.ones(answers.n_workers)
+    label, agreement = np.full(answers.n_tasks, -1), weights
+    notes: tuple[str, ...] = (f"iwmv: the labels had not settled after {max_iterations} votes",)
+    for _ in range(max_iterations):
+        ballot = weighted_majority(answers, weights)
+        unchanged = np.array_equal(ballot.label, label)
+        label = ballot.label
+        if unchanged or answers.n_classes < 2:
+            notes = ()
+            break
+        agreement = _agreement(answers, label if known is None else np.where(known >= 0, known, label))
+        weights = answers.n_classes * agreement - 1
+    skills = skill_of(agreement, answers.n_classes) if answers.n_classes > 1 else None
+    return outcome("iwmv", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+
+
+def _agreement(answers: Answers, label: IntArray) -> FloatArray:
+    """Return each worker's share of answers that agree with the labels; 1/M where there is no answer."""
+    alike = np.bincount(answers.worker, answers.label == label[answers.task], answers.n_workers)
+    n = answers.per_worker
+    share: FloatArray = np.where(n > 0, alike / np.maximum(n, 1), 1 / answers.n_classes)
+    return share

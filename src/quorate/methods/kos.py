@@ -1,0 +1,124 @@
+"""KOS: messages between tasks and workers, and the centred singular vector that goes by the same name [Karger14]."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.gold import known_classes
+from quorate.methods.outcome import outcome
+from quorate.methods.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
+from quorate.methods.singular import FAINT, blocks, leading_vector
+from quorate.reading.files import Source
+from quorate.result import Result
+
+
+def kos(
+    answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest", iterations: int = 10, seed: int = 0
+) -> Result:
+    """Pass messages along the answers: tasks tell workers what the others said, workers tell tasks how right they are.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+        iterations: rounds; more do not mend a crowd of uneven activity.
+        seed: of the first messages, drawn from a normal law of mean one and variance one.
+
+    Raises:
+        OptionError: there is not one round.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
+    >>> bool((kos(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    True
+    """
+    if iterations < 1:
+        raise OptionError(f"message passing takes one round at least, not {iterations}")
+    known = known_classes(gold, answers)
+    found = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
+    return outcome("kos", answers, found.ballot, gold=known, weights=found.weights)
+
+
+def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
+    """Exchange messages for some rounds, each sum leaving out what came from its recipient [Karger14].
+
+    >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
+    >>> np.sign(pass_messages(answers, 10, seed=0).scores).tolist()
+    [1.0, -1.0]
+    """
+    task, worker, value = binary.task, binary.worker, binary.value
+    at = binary.component[worker]
+    n_messages = np.maximum(np.bincount(at), 1)
+    # Every run draws the same noise, so that no class is treated otherwise than another.
+    to_task = np.random.default_rng(seed).normal(1.0, 1.0, len(task))
+    for _ in range(iterations):
+        to_worker = _from_the_others(value * to_task, task, binary.by_task)
+        to_task = _from_the_others(value * to_worker, worker, binary.by_worker)
+        # Only signs count, and messages never leave their component: scale each to a mean size of one.
+        size = np.bincount(at, np.abs(to_task)) / n_messages
+        to_task /= np.where(size > 0, size, 1.0)[at]
+    said = value * to_task
+    n_answers = np.maximum(binary.by_worker(np.ones(len(worker))), 1)
+    return Verdict(binary.by_task(said), binary.by_task(np.abs(said)), binary.by_worker(to_task) / n_answers)
+
+
+def _from_the_others(said: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Sum at each node what its other edges say; a difference that is rounding noise would grow with the rounds."""
+    heard = sums(said)[at] - said
+    heard[np.abs(heard) <= FAINT * sums(np.abs(said))[at]] = 0.0
+    return heard
+
+
+def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
+    """Label each task by the leading left singular vector of the ±1 answers, less each worker's mean answer.
+
+    This is what several comparisons print under the name of KOS; it has little in common with message passing.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
+    >>> bool((kos_svd(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    True
+    """
+    known = known_classes(gold, answers)
+    found = vote_by_class(answers, centred_verdict, classes)
+    return outcome("kos-svd", answers, found.ballot, gold=known, weights=found.weights, notes=found.notes)
+
+
+def centred_verdict(binary: BinaryAnswers) -> Verdict:
+    """Weigh each worker by the leading right singular vector of U - 1 mu', mu the mean of each column of U.
+
+    The mean is over all tasks of the component, those that the worker left out counting zero. The rank-one correction
+    is applied, never formed.
+
+    >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
+    >>> np.sign(centred_verdict(answers).scores).tolist()
+    [1.0, -1.0]
+    """
+    weights, offset, converged = np.zeros(binary.n_workers), np.zeros(binary.n_tasks), True
+    for tasks, workers, block in blocks(binary):
+        mean = block.sum(axis=0) / len(tasks)
+
+        def gram(x: FloatArray, block: sparse.csr_array = block, mean: FloatArray = mean) -> FloatArray:
+            left = block @ x - mean @ x
+            product: FloatArray = block.T @ left - mean * left.sum()
+            return product
+
+        v, settled = leading_vector(gram, len(workers), scale=block.nnz)
+        # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
+        balance = (v * np.abs(v)).sum()
+        v *= np.sign(balance) if abs(balance) > FAINT else 0.0
+        weights[workers], offset[tasks] = v, -(mean @ v)
+        converged &= settled
+    verdict = weigh(binary, weights, offset)
+    return Verdict(verdict.scores, verdict.cast, weights, converged)

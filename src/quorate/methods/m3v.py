@@ -1,0 +1,240 @@
+"""M3V, max-margin majority vote: weights that separate each label from its rival, sampled by Gibbs [Tian15].
+
+This is Gibbs-CrowdSVM, the Bayesian form, which "M3V" usually means; the alternating form is in `m3v_svm`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import OptionError, TooLargeError
+from quorate.gold import known_classes
+from quorate.methods.given import Given, given_classes
+from quorate.methods.outcome import contradiction, outcome
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.confusion import cells_of, check_size
+from quorate.voting.vote import decide, majority, skill_of, tally
+
+MOST_WORKERS = 5_000
+SMALL = 2e-6  # as in the port of the authors' code that this follows: keeps logarithms and reciprocals finite
+
+
+def m3v(
+    answers: Answers,
+    *,
+    gold: Source = None,
+    margin: float = 3.0,
+    c: float = 0.25,
+    prior_variance: float = 1.0,
+    sweeps: int = 50,
+    burn_in: int = 10,
+    seed: int = 0,
+) -> Result:
+    """Sample weights with a wide margin, confusion matrices and labels in turn; a task's label is its most frequent.
+
+    The posterior is the share of the samples, the weight of a worker its mean over them, and its skill that of its mean
+    accuracy over the classes.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; every sweep holds to them.
+        margin: ℓ, by how much the weighted vote for a label should exceed that for any other.
+        c: the price of what is missing from the margin.
+        prior_variance: of each weight.
+        sweeps: of the sampler, those of the burn-in included.
+        burn_in: sweeps before the samples count.
+        seed: of the sampler; the same seed gives the same result.
+
+    Raises:
+        OptionError: a number that must be positive is not, or no sweep is left after the burn-in.
+        TooLargeError: there are more than 5,000 workers, or the confusion matrices would not fit.
+
+    >>> from quorate.evaluation.simulate import crowd
+    >>> simulated = crowd(n_tasks=200, n_workers=10, per_task=7, seed=1)
+    >>> bool((m3v(simulated.answers).ballot.label == simulated.truth).mean() > 0.95)
+    True
+    """
+    check_positive(margin=margin, c=c, prior_variance=prior_variance)
+    if not 0 <= burn_in < sweeps:
+        raise OptionError(f"{sweeps} sweeps with {burn_in} of burn-in leave no sample; give more sweeps than burn-in")
+    known = known_classes(gold, answers)
+    given = given_classes(answers, known)
+    check_workers(answers, "m3v")
+    check_size(given.answers, "m3v")
+    if given.answers.n_classes < 2:
+        return outcome("m3v", answers, majority(answers), gold=known)
+    sampled = _sample(given, margin, c, prior_variance, sweeps, burn_in, np.random.default_rng(seed))
+    shares = given.spread(sampled.shares, 0.0)
+    ballot = decide(answers, shares, shares)
+    return outcome(
+        "m3v",
+        answers,
+        ballot,
+        gold=known,
+        skills=skill_of(sampled.accuracy, answers.n_classes),
+        weights=sampled.weights,
+        notes=contradiction(answers, ballot.label, "m3v"),
+    )
+
+
+def check_positive(**options: float) -> None:
+    """Refuse numbers that are not positive.
+
+    Raises:
+        OptionError: one is not.
+
+    >>> check_positive(margin=1.0)
+    """
+    for name, value in options.items():
+        if not (value > 0 and np.isfinite(value)):
+            raise OptionError(f"{name} must be a positive number, not {value}")
+
+
+def check_workers(answers: Answers, method: str) -> None:
+    """Refuse more workers than a dense matrix of their pairs allows.
+
+    Raises:
+        TooLargeError: there are more than 5,000.
+
+    >>> import quorate
+    >>> check_workers(quorate.read({"task": [1], "worker": ["a"], "label": ["x"]}), "m3v")
+    """
+    n = answers.n_workers
+    if n > MOST_WORKERS:
+        raise TooLargeError(
+            f"{method} factors a workers × workers matrix in every iteration: with {n:,} workers it has {n * n:,} "
+            f"entries, and the method stops at {MOST_WORKERS:,} workers. "
+            "Leave out workers with few answers, or use rank-one, iwmv or opt-ds, whose cost is linear in the answers"
+        )
+
+
+@dataclass(frozen=True)
+class _Sampled:
+    """Means over the samples that count."""
+
+    shares: FloatArray  # of each class among a task's labels; (tasks, classes)
+    weights: FloatArray  # η
+    accuracy: FloatArray  # mean over the classes
+
+
+def _sample(
+    given: Given,
+    margin: float,
+    c: float,
+    prior_variance: float,
+    sweeps: int,
+    burn_in: int,
+    rng: np.random.Generator,
+) -> _Sampled:
+    """Run the Gibbs sampler from the majority vote, with weights 0 and scales 1."""
+    answers = given.answers
+    n_tasks, n_classes = answers.n_tasks, answers.n_classes
+    by_task = cells_of(answers).matrix
+    label = clamp(majority(answers).label, given.known)
+    weights, scale = np.zeros(answers.n_workers), np.ones(n_tasks)
+    votes, total, right = np.zeros((n_tasks, n_classes)), np.zeros(len(weights)), np.zeros(len(weights))
+    for sweep in range(sweeps):
+        apart = separation(answers, label, rival(tally(answers, weights), label))
+        weights = _draw_weights(apart, scale, margin, c, prior_variance, rng)
+        confusion = _draw_confusion(answers, label, rng)
+        short = np.abs(c * (margin - apart @ weights) + SMALL)
+        scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
+        evidence = by_task @ np.log(confusion + SMALL).reshape(-1, n_classes)
+        log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
+        # The largest of logarithms with Gumbel noise is a draw from their softmax.
+        label = clamp((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), given.known)
+        # That port drops one sweep more than its burn-in; here burn_in is exactly what is left out.
+        if sweep >= burn_in:
+            votes[np.arange(n_tasks), label] += 1
+            total += weights
+            right += np.diagonal(confusion, axis1=1, axis2=2).mean(axis=1)
+    kept = sweeps - burn_in
+    votes[answers.per_task == 0] = kept / n_classes  # nothing is known there, and chance shall not look like a label
+    return _Sampled(votes / kept, total / kept, right / kept)
+
+
+def clamp(label: IntArray, known: IntArray | None) -> IntArray:
+    """Replace the labels that are known.
+
+    >>> clamp(np.array([0, 0]), np.array([-1, 1])).tolist()
+    [0, 1]
+    """
+    return label if known is None else np.where(known < 0, label, known)
+
+
+def rival(scores: FloatArray, label: IntArray) -> IntArray:
+    """Return the class with the best score except the label, the first of equals.
+
+    >>> rival(np.array([[3.0, 1.0, 2.0]]), np.array([0])).tolist()
+    [2]
+    """
+    others = scores.copy()
+    others[np.arange(len(label)), label] = -np.inf
+    best: IntArray = others.argmax(axis=1)
+    return best
+
+
+def lead(scores: FloatArray) -> FloatArray:
+    """By how much each class's score exceeds the best of the others; two classes at least.
+
+    >>> lead(np.array([[3.0, 1.0, 2.0]])).tolist()
+    [[1.0, -2.0, -1.0]]
+    """
+    rows, best = np.arange(len(scores)), scores.argmax(axis=1)
+    top = scores[rows, best]
+    gap: FloatArray = scores - top[:, None]
+    gap[rows, best] = top - scores[rows, rival(scores, best)]
+    return gap
+
+
+def separation(answers: Answers, label: IntArray, against: IntArray) -> Any:
+    """Return g(label) - g(against) of each task, sparse: 1 for who gave the label, -1 for who gave the other class.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> separation(answers, np.array([1]), np.array([0])).toarray().tolist()
+    [[-1.0, 1.0, 1.0]]
+    """
+    sign = (answers.label == label[answers.task]) * 1.0 - (answers.label == against[answers.task])
+    rows = np.concatenate([[0], np.cumsum(answers.per_task)])
+    return sparse.csr_array((sign, answers.worker, rows), shape=(answers.n_tasks, answers.n_workers))
+
+
+def _draw_weights(
+    apart: Any, scale: FloatArray, margin: float, c: float, prior_variance: float, rng: np.random.Generator
+) -> FloatArray:
+    """Draw η from N(B⁻¹a, B⁻¹), B = I/v + c² Σ u d d' and a = c² Σ (ℓu + 1/c) d, d the rows of ``apart``."""
+    precision = (apart.T @ (sparse.diags_array(c**2 * scale) @ apart)).toarray()
+    precision[np.diag_indices_from(precision)] += 1 / prior_variance
+    pull = apart.T @ (c**2 * (margin * scale + 1 / c))
+    factor = linalg.cholesky(precision, lower=True, overwrite_a=True)
+    noise = rng.standard_normal(len(pull))
+    # With B = LL', L⁻ᵀ(L⁻¹a + z) has the mean B⁻¹a and the covariance B⁻¹.
+    forward = linalg.solve_triangular(factor, pull, lower=True)
+    weights: FloatArray = linalg.solve_triangular(factor, forward + noise, lower=True, trans="T")
+    return weights
+
+
+def _draw_confusion(answers: Answers, label: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Draw each worker's confusion matrix, column by column, from its Dirichlet law under a uniform prior."""
+    k = answers.n_classes
+    cells = (answers.worker.astype(np.int64) * k + answers.label) * k + label[answers.task]
+    counts = np.bincount(cells, minlength=answers.n_workers * k * k).reshape(-1, k, k)
+    gamma = rng.standard_gamma(1.0 + counts)
+    confusion: FloatArray = gamma / gamma.sum(axis=1, keepdims=True)
+    return confusion
+
+
+def _label_log_odds(scores: FloatArray, evidence: FloatArray, scale: FloatArray, margin: float, c: float) -> FloatArray:
+    """Return the log-probability of each task's classes given everything else, up to a constant a task.
+
+    The square -u/2·(1/u + cζ)² is multiplied out; its 1/u is the same for all classes, and would overflow for small u.
+    """
+    short = c * (margin - lead(scores))
+    log_odds: FloatArray = evidence - short - scale[:, None] / 2 * short**2
+    return log_odds

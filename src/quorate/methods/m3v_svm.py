@@ -1,0 +1,238 @@
+"""M3V as first posed: a support vector machine for the weights and a vote for the labels, in turn [Tian15]."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.gold import known_classes
+from quorate.methods.given import given_classes
+from quorate.methods.m3v import check_positive, check_workers, clamp, lead
+from quorate.methods.outcome import outcome
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
+
+GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
+INSIDE = 0.995  # a step goes this share of the way to the nearest bound
+MOST_STEPS = 100  # of the interior-point method; some twenty are usual
+
+
+def m3v_svm(
+    answers: Answers, *, gold: Source = None, margin: float = 1.0, c: float = 0.25, max_iterations: int = 50
+) -> Result:
+    """Find the weights that give the labels the widest margin, vote with them, and repeat until the labels stand still.
+
+    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so the labels settle; a class takes a task over only
+    if its score is truly larger. No randomness enters.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; they are held fixed.
+        margin: ℓ, by how much the weighted vote for a label should exceed that for any other.
+        c: the price of what is missing from the margin.
+        max_iterations: machines solved at the most.
+
+    Raises:
+        OptionError: a number that must be positive is not.
+        TooLargeError: there are more than 5,000 workers.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxx")}
+    >>> m3v_svm(quorate.read(answers)).labels["label"].to_pylist()
+    ['x', 'y', 'x']
+    """
+    check_positive(margin=margin, c=c)
+    if max_iterations < 1:
+        raise OptionError(f"m3v-svm needs at least one iteration, not {max_iterations}")
+    known = known_classes(gold, answers)
+    given = given_classes(answers, known)
+    check_workers(answers, "m3v-svm")
+    if given.answers.n_classes < 2:
+        return outcome("m3v-svm", answers, majority(answers), gold=known)
+    label = clamp(majority(given.answers).label, given.known)
+    notes = [f"m3v-svm: the labels had not settled after {max_iterations} machines"]
+    for _ in range(max_iterations):
+        machine = _solve(given.answers, label, margin, c)
+        better = clamp(_vote_again(tally(given.answers, machine.weights), label), given.known)
+        if np.array_equal(better, label):
+            notes = []
+            break
+        label = better
+    if not machine.gap <= GAP:
+        notes.append(f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}")
+    ballot = weighted_majority(given.answers, machine.weights)
+    scores = given.spread(ballot.scores, float(ballot.scores.min(initial=0.0)) - 1.0)
+    ballot = decide(answers, scores, given.spread(ballot.posterior, 0.0))
+    return outcome("m3v-svm", answers, ballot, gold=known, weights=machine.weights, notes=tuple(notes))
+
+
+def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:
+    """Return the best class of each task, and the old label where that is as good."""
+    rows, best = np.arange(len(label)), scores.argmax(axis=1)
+    gain = scores[rows, best] - scores[rows, label]
+    return np.where(gain > TIE * np.maximum(np.abs(scores).max(axis=1), 1), best, label)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A solved machine, and the certificate that it is."""
+
+    weights: FloatArray  # η
+    objective: float  # ½|η|² + c·Σξ at these weights
+    gap: float  # objective minus the bound that the dual proves, relative to the objective
+    steps: int
+
+
+def _objective(answers: Answers, weights: FloatArray, label: IntArray, margin: float, c: float) -> float:
+    """Return ½|η|² + c·Σ max(0, ℓ - lead of the label)."""
+    missing = margin - lead(tally(answers, weights))[np.arange(len(label)), label]
+    return float(weights @ weights / 2 + c * np.maximum(missing, 0.0).sum())
+
+
+def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
+    """Return a row g(label) - g(k) for each task and rival class k, sparse, and the task of each row.
+
+    The classes that a task's workers did not give all ask the same, so one of them stands for the rest.
+    """
+    tasks, others = np.arange(answers.n_tasks), answers.counts.copy()
+    others[tasks, label] = np.inf
+    rivals = answers.counts > 0
+    rivals[tasks, others.argmin(axis=1)] = True
+    rivals[tasks, label] = False
+    item, klass = np.nonzero(rivals)
+    row = np.full(rivals.shape, -1)
+    row[item, klass] = np.arange(len(item))
+    # Who gave the label counts in every row of the task; who gave another class, in its own row only.
+    alike = answers.label == label[answers.task]
+    per_task = np.bincount(item, minlength=answers.n_tasks)
+    repeats = per_task[answers.task[alike]]
+    first = np.repeat((np.cumsum(per_task) - per_task)[answers.task[alike]], repeats)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    rows = np.concatenate([first + within, row[answers.task[~alike], answers.label[~alike]]])
+    columns = np.concatenate([np.repeat(answers.worker[alike], repeats), answers.worker[~alike]])
+    signs = np.concatenate([np.ones(len(first)), -np.ones(int((~alike).sum()))])
+    return sparse.csr_array((signs, (rows, columns)), shape=(len(item), answers.n_workers)), item
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Minimise ½|η|² + c·Σξ subject to Aη + ξ[item] - t = ℓ and ξ, t ≥ 0."""
+
+    a: Any  # sparse (rows, workers)
+    item: IntArray  # the task of each row
+    to_item: Any  # sparse (tasks, rows): sums the rows of a task
+    margin: float
+    c: float
+
+
+@dataclass(frozen=True)
+class _Point:
+    """The variables, or a move of them: all but η stay positive."""
+
+    eta: FloatArray
+    xi: FloatArray  # slack of each task
+    t: FloatArray  # surplus of each row
+    alpha: FloatArray  # dual of each row
+    beta: FloatArray  # dual of ξ ≥ 0
+
+    def moved(self, by: "_Point", length: float) -> "_Point":
+        """Go some way."""
+        return _Point(
+            self.eta + length * by.eta,
+            self.xi + length * by.xi,
+            self.t + length * by.t,
+            self.alpha + length * by.alpha,
+            self.beta + length * by.beta,
+        )
+
+    def longest(self, by: "_Point") -> float:
+        """Return the longest way, up to 1/INSIDE, on which every variable stays at zero or above."""
+        limit = 1 / INSIDE
+        pairs = ((self.xi, by.xi), (self.t, by.t), (self.alpha, by.alpha), (self.beta, by.beta))
+        for value, change in pairs:
+            falling = change < 0
+            if falling.any():
+                limit = min(limit, float((value[falling] / -change[falling]).min()))
+        return limit
+
+    def complementarity(self) -> float:
+        """Return the mean of the products αt and βξ, which are zero at the solution."""
+        return float((self.alpha @ self.t + self.beta @ self.xi) / (len(self.t) + len(self.xi)))
+
+
+def _solve(answers: Answers, label: IntArray, margin: float, c: float) -> Machine:
+    """Solve the machine for fixed labels by a primal-dual interior-point method (Mehrotra's predictor and corrector).
+
+    An iterate need not be feasible; the certificate is computed from a dual point that is, and from the objective at
+    the weights that it implies.
+    """
+    a, item = _constraints(answers, label)
+    n, n_rows = answers.n_tasks, len(item)
+    to_item = sparse.csr_array((np.ones(n_rows), item, np.arange(n_rows + 1)), shape=(n_rows, n)).T.tocsr()
+    problem = _Problem(a, item, to_item, margin, c)
+    at = _Point(
+        np.zeros(answers.n_workers),
+        np.full(n, 2 * margin),
+        np.full(n_rows, margin),
+        c / 2 / (to_item @ np.ones(n_rows))[item],
+        np.full(n, c / 2),
+    )
+    best = Machine(at.eta, np.inf, np.inf, 0)
+    for step in range(MOST_STEPS):
+        best = min(best, _certify(answers, problem, at.alpha, label, step), key=lambda machine: machine.gap)
+        if best.gap <= GAP:
+            break
+        try:
+            mu, move = at.complementarity(), _newton(problem, at)
+        except linalg.LinAlgError:  # rounding has the last word, at a huge c; the best point stands, with its gap
+            break
+        guess = move(-at.alpha * at.t, -at.beta * at.xi)
+        aim = mu * (at.moved(guess, at.longest(guess)).complementarity() / mu) ** 3
+        by = move(aim - at.alpha * at.t - guess.alpha * guess.t, aim - at.beta * at.xi - guess.beta * guess.xi)
+        at = at.moved(by, INSIDE * at.longest(by))
+    return best
+
+
+def _newton(problem: _Problem, at: _Point) -> Callable[[FloatArray, FloatArray], _Point]:
+    """Return the function that solves the Newton system for given changes of αt and βξ.
+
+    Everything but η is eliminated: row by row, then task by task. What is left is one workers × workers matrix.
+    """
+    a, item, to_item = problem.a, problem.item, problem.to_item
+    w = at.alpha / at.t
+    weighted = sparse.diags_array(w) @ a
+    through = to_item @ weighted
+    pivot = to_item @ w + at.beta / at.xi
+    centre = to_item.T @ (sparse.diags_array(1 / pivot) @ through)
+    matrix = (weighted.T @ (a - centre)).toarray()
+    matrix[np.diag_indices_from(matrix)] += 1.0
+    factor = linalg.cho_factor(matrix, overwrite_a=True)
+    off_eta = a.T @ at.alpha - at.eta
+    off_xi = to_item @ at.alpha + at.beta - problem.c
+    off_t = problem.margin + at.t - a @ at.eta - at.xi[item]
+
+    def move(alpha_t: FloatArray, beta_xi: FloatArray) -> _Point:
+        pull = alpha_t / at.t + w * off_t
+        known = off_xi + to_item @ pull + beta_xi / at.xi
+        eta = linalg.cho_solve(factor, off_eta + a.T @ pull - through.T @ (known / pivot))
+        xi = (known - through @ eta) / pivot
+        t = a @ eta + xi[item] - off_t
+        return _Point(eta, xi, t, (alpha_t - at.alpha * t) / at.t, (beta_xi - at.beta * xi) / at.xi)
+
+    return move
+
+
+def _certify(answers: Answers, problem: _Problem, alpha: FloatArray, label: IntArray, steps: int) -> Machine:
+    """Scale the duals down to Σα ≤ c for each task, and compare ℓΣα - ½|A'α|² with the objective at η = A'α."""
+    margin, c = problem.margin, problem.c
+    feasible = alpha * (c / np.maximum(problem.to_item @ alpha, c))[problem.item]
+    weights = problem.a.T @ feasible
+    objective = _objective(answers, weights, label, margin, c)
+    bound = float(margin * feasible.sum() - weights @ weights / 2)
+    return Machine(weights, objective, (objective - bound) / max(objective, np.finfo(np.float64).tiny), steps)

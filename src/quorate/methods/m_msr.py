@@ -1,0 +1,246 @@
+"""M-MSR: rank-one completion of the absolute correlations by trimmed means, which a few liars cannot move [Ma20b]."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.gold import known_classes
+from quorate.meetings.pairs import PairStats, correlations
+from quorate.methods.er import count_pairs
+from quorate.methods.outcome import outcome
+from quorate.methods.rank_one import vote_weights
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.skills.evidence import IDENTIFIED, UNINFORMED, gather, statuses, undetermined_note
+from quorate.skills.objective import box
+from quorate.skills.signs import Signs, orient, weighed_signs
+from quorate.skills.solution import CAPPED, CONVERGED
+from quorate.voting.vote import majority, plug_in_vote
+
+# Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
+CYCLING = "the trimming went round in a cycle, whose mean these skills are"
+WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
+NOTHING = 1e-12  # a skill below this is zero: what its mates' correlations are divided by
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Sizes of the skills, and how they were reached."""
+
+    size: FloatArray  # |s| of each worker; NaN for workers without a pair that tells anything
+    iterations: int
+    status: str  # CONVERGED, CYCLING or CAPPED
+
+
+def m_msr(
+    answers: Answers,
+    *,
+    gold: Source = None,
+    trim: int | None = None,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-10,
+    seed: int = 0,
+) -> Result:
+    """Estimate skills by trimmed rank-one completion of the agreement matrix, then vote by log-odds [Ma20b].
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        trim: how many mates' opinions of a worker are dropped above the current estimate, and how many below, at the
+            most; by default half the fewest mates that anyone in the component has, less one.
+        max_iterations: rounds at the most.
+        tolerance: stop when the skills change by less than this a round, averaged over answers.
+        seed: of the start.
+
+    Raises:
+        OptionError: ``trim`` is negative.
+        TooLargeError: too many pairs of workers share a task.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=5, seed=1)
+    >>> result = m_msr(crowd.answers)
+    >>> bool(np.abs(result.skills - crowd.skills).mean() < 0.1)
+    True
+    """
+    if trim is not None and trim < 0:
+        raise OptionError(f"trim must be zero or more, not {trim}")
+    known = known_classes(gold, answers)
+    if answers.n_classes < 2:
+        return outcome("m-msr", answers, majority(answers), gold=known)
+    evidence = gather(answers)
+    verdict, status = evidence.verdict, statuses(evidence)
+    counted = count_pairs(answers, "m-msr")
+    # A component without an odd cycle determines no skills; its pairs take no part.
+    pairs = _subset(counted, verdict.determined[counted.i])
+    correlation = correlations(pairs, answers.n_classes)
+    found = complete(
+        pairs.i,
+        pairs.j,
+        np.abs(correlation),
+        verdict.component,
+        n_answers=answers.per_worker,
+        trim=trim,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        seed=seed,
+    )
+    status[(status == IDENTIFIED) & np.isnan(found.size)] = UNINFORMED
+    lower, upper = box(answers.per_worker, answers.n_classes, tau=1.0)
+    size = np.minimum(np.where(status == IDENTIFIED, found.size, 0.0), upper)
+    signs = _signs(pairs, correlation, size)
+    turned, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
+    skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
+    weights = vote_weights(answers, skills)
+    ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
+    notes = tuple(undetermined_note(status))
+    if found.status != CONVERGED:
+        notes += (f"m-msr: {found.status} (after {found.iterations:,} rounds)",)
+    result = outcome("m-msr", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+    return replace(result, status=status, signs=signs)
+
+
+def complete(
+    i: IntArray,
+    j: IntArray,
+    size: FloatArray,
+    component: IntArray,
+    *,
+    n_answers: IntArray | None = None,
+    trim: int | None = None,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-10,
+    seed: int = 0,
+) -> Completion:
+    """Find x with x_i x_j close to most of the given values, each pair i < j listed once [Ma20b].
+
+    Pairs that are not listed are absent: they are neither a zero nor anything else.
+
+    Args:
+        i: one worker of each pair.
+        j: the other.
+        size: the absolute correlation of each pair.
+        component: of each worker.
+        n_answers: how much each worker counts in the stopping rule; all alike by default.
+        trim: see `m_msr`.
+        max_iterations: rounds at the most.
+        tolerance: stop when x changes by less than this, on average.
+        seed: of the start.
+
+    >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> complete(i, j, np.array([0.4, 0.72, 0.45]), np.zeros(3, int)).size.round(6).tolist()
+    [0.8, 0.5, 0.9]
+    """
+    n = len(component)
+    target, source = np.concatenate([i, j]), np.concatenate([j, i])
+    order = np.argsort(target, kind="stable")
+    target, source, value = target[order], source[order], np.concatenate([size, size])[order]
+    drop = _to_drop(np.bincount(target, minlength=n), component, trim)
+    share = np.ones(n) if n_answers is None else n_answers.astype(np.float64)
+    share = share / max(share.sum(), 1.0)
+
+    # One factor for the rows and one for the columns, as in the paper; both come to the same up to scale.
+    rng = np.random.default_rng(seed)
+    row, column = rng.uniform(size=n), rng.uniform(size=n)
+    x, total, status, least, least_before = np.sqrt(row * column), np.zeros(n), CAPPED, np.inf, np.inf
+    iterations = 0
+    while iterations < max_iterations:
+        column = _update(target, source, value, row, column, drop)
+        row = _update(target, source, value, column, row, drop)
+        row, column = _balance(row, column, component)
+        before, x = x, np.sqrt(row * column)
+        change, iterations = float(share @ np.abs(x - before)), iterations + 1
+        if change <= tolerance:
+            status = CONVERGED
+            break
+        least, total = min(least, change), total + x
+        if iterations % WINDOW == 0:
+            if least > 0.99 * least_before:
+                status, x = CYCLING, total / WINDOW
+                break
+            least, least_before, total = np.inf, least, np.zeros(n)
+    told = np.bincount(target, x[source] > NOTHING, n) > 0
+    return Completion(np.where(told, x, np.nan), iterations, status)
+
+
+def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:
+    """Average each worker's ratios without the largest above its estimate and the smallest below it.
+
+    Args:
+        target: the worker of each ratio, never decreasing.
+        ratio: what a mate says of the worker.
+        estimate: of each worker so far; it stays where there is no ratio.
+        drop: how many go at the most, on each side; all of a side if they are fewer.
+
+    >>> ratio = np.array([0.1, 0.5, 0.6, 0.7, 9.0])
+    >>> trimmed_means(np.zeros(5, int), ratio, np.array([0.5]), np.array([1])).round(3).tolist()
+    [0.6]
+    """
+    n = len(estimate)
+    if drop.any():
+        low = np.minimum(drop, np.bincount(target, ratio < estimate[target], n).astype(np.int64))
+        high = np.minimum(drop, np.bincount(target, ratio > estimate[target], n).astype(np.int64))
+        ratio = _sorted_within(target, ratio)
+        degree = np.bincount(target, minlength=n)
+        place = np.arange(len(target)) - (np.cumsum(degree) - degree)[target]
+        kept = (place >= low[target]) & (place < (degree - high)[target])
+        target, ratio = target[kept], ratio[kept]
+    number = np.bincount(target, minlength=n)
+    means: FloatArray = np.where(number > 0, np.bincount(target, ratio, n) / np.maximum(number, 1), estimate)
+    return means
+
+
+def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
+    """Sort the ratios of each worker; complex numbers go by their real parts first, in place and without an index."""
+    key = np.empty(len(ratio), np.complex128)
+    key.real, key.imag = target, ratio
+    key.sort(kind="stable")
+    return key.imag
+
+
+def _update(
+    target: IntArray, source: IntArray, value: FloatArray, given: FloatArray, estimate: FloatArray, drop: IntArray
+) -> FloatArray:
+    """Estimate one factor from the other: each mate says |C_ij| over its own size; a mate of size zero says nothing."""
+    speaks = given[source] > NOTHING
+    if not speaks.all():
+        target, source, value = target[speaks], source[speaks], value[speaks]
+    return trimmed_means(target, value / given[source], estimate, drop)
+
+
+def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Give both factors the same sum, component by component, and keep them to skills of at most one.
+
+    The paper has no such bound. Without it, where zero correlations leave no odd cycle of others, one factor runs off
+    to infinity and its mates' to zero.
+    """
+    sums = [np.maximum(np.bincount(component, factor), NOTHING) for factor in (row, column)]
+    balance = np.sqrt(sums[0] / sums[1])[component]
+    return np.minimum(row / balance, 1.0), np.minimum(column * balance, 1.0)
+
+
+def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArray:
+    """How many mates each worker drops on a side.
+
+    By default half the smallest degree of the component, less one, as in the authors' code. Never so many that the
+    middle one would go: a worker with few mates would be left where it started.
+    """
+    if trim is None:
+        least = np.full(int(component.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+        np.minimum.at(least, component, degree)
+        wanted = np.maximum(least // 2 - 1, 0)[component]
+    else:
+        wanted = np.full(len(degree), trim)
+    number: IntArray = np.minimum(wanted, np.maximum(degree - 1, 0) // 2)
+    return number
+
+
+def _signs(pairs: PairStats, correlation: FloatArray, size: FloatArray) -> Signs:
+    evidence = pairs.shared * correlation * size[pairs.i] * size[pairs.j]
+    return weighed_signs(len(size), pairs.i, pairs.j, evidence)
+
+
+def _subset(pairs: PairStats, kept: BoolArray) -> PairStats:
+    return PairStats(pairs.i[kept], pairs.j[kept], pairs.shared[kept], pairs.agreed[kept])

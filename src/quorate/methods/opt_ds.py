@@ -1,0 +1,79 @@
+"""Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16]."""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.errors import OptionError
+from quorate.gold import known_classes
+from quorate.methods.dawid_skene import em_outcome
+from quorate.methods.given import given_classes
+from quorate.methods.outcome import contradiction
+from quorate.methods.spectral import spectral_start
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.confusion import check_size
+from quorate.voting.em import column_shares, expectation_maximisation
+from quorate.voting.vote import decide, majority
+
+FLOOR = 1e-6  # no probability of a start is smaller, for EM could not leave zero
+IMPOSSIBLE = -1e300  # the score of a class that nobody gave
+
+
+def opt_ds(
+    answers: Answers,
+    *,
+    gold: Source = None,
+    rounds: int = 10,
+    starts: int = 100,
+    power_steps: int = 100,
+    seed: int = 0,
+    one_coin: bool = False,
+    zeros: str = "exact",
+) -> Result:
+    """Estimate a confusion matrix a worker by the method of moments, and improve it by EM with a uniform class prior.
+
+    The skill of a worker is that of its mean accuracy over the classes. Where the moments are singular, EM starts from
+    the majority vote, and a note says so.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; every round of EM holds to them.
+        rounds: of EM.
+        starts: random starts of the tensor power method for each class.
+        power_steps: steps from each of them.
+        seed: of the starts; the same seed gives the same result.
+        one_coin: one accuracy a worker, alike for all classes, instead of a confusion matrix.
+        zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.voting.em`).
+
+    Raises:
+        OptionError: no rounds, no starts or no steps.
+        TooLargeError: the confusion matrices or the posterior would not fit.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxx")}
+    >>> opt_ds(quorate.read(answers)).labels["label"].to_pylist()
+    ['x', 'y', 'x']
+    """
+    for name, value in (("rounds", rounds), ("starts", starts), ("power_steps", power_steps)):
+        if value < 1:
+            raise OptionError(f"opt-ds needs at least one of {name}, not {value}")
+    known = known_classes(gold, answers)
+    given = given_classes(answers, known)
+    check_size(given.answers, "opt-ds")
+    rng = np.random.default_rng(seed)
+    start = spectral_start(given.answers, starts=starts, power_steps=power_steps, rng=rng)
+    notes: tuple[str, ...] = ()
+    if isinstance(start, str):
+        notes = (f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate",)
+    fit = expectation_maximisation(
+        given.answers,
+        majority(given.answers).posterior,
+        confusion=None if isinstance(start, str) else column_shares(np.maximum(start, FLOOR), one_coin),
+        one_coin=one_coin,
+        gold=given.known,
+        zeros=zeros,
+        max_iterations=rounds,
+        tolerance=0.0,
+    )
+    ballot = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
+    return em_outcome("opt-ds", answers, fit, ballot, known, (*notes, *contradiction(answers, ballot.label, "opt-ds")))

@@ -1,0 +1,107 @@
+"""Every method by its name, and the one function that runs any of them."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from quorate.answers import Answers
+from quorate.errors import OptionError, one_of
+from quorate.reading.files import Source
+from quorate.reading.read import read
+from quorate.result import Result
+from quorate.uncertainty.intervals import KINDS, LEVEL, check_level
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method: where it lives, what it does in a line, and the paper it comes from."""
+
+    home: str  # module:function, imported when it is first run
+    about: str
+    paper: str
+    posterior: bool = True  # False: its "posterior" is a share of votes, and no probability is claimed
+
+    def load(self) -> Callable[..., Result]:
+        """Return the function: `Answers` and options -> `Result`."""
+        module, function = self.home.split(":")
+        run: Callable[..., Result] = getattr(import_module(f"quorate.methods.{module}"), function)
+        return run
+
+
+METHODS = {
+    "quorate": Method(
+        "quorate:standard", "centred rank-one skills, then confusion matrices shrunk to them", "this project"
+    ),
+    "rank-one": Method(
+        "rank_one:rank_one", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
+    ),
+    "rank-one-centred": Method(
+        "quorate:rank_one_centred", "rank-one completion of answers centred at each worker's habit", "this project"
+    ),
+    "majority": Method("majority:majority_vote", "every vote counts the same", "as old as voting"),
+    "iwmv": Method("iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
+    "er": Method("er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
+    "kos": Method("kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
+    "kos-svd": Method("kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False),
+    "ghosh-svd": Method("ghosh:ghosh_svd", "top singular vector of the answers", "Ghosh, Kale and McAfee 2011", False),
+    "opt-ds": Method("opt_ds:opt_ds", "tensor decomposition, then EM", "Zhang et al. 2016"),
+    "m3v": Method("m3v:m3v", "max-margin vote, by Gibbs sampling", "Tian and Zhu 2015"),
+    "m3v-svm": Method(
+        "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
+    ),
+    "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
+    "one-coin": Method("dawid_skene:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
+}
+
+
+def aggregate(
+    answers: Answers | Source,
+    method: str = "quorate",
+    *,
+    level: float = LEVEL,
+    intervals: str = "auto",
+    **options: Any,
+) -> Result:
+    """Turn answers into labels and skills.
+
+    Args:
+        answers: what `quorate.read` returned, or anything that it reads.
+        method: a name from `METHODS`.
+        level: of the intervals on skills; they are computed when they are first asked for.
+        intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
+        options: for the method; see its function, e.g. `quorate.methods.quorate.standard`.
+
+    Raises:
+        UnknownMethodError: there is no such method.
+        OptionError: the method has no such option, the level is none, or there is no such kind of interval.
+        InputError: the answers cannot be read.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
+    >>> quorate.aggregate(answers).labels["label"].to_pylist()
+    ['x', 'x']
+    """
+    run = METHODS[one_of(method, METHODS, "method")].load()
+    check_level(level)
+    one_of(intervals, KINDS, "kind of interval")
+    given = answers if isinstance(answers, Answers) else read(answers)
+    try:
+        return replace(run(given, **options), level=level, interval_kind=intervals)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error):
+            raise
+        accepted = ", ".join(name for name in inspect.signature(run).parameters if name != "answers")
+        raise OptionError(f"the method {method!r} has no such option ({error}); it takes {accepted}") from None
+
+
+def majority_vote(answers: Answers | Source, **options: Any) -> Result:
+    """Label each task by the class that most of its workers gave; the same shape as `aggregate`.
+
+    >>> import quorate
+    >>> majority_vote({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}).labels["label"].to_pylist()
+    ['y']
+    """
+    return aggregate(answers, "majority", **options)

@@ -1,0 +1,119 @@
+"""A column of ids or labels -> integer codes and the values behind them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.arrays import BoolArray, IntArray, from_numpy, from_strings, is_text, table_of, take, to_numpy
+from quorate.errors import ColumnTypeError, OptionError, listing
+
+BLANK = r"^\s*$"
+NO_LABEL = r"^\s*((?i)nan)?\s*$"
+
+
+def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tuple[IntArray, pa.Array]:
+    """Codes in order of first appearance, -1 where the field is missing, and the values behind the codes.
+
+    Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
+
+    >>> codes, names = encode(pa.chunked_array([["b", " ", "a", "b"]]), "task")
+    >>> codes.tolist(), names.to_pylist()
+    ([0, -1, 1, 0], ['b', 'a'])
+    """
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_nested(kind):
+        raise ColumnTypeError(f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date")
+    if pa.types.is_null(kind):
+        return np.full(len(column), -1, np.int32), from_strings([])
+    if pa.types.is_string_view(kind):
+        kind = pa.large_string()
+    if pa.types.is_dictionary(column.type):
+        column = pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
+    elif column.type != kind:
+        column = column.cast(kind)
+    encoded = column.dictionary_encode().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):  # what older versions give
+        encoded = encoded.chunk(0)
+    codes, names = to_numpy(encoded.indices), encoded.dictionary
+    if encoded.null_count:
+        codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
+    absent = _is_missing(names, is_label)
+    if absent.any():  # blank text and NaN are values to Arrow, and absent to us
+        new_code = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int32)
+        codes = np.where(codes >= 0, new_code[codes], -1)
+        names = names.filter(from_numpy(~absent))
+    return codes, names
+
+
+def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
+    if is_text(names.type):
+        return to_numpy(pc.match_substring_regex(names, NO_LABEL if is_label else BLANK))
+    if pa.types.is_floating(names.type):
+        return to_numpy(pc.is_nan(names))
+    return np.zeros(len(names), dtype=bool)
+
+
+def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
+    """Bring values to the type that the answers have.
+
+    Raises:
+        ColumnTypeError: they cannot be.
+
+    >>> as_type([1, 2], pa.string(), "classes").to_pylist()
+    ['1', '2']
+    """
+    try:
+        return (values if isinstance(values, pa.Array) else pa.array(list(values))).cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        raise ColumnTypeError(
+            f"the {what} are not of the type that the answers have ({kind}); write both alike"
+        ) from None
+
+
+def positions(values: pa.Array, among: pa.Array) -> IntArray:
+    """Return where each value stands among others; -1 for a stranger.
+
+    >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
+    [1, -1]
+    """
+    found = pc.index_in(values, value_set=among)
+    return np.where(to_numpy(found.is_valid()), to_numpy(found), -1).astype(np.int64)
+
+
+def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
+    """Renumber labels by the order of the classes in use (numbers by value), or of those that the caller lists.
+
+    >>> codes, classes = order_classes(np.array([0, 1, 0]), pa.array(["10", "9"]), None)
+    >>> codes.tolist(), classes.to_pylist()
+    ([1, 0, 1], ['9', '10'])
+    """
+    used: IntArray = np.flatnonzero(np.bincount(labels, minlength=len(names)))
+    in_use = take(names, used)
+    if classes is None:
+        ranked = used[_sorting_order(in_use)]
+        listed = take(names, ranked)
+    else:
+        listed = as_type(classes, names.type, "classes")
+        if len(listed.unique()) < len(listed):
+            raise OptionError("classes= names one class twice")
+        unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
+        if len(unlisted):
+            raise OptionError(f"the answers hold classes that classes= does not list: {listing(unlisted.to_pylist())}")
+        ranked = positions(listed, names)
+    new_code = np.full(len(names), -1, np.int32)
+    new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)
+    return new_code[labels], listed
+
+
+def _sorting_order(values: pa.Array) -> IntArray:
+    """Sort text that is all numbers as numbers, so that class 10 comes after class 9."""
+    columns, keys = {"value": values}, [("value", "ascending")]
+    if is_text(values.type):
+        with suppress(pa.ArrowInvalid):  # some class is no number: the alphabet decides
+            columns["number"] = values.cast(pa.float64())
+            keys = [("number", "ascending"), *keys]
+    return to_numpy(pc.sort_indices(table_of(columns), keys)).astype(np.int64)

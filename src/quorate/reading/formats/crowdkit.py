@@ -1,0 +1,47 @@
+"""crowd-kit's table: task, worker, label, one row an answer, as https://crowd-kit.readthedocs.io has it.
+
+Before version 1.0 the worker was called performer; cleanlab's long table calls it annotator
+(https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html).
+"""
+
+from collections.abc import Iterator
+
+from quorate.errors import MissingColumnError, listing
+from quorate.reading.formats.content import Content
+from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+
+WORKERS = ("worker", "performer", "annotator")
+
+
+def _recognise(content: Content) -> bool:
+    return {"task", "label"} <= set(content.fields) and any(name in content.fields for name in WORKERS)
+
+
+def _read(content: Content, wishes: Wishes) -> Export:
+    worker = wishes.worker or next((name for name in WORKERS if name in content.fields), "worker")
+    names = (wishes.task or "task", worker, wishes.label or wishes.question or "label")
+    for name in names:
+        if name not in content.fields:
+            raise MissingColumnError(
+                f"{content.name} has no column {name!r}; it has {listing(content.fields, 12) or 'none'}. "
+                "Name the right one with task=, worker=, label= (--task, --worker, --label)"
+            )
+    return assemble("crowdkit", content, wishes, [names[2]], lambda _: _find(content, names))
+
+
+FORMAT = Format(
+    "crowdkit",
+    "a plain table, as crowd-kit takes it: task, worker, label",
+    "the columns 'task', 'worker' (or 'performer', 'annotator') and 'label'",
+    _recognise,
+    _read,
+)
+
+
+def _find(content: Content, names: tuple[str, str, str]) -> Iterator[Found]:
+    if content.layout == "rows":
+        rows = zip(*(content.table.column(name).to_pylist() for name in names), strict=True)
+    else:
+        rows = zip(*([record.get(name) for record in content.records] for name in names), strict=True)
+    for number, (task, worker, label) in enumerate(rows, start=1):
+        yield Found(task, worker, label, f"row {number:,}")

@@ -1,0 +1,260 @@
+"""What was found in an export -> `Export`: the answers to one question, the known labels, and what was left out."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import Table, from_strings, table_of
+from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, listing
+from quorate.reading.columns import order_classes
+from quorate.reading.formats.content import Content, Record, as_text
+
+JOINT = "|"  # between the choices of one answer, where they are taken together as a class
+# Why something was left out.
+NO_ANSWER = "without an answer"
+NEVER = "never answered"  # a task that comes without any
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One answer as an export holds it."""
+
+    task: Any
+    worker: Any
+    value: Any  # a class, or a list of the classes chosen together
+    where: str  # for messages: "annotation 7 of task 3"
+    left_out: str = ""  # why it does not count, if it does not
+    known: bool = False  # a known label, and nobody's answer
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller chose where an export leaves a choice."""
+
+    question: str | None = None
+    task: str | None = None  # the field that tells tasks apart
+    worker: str | None = None
+    label: str | None = None
+    join_choices: bool = False
+    keep_rejected: bool = False
+    skip_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Export:
+    """The answers to one question of an export, as `quorate.read` takes them."""
+
+    table: Table  # task, worker, label: all text
+    gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
+    format: str
+    question: str
+    questions: tuple[str, ...]  # every question there is
+    left_out: Mapping[str, int]  # why -> how many answers
+    notes: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
+    records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
+    task_field: str | None = None  # what told tasks apart, if the caller chose it
+
+    @property
+    def classes(self) -> list[str]:
+        """Every class in the answers and the known labels, in order."""
+        labels = set(self.table["label"].to_pylist())
+        labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
+        names = from_strings(sorted(labels))
+        ordered: list[str] = order_classes(np.arange(len(names)), names, None)[1].to_pylist()
+        return ordered
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate convert --json` prints."""
+        return {
+            "format": self.format,
+            "question": self.question,
+            "questions": list(self.questions),
+            "answers": len(self.table),
+            "workers": len(set(self.table["worker"].to_pylist())),
+            "tasks": len(set(self.table["task"].to_pylist())),
+            "known": 0 if self.gold is None else len(self.gold),
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+        }
+
+    def lines(self) -> list[str]:
+        """Say what was read, and what was left out."""
+        counts = self.to_dict()
+        asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
+        said = [
+            f"{self.format}: {asked}, {_count(counts['answers'], 'answer')} by {_count(counts['workers'], 'worker')} "
+            f"on {_count(counts['tasks'], 'task')}"
+        ]
+        if self.gold is not None:
+            said.append(f"{_count(len(self.gold), 'known label')} in the export")
+        if self.left_out:
+            said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
+        return [*said, *self.notes]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how it is known, and how it is read."""
+
+    name: str
+    about: str
+    signs: str  # what it is recognised by, in words
+    recognise: Callable[[Content], bool]
+    read: Callable[[Content, Wishes], Export]
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def choose_question(questions: Sequence[str], asked: str | None, name: str) -> str:
+    """Return the question asked for, or the only one there is.
+
+    Raises:
+        OptionError: there are several and none was chosen, or there is no such question.
+
+    >>> choose_question(["tone"], None, "export.json")
+    'tone'
+    """
+    if asked is not None and asked in questions:
+        return asked
+    there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
+    if not questions:
+        raise NoRowsError(f"{name} holds no answers that are one of several classes")
+    if asked is not None:
+        raise OptionError(f"there is no question {asked!r}: {there}")
+    if len(questions) > 1:
+        raise OptionError(f"{there}; choose one with question= (--question)")
+    return questions[0]
+
+
+def assemble(
+    format: str,
+    content: Content,
+    wishes: Wishes,
+    questions: Sequence[str],
+    find: Callable[[str], Iterable[Found]],
+    *,
+    notes: tuple[str, ...] = (),
+    takes_results: bool = False,
+) -> Export:
+    """Choose a question, gather its answers, and count what does not count.
+
+    Args:
+        format: its name.
+        content: the export.
+        wishes: what the caller chose.
+        questions: every question there is.
+        find: question -> what there is about it, in the order of the export.
+        notes: what a reader must know.
+        takes_results: keep the records, so that results can be written into them.
+
+    Raises:
+        InputError: an answer has no task or worker, or several classes at once; or no answer is left.
+
+    >>> from quorate.reading.formats.content import look
+    >>> export = assemble("mine", look([{}]), Wishes(), ["tone"], lambda q: [Found(1, "ann", ["glad"], "row 1")])
+    >>> export.table.to_pylist(), export.question
+    ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
+    """
+    question = choose_question(questions, wishes.question, content.name)
+    sorted_out = _sort_out(find(question), wishes.join_choices)
+    left_out = sorted_out.left_out
+    _refuse_multiple(sorted_out.multiple, content.name)
+    if sorted_out.missing and not wishes.skip_missing:
+        _refuse_missing(sorted_out.missing, content.name)
+    if sorted_out.missing:
+        left_out["without a task or worker"] += len(sorted_out.missing)
+    if not sorted_out.answers:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
+        raise NoRowsError(f"{content.name} has no answers to {question!r} that count: {reasons}")
+    gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
+    columns = zip(("task", "worker", "label"), zip(*sorted_out.answers, strict=True), strict=True)
+    return Export(
+        Table(table_of({name: from_strings(column) for name, column in columns})),
+        gold,
+        format,
+        question,
+        tuple(questions),
+        dict(left_out),
+        notes,
+        sorted_out.values,
+        content.records if takes_results else (),
+        wishes.task,
+    )
+
+
+@dataclass
+class _SortedOut:
+    """Answers, known labels, and what is neither."""
+
+    answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
+    known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
+    left_out: Counter[str] = field(default_factory=Counter)
+    values: dict[str, Any] = field(default_factory=dict)
+    multiple: list[tuple[str, list[str]]] = field(default_factory=list)  # where, the classes chosen at once
+    missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
+
+
+def _sort_out(found: Iterable[Found], join_choices: bool) -> _SortedOut:
+    out = _SortedOut()
+    for item in found:
+        if item.left_out:
+            out.left_out[item.left_out] += 1
+            continue
+        classes = _classes_of(item)
+        if not classes:
+            out.left_out[NO_ANSWER] += 1
+            continue
+        task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
+        out.values.setdefault(label, item.value)
+        if len(classes) > 1 and not join_choices:
+            out.multiple.append((item.where, classes))
+        elif task is None or (worker is None and not item.known):
+            out.missing.append((item.where, "task" if task is None else "worker"))
+        elif item.known:
+            out.known[task, label] = None
+        else:
+            out.answers.append((task, worker or "", label))
+    return out
+
+
+def _classes_of(item: Found) -> list[str]:
+    """Return the classes of an answer as text, each once, in order."""
+    given = item.value if isinstance(item.value, list | tuple) else [item.value]
+    if any(isinstance(value, dict | list | tuple) for value in given):
+        raise ColumnTypeError(f"{item.where} is no class but {str(item.value)[:60]!r}; choose another question")
+    return sorted({text for text in map(as_text, given) if text is not None})
+
+
+def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
+    """Make the table of known labels; those of tasks that nobody answered can serve nothing, and are counted."""
+    kept = [(task, label) for task, label in known if task in answered]
+    strangers = len(known) - len(kept)
+    if strangers:
+        left_out["known, of tasks that nobody answered"] += strangers
+    if not kept:
+        return None
+    tasks, labels = zip(*kept, strict=True)
+    return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
+
+
+def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> None:
+    if multiple:
+        where, classes = multiple[0]
+        raise ColumnTypeError(
+            f"{_count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
+            f"{listing(classes)}. Take each combination for a class of its own with join_choices=True (--join-choices)"
+        )
+
+
+def _refuse_missing(missing: Sequence[tuple[str, str]], name: str) -> None:
+    where, what = missing[0]
+    raise BlankFieldError(
+        f"{_count(len(missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
+        "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
+    )

@@ -1,0 +1,31 @@
+"""Every format by its name."""
+
+from quorate.reading.formats import argilla, cleanlab, crowdkit, labelstudio, mturk, prodigy, toloka
+from quorate.reading.formats.content import Content
+from quorate.reading.formats.export import Format
+
+# In the order in which they are told.
+FORMATS: dict[str, Format] = {
+    each.FORMAT.name: each.FORMAT for each in (labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab)
+}
+LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits
+
+
+def matching(content: Content) -> list[str]:
+    """Name the formats that the content may be.
+
+    >>> from quorate.reading.formats.content import look
+    >>> matching(look([{"_input_hash": 1, "answer": "accept"}]))
+    ['prodigy']
+    """
+    found = [name for name, each in FORMATS.items() if name != LAST and each.recognise(content)]
+    return found or [name for name in (LAST,) if FORMATS[name].recognise(content)]
+
+
+def looked_for() -> str:
+    """Say what each format is recognised by.
+
+    >>> looked_for().startswith("labelstudio (objects with")
+    True
+    """
+    return "; ".join(f"{name} ({each.signs})" for name, each in FORMATS.items())

@@ -1,0 +1,60 @@
+"""Prodigy: the JSON lines that `prodigy db-out` writes.
+
+Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, label), https://prodi.gy/docs/api-loaders
+(_input_hash, _task_hash), https://prodi.gy/docs/review (_session_id, _annotator_id).
+"""
+
+from collections.abc import Iterator
+
+from quorate.reading.formats.content import Content, Record
+from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+
+CHOICE = "choice"  # the question of rows made with the choice interface
+ANSWER = "answer"  # the question of rows without a label to accept or reject
+
+
+def _recognise(content: Content) -> bool:
+    return content.layout == "records" and {"_input_hash", "answer"} <= set(content.fields)
+
+
+def _read(content: Content, wishes: Wishes) -> Export:
+    questions = list(dict.fromkeys(map(_question, content.records)))
+    return assemble("prodigy", content, wishes, questions, lambda q: _find(content, wishes, q))
+
+
+FORMAT = Format(
+    "prodigy",
+    "Prodigy annotations: JSON lines",
+    "objects with '_input_hash' and 'answer'",
+    _recognise,
+    _read,
+)
+
+
+def _question(row: Record) -> str:
+    """Name what a row asks: which option, whether its label applies, or whether it is accepted."""
+    if _is_choice(row):
+        return CHOICE
+    label = row.get("label")
+    return label if isinstance(label, str) and label else ANSWER
+
+
+def _is_choice(row: Record) -> bool:
+    return "options" in row or isinstance(row.get("accept"), list)
+
+
+def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
+    name = wishes.task or "_input_hash"
+    for number, row in enumerate(content.records, start=1):
+        if _question(row) != question:
+            continue
+        worker = row.get("_annotator_id") or row.get("_session_id")
+        answer = row.get("answer")
+        where, left_out = f"line {number:,}", ""
+        value = answer
+        if answer == "ignore":
+            left_out = "ignored"
+        elif question == CHOICE:  # rejecting a choice says that the task is bad, not which option is right
+            left_out = "rejected" if answer == "reject" else ""
+            value = row.get("accept") or []
+        yield Found(row.get(name), worker, value, where, left_out)

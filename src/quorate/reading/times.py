@@ -1,0 +1,110 @@
+"""A column of times -> one number for each answer, by which the answers of a worker stand in order."""
+
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray, to_numpy
+from quorate.errors import BlankFieldError, ColumnTypeError, rows_phrase
+from quorate.reading.columns import as_type, encode, positions
+from quorate.reading.files import Source, read_table
+
+KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
+
+
+def read_times(
+    source: Source,
+    answers: Answers,
+    *,
+    time: str = "time",
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
+    skip_missing: bool = False,
+    **options: Any,
+) -> FloatArray:
+    """Return when each answer was given, in the order of the answers; only the order of the times matters.
+
+    Args:
+        source: what the answers were read from.
+        answers: as `quorate.read` returned them.
+        time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
+        task: the column of task ids.
+        worker: the column of worker ids.
+        label: the column of labels.
+        skip_missing: let an answer without a time have none (NaN) instead of refusing.
+        options: of `quorate.reading.files.read_table`: ``format``, ``delimiter``, ``encoding``.
+
+    Raises:
+        BlankFieldError: a time is missing.
+        ColumnTypeError: the times are neither numbers nor dates.
+
+    >>> import quorate
+    >>> table = {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "x"], "time": ["2024-05-02", "2024-05-01"]}
+    >>> first, second = read_times(table, quorate.read(table))
+    >>> bool(first > second)
+    True
+    """
+    table = read_table(source, [task, worker, label, time], **options)
+    when = _numbers(table.column(3), time)
+    known = (answers.task_names, answers.worker_names, answers.classes)
+    codes = [
+        _codes(table.column(k), name, names, is_label=k == 2)
+        for k, (name, names) in enumerate(zip((task, worker, label), known, strict=True))
+    ]
+    row_key, answer_key = _keys(codes, answers), _keys([answers.task, answers.worker, answers.label], answers)
+    # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
+    place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
+    counted = (answer_key[place] == row_key) & np.logical_and.reduce([each >= 0 for each in codes])
+    missing = np.flatnonzero(counted & np.isnan(when))
+    if len(missing) and not skip_missing:
+        raise BlankFieldError(
+            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
+            "with skip_missing=True (--skip-missing)"
+        )
+    found = np.full(answers.n_answers, np.inf)
+    np.minimum.at(found, place[counted], np.where(np.isnan(when), np.inf, when)[counted])  # a repeat: the first time
+    return np.where(np.isinf(found), np.nan, found)
+
+
+def _keys(codes: list[IntArray], answers: Answers) -> IntArray:
+    task, worker, label = (each.astype(np.int64) for each in codes)
+    return (task * answers.n_workers + worker) * answers.n_classes + label
+
+
+def _codes(column: pa.ChunkedArray, name: str, known: pa.Array, *, is_label: bool) -> IntArray:
+    """Return the codes that the answers have for the values of a column, -1 for those they do not have."""
+    rows, values = encode(column, name, is_label=is_label)
+    if len(values) == 0:
+        return rows.astype(np.int64)
+    place = positions(as_type(values, known.type, f"values of {name!r}"), known)
+    return np.where(rows >= 0, place[rows], -1)
+
+
+def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
+    """Return times as numbers, NaN where there is none."""
+    rows, values = encode(column, name)
+    if len(values) == 0:
+        return np.full(len(rows), np.nan)
+    for kind in KINDS:
+        numbers = _as_kind(values, kind)
+        if numbers is not None:
+            return np.where(rows >= 0, numbers[rows], np.nan)
+    kinds = [kind for kind in KINDS if _as_kind(values[:1], kind) is not None]
+    alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
+    raise ColumnTypeError(
+        f"column {name!r} holds {values[alien].as_py()!r} in {rows_phrase(np.flatnonzero(rows == alien).tolist())}, "
+        "which is no time, or not one like the others; write numbers everywhere, or dates as 2024-05-01 12:30:00"
+    )
+
+
+def _as_kind(values: pa.Array, kind: pa.DataType) -> FloatArray | None:
+    """Return the values as numbers if all of them are of a kind."""
+    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        cast = values.cast(kind)
+        numbers = to_numpy(cast.cast(pa.int64()) if pa.types.is_temporal(kind) else cast).astype(np.float64)
+        return numbers if np.isfinite(numbers).all() else None
+    return None

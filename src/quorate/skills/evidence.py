@@ -1,0 +1,186 @@
+"""What the answers say of pairs of workers, and so what is known of each: moments, graph, status.
+
+Known labels are a worker of skill one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.meetings.graph import Identifiability, identify, identify_pairs
+from quorate.meetings.pairs import PairStats, correlations, drop_weak, n_meetings, pair_stats
+from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The pairs that count, and how much; formed only where a step asks for them."""
+
+    per_worker: IntArray  # N_i; the last worker is the known labels, if there are any
+    n_classes: int
+    is_gold: BoolArray  # of each worker
+    chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
+    weighting: str
+    verdict: Identifiability
+    n_meetings: int  # of two answers to one task
+    all_pairs: Callable[[], PairStats]
+    all_moments: Callable[[], Moments]  # with the weights N_ij
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The products that the solvers need."""
+        return self.all_moments() if self.chosen is None else from_pairs(len(self.per_worker), *self.table)
+
+    @cached_property
+    def absolute_moments(self) -> Moments:
+        """The same of the absolute correlations, whose solution is |s|."""
+        i, j, weights, correlation = self.table
+        return from_pairs(len(self.per_worker), i, j, weights, np.abs(correlation))
+
+    @cached_property
+    def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """Every pair that counts: i, j, weight, correlation."""
+        pairs = self.all_pairs() if self.chosen is None else self.chosen
+        return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.n_classes)
+
+    @property
+    def gold_component(self) -> IntArray:
+        """The component that the known labels anchor: one number, or none."""
+        return self.verdict.component[self.is_gold]
+
+
+@dataclass(frozen=True)
+class AnswerEvidence(Evidence):
+    """Evidence, and the answers that it was gathered from."""
+
+    crowd: Answers  # its last worker is the known labels, if there are any
+
+
+def gather(
+    answers: Answers, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
+) -> AnswerEvidence:
+    """Choose the pairs that count, and judge their graph.
+
+    Args:
+        answers: who answered what.
+        gold: the known class of each task, -1 where unknown; answers them as one more worker.
+        weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
+        threshold: drop pairs of small correlation; see `quorate.meetings.pairs.drop_weak`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> gather(answers).verdict.identifiable.tolist(), gather(answers, np.array([1])).verdict.identifiable.tolist()
+    ([False], [True])
+    """
+    crowd = answers if gold is None else answers.with_worker(gold)
+    is_gold = np.arange(crowd.n_workers) >= answers.n_workers
+    all_pairs = partial(pair_stats, crowd)
+    chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
+    verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
+    return AnswerEvidence(
+        crowd.per_worker,
+        crowd.n_classes,
+        is_gold,
+        chosen,
+        weighting,
+        verdict,
+        n_meetings(crowd),
+        all_pairs,
+        partial(from_answers, crowd),
+        crowd,
+    )
+
+
+def choose(
+    all_pairs: Callable[[], PairStats], n_workers: int, n_classes: int, *, weighting: str, threshold: float | None
+) -> PairStats | None:
+    """Return the pairs that count; None where all do, by N_ij, and none need be formed.
+
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="binary", threshold=None).agreed
+    array([3])
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="shared", threshold=None) is None
+    True
+    """
+    if n_classes < 2 or (weighting == "shared" and threshold is None):
+        return None
+    pairs = all_pairs()
+    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)
+
+
+# A worker's status is a position in this list.
+STATUSES = (
+    "identified",
+    "undetermined: shares no task with anyone",
+    "undetermined: its component is bipartite",
+    "undetermined: only one class was ever given",
+    "undetermined: all its mates have skill zero",
+    "undetermined: none of its answers was left",
+    "ignored: no correlation above the threshold",
+    "not estimated by this method",
+)
+IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED = range(len(STATUSES))
+
+
+def statuses(evidence: Evidence) -> IntArray:
+    """Judge each worker by the graph; gold, if there is any, is the last.
+
+    >>> import quorate
+    >>> from quorate.skills.evidence import gather
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
+    ['undetermined: its component is bipartite', 'undetermined: shares no task with anyone']
+    """
+    verdict = evidence.verdict
+    status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
+    status[~verdict.determined & verdict.isolated] = ISOLATED
+    if evidence.chosen is not None:  # pairs were dropped: those who met someone all the same are told apart
+        pairs = evidence.all_pairs()
+        met = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
+        status[(status == ISOLATED) & met] = IGNORED
+    if evidence.n_classes < 2:
+        status[:] = ONE_CLASS
+    status[evidence.per_worker == 0] = NO_ANSWERS
+    return status
+
+
+def undetermined_note(status: IntArray) -> list[str]:
+    """Tell in one line how many workers are not determined, and why; nothing if all are.
+
+    >>> undetermined_note(np.array([0, 1, 1]))
+    ["2 of 3 workers' skills are not determined: shares no task with anyone (2)"]
+    """
+    counts = {
+        text.removeprefix("undetermined: "): int((status == code).sum())
+        for code, text in enumerate(STATUSES)
+        if text.startswith("undetermined") and np.any(status == code)
+    }
+    if not counts:
+        return []
+    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+    return [f"{sum(counts.values()):,} of {len(status):,} workers' skills are not determined: {reasons}"]
+
+
+def orientation_note(evidence: Evidence) -> list[str]:
+    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+
+    >>> import quorate
+    >>> from quorate.skills.evidence import gather
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
+    >>> orientation_note(gather(quorate.read(rows)))
+    ['2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it']
+    """
+    verdict = evidence.verdict
+    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
+    free = int((verdict.identifiable & ~anchored).sum())
+    if free == 0 or free + int(anchored.sum()) < 2:
+        return []
+    if free == 1:
+        return ["1 group of workers never met gold: it is taken to be right more often than wrong"]
+    return [
+        f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels would "
+        "settle it"
+    ]

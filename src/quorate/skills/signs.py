@@ -1,0 +1,195 @@
+"""Signs of workers: from the signs of the pairs, or found with the skills by descent; orientation of components."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.meetings.graph import breadth_first_tree
+from quorate.skills import SOLVERS, Problem, Solution
+from quorate.skills.evidence import Evidence
+
+
+@dataclass(frozen=True)
+class Signs:
+    """A sign for each worker, and how much of the evidence speaks against them."""
+
+    sign: FloatArray  # +1 or -1
+    contradicted: float  # share of the evidence (|N_ij C_ij x_i x_j|) whose pair has the other sign
+
+
+def contradiction(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> float:
+    """Return the share of the evidence that contradicts these signs.
+
+    >>> contradiction(np.array([1.0, 1.0, -1.0]), np.array([0, 0]), np.array([1, 2]), np.array([3.0, 1.0]))
+    0.25
+    """
+    total = np.abs(evidence).sum()
+    against = np.abs(evidence[evidence * sign[i] * sign[j] < 0]).sum()
+    return float(against / total) if total > 0 else 0.0
+
+
+def breadth_first_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
+    """Spread signs from each component's first worker along a breadth-first tree [Ma20, post-processing].
+
+    >>> breadth_first_signs(3, np.array([0, 1]), np.array([1, 2]), np.array([0.3, -0.2])).sign.tolist()
+    [1.0, 1.0, -1.0]
+    """
+    sign = _spread(n_workers, i, j, evidence)
+    return Signs(sign, contradiction(sign, i, j, evidence))
+
+
+def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
+    """Choose signs that as much of the evidence as possible agrees with.
+
+    Noise makes different paths contradict each other, and a breadth-first tree believes whichever path is short. Here
+    the tree takes the strongest evidence first, and then any worker is turned round whom most of its evidence opposes.
+
+    >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> weighed_signs(3, i, j, np.array([-0.1, 5.0, 4.0]))
+    Signs(sign=array([1., 1., 1.]), contradicted=0.010...)
+    """
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    strength = np.abs(evidence)
+    costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, (i, j)), shape=(n_workers, n_workers))
+    tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
+    on_tree = _find(n_workers, i, j, tree.row, tree.col)
+    sign = _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
+    return settle(sign, i, j, evidence)
+
+
+def settle(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
+    """Turn round, one at a time, the worker whom its evidence opposes most, until there is none.
+
+    >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> settle(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
+    [1.0, 1.0, 1.0]
+    """
+    from scipy import sparse
+
+    n = len(sign)
+    upper = sparse.coo_array((evidence, (i, j)), shape=(n, n))
+    matrix = (upper + upper.T).tocsr()
+    sign = sign.copy()
+    support = sign * (matrix @ sign)
+    slack = -1e-12 * max(np.abs(evidence).sum(), 1e-300)
+    while n and support.min() < slack:
+        worst = int(np.argmin(support))
+        sign[worst] = -sign[worst]
+        support[worst] = -support[worst]
+        mates = slice(matrix.indptr[worst], matrix.indptr[worst + 1])
+        met = matrix.indices[mates]
+        support[met] += 2 * sign[worst] * matrix.data[mates] * sign[met]
+    return Signs(sign, contradiction(sign, i, j, evidence))
+
+
+def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Turn round every component whose skills sum to less than zero, unless known answers anchor it.
+
+    Returns the skills, and which components were turned.
+
+    >>> orient(np.array([-0.5, 0.2, -0.9]), np.array([0, 0, 1]), np.array([False, True]))
+    (array([ 0.5, -0.2, -0.9]), array([ True, False]))
+    """
+    sums = np.bincount(component, skills, minlength=len(anchored))
+    turned = (sums < 0) & ~anchored
+    return np.where(turned[component], -skills, skills), turned
+
+
+def _spread(n: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
+    """Follow the pair signs from the first worker of each component along a breadth-first tree."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    joined = evidence != 0
+    i, j, evidence = i[joined], j[joined], evidence[joined]
+    links = sparse.coo_array((evidence, (i, j)), shape=(n, n))
+    _, component = csgraph.connected_components(links.tocsr(), directed=False)
+    # A root above the components' first workers makes one tree of all of them.
+    first = np.unique(component, return_index=True)[1]
+    tree = breadth_first_tree(n + 1, np.concatenate([i, first]), np.concatenate([j, np.full(len(first), n)]), root=n)
+    child = np.array([worker for worker in tree if worker != n], dtype=np.int64)
+    parent = np.array([tree[int(worker)] for worker in child], dtype=np.int64)
+    sign = np.ones(n + 1)
+    inner = parent < n
+    agree = np.ones(len(child))
+    agree[inner] = np.sign(evidence[_find(n, i, j, child[inner], parent[inner])])
+    for worker, above, same in zip(child.tolist(), parent.tolist(), agree.tolist(), strict=True):
+        sign[worker] = sign[above] * same
+    return sign[:n]
+
+
+def _find(n: int, i: IntArray, j: IntArray, one: IntArray, two: IntArray) -> IntArray:
+    """Return the position, among the pairs i, j, of each pair one, two; they are all there."""
+    keys = np.minimum(i, j).astype(np.int64) * n + np.maximum(i, j)
+    order = np.argsort(keys)
+    wanted = np.minimum(one, two).astype(np.int64) * n + np.maximum(one, two)
+    found: IntArray = order[np.searchsorted(keys, wanted, sorter=order)]
+    return found
+
+
+SIGN_RULES = ("descent", "weighed", "breadth-first")
+CHECKED = 1_000_000  # meetings of two answers up to which the signs found by descent are checked pair by pair
+
+
+def solve_signed(
+    problem: Problem, evidence: Evidence, *, solver: str = "coordinate", rule: str = "descent", **options: Any
+) -> tuple[Solution, Signs | None]:
+    """Solve for the skills and their signs, and orient every component.
+
+    Returns the solution, and the signs with the share of the pairs that contradict them (None where the crowd was
+    too large for a table of pairs, and none was asked for).
+    """
+    if rule == "descent" and solver != "exponentiated":
+        solution, signs = _descend(problem, evidence, solver, options)
+    else:
+        solution, signs = _absolute_first(problem, evidence, solver, rule, options)
+    anchored = np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
+    skills, _ = orient(solution.skills, evidence.verdict.component, anchored)
+    return replace(solution, skills=problem.clip(skills)), signs
+
+
+def _descend(
+    problem: Problem, evidence: Evidence, solver: str, options: dict[str, Any]
+) -> tuple[Solution, Signs | None]:
+    """Descend from a positive start; where the pairs say that a whole group has the wrong sign, turn it and go on."""
+    solution = SOLVERS[solver](problem, **options)
+    if evidence.chosen is None and evidence.n_meetings > CHECKED:
+        return solution, None
+    i, j, strength = _sign_evidence(evidence, solution.skills)
+    found = np.where(solution.skills < 0, -1.0, 1.0)
+    signs = Signs(found, contradiction(found, i, j, strength))
+    better = _anchor(weighed_signs(len(found), i, j, strength), evidence)
+    if better.contradicted < signs.contradicted - 1e-12:
+        again = SOLVERS[solver](problem, problem.clip(better.sign * np.abs(solution.skills)), **options)
+        if again.loss < solution.loss:
+            iterations = solution.iterations + again.iterations
+            return replace(again, iterations=iterations, trajectory=solution.trajectory + again.trajectory), better
+    return solution, signs
+
+
+def _absolute_first(
+    problem: Problem, evidence: Evidence, solver: str, rule: str, options: dict[str, Any]
+) -> tuple[Solution, Signs]:
+    """Solve for |s| from the absolute correlations, then follow the signs of the pairs [Ma20, post-processing]."""
+    absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
+    solution = SOLVERS[solver](absolute, **options)
+    spread = breadth_first_signs if rule == "breadth-first" else weighed_signs
+    signs = _anchor(spread(len(problem.lower), *_sign_evidence(evidence, solution.skills)), evidence)
+    return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
+
+
+def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
+    """How strongly each pair speaks for like signs (positive) or unlike ones: N_ij C_ij |x_i x_j|."""
+    i, j, weights, correlation = evidence.table
+    return i, j, weights * correlation * np.abs(skills[i] * skills[j])
+
+
+def _anchor(signs: Signs, evidence: Evidence) -> Signs:
+    """Turn the component of the known labels so that they come out right."""
+    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
+    turned = np.isin(evidence.verdict.component, wrong)
+    return replace(signs, sign=np.where(turned, -signs.sign, signs.sign))

@@ -1,0 +1,79 @@
+"""Does one skill a worker explain who agrees with whom? A warning for crowds that copy or share a bias.
+
+Under one factor, agreement between two workers is the product of their skills. Then skilled workers agree among
+themselves just as much as their agreement with the crowd says: with u_i the skill less its mean, and sums over tasks
+and over pairs of different workers, a0 = sum z_i·z_j, a1 = sum u_i z_i·z_j, a2 = sum u_i u_j z_i·z_j satisfy
+a0 a2 = a1². A tight group that agrees beyond that makes a0 a2 larger. Second moments cannot tell a tight group of
+experts from a tight group that is wrong alike, so this changes no label; it says when to look.
+"""
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, take
+from quorate.skills.centred import Habits, centred_skills, habits_of
+
+FOLDS = 4
+SLACK = 1.5  # standard errors that are put down to chance
+ENOUGH = 300_000  # answers; of a larger crowd only so many are looked at
+
+
+def trust(answers: Answers) -> float:
+    """Return how well one factor explains the agreements, from 0 to 1; 1 where nothing speaks against it.
+
+    Skills are fitted on three quarters of the tasks and the sums taken on the fourth, in turn.
+
+    >>> import quorate
+    >>> trust(quorate.simulate.crowd(500, 20, 5, seed=0).answers)
+    1.0
+    """
+    if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
+        return 1.0
+    kept = np.ones(answers.n_tasks, dtype=bool)
+    if answers.n_answers > ENOUGH:
+        kept = np.arange(answers.n_tasks) % -(-answers.n_answers // ENOUGH) == 0
+    fold = np.arange(answers.n_tasks) % FOLDS
+    sums = np.concatenate([_fold_sums(answers, kept & (fold != k), kept & (fold == k)) for k in range(FOLDS)])
+    a0, a1, a2 = sums.sum(axis=0)
+    # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
+    pulls = sums @ np.array([a2, -2 * a1, a0])
+    error = np.sqrt(max(float(pulls @ pulls - pulls.sum() ** 2 / max(len(pulls), 1)), 0.0))
+    excess = max(float(a0 * a2 - a1**2 - SLACK * error), 0.0)
+    return float(a1**2 / (a1**2 + excess)) if excess > 0 else 1.0
+
+
+def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatArray:
+    """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
+    if not (fitted[answers.task].any() and tested[answers.task].any()):
+        return np.zeros((0, 3))
+    skills = centred_skills(_only(answers, fitted), tolerance=1e-3, max_iterations=100).solution.skills
+    held = _only(answers, tested)
+    u = skills - np.average(skills, weights=held.per_worker)
+    return _tetrad_sums(held, habits_of(answers), u)
+
+
+def _only(answers: Answers, chosen: BoolArray) -> Answers:
+    """Keep some tasks, and every worker."""
+    mine = chosen[answers.task]
+    code = np.cumsum(chosen) - 1
+    names: pa.Array = take(answers.task_names, np.flatnonzero(chosen))
+    task = code[answers.task[mine]].astype(answers.task.dtype)
+    return Answers(task, answers.worker[mine], answers.label[mine], names, answers.worker_names, answers.classes)
+
+
+def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
+    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z."""
+    f = habits.frequency
+    z = -f[answers.worker]
+    z[np.arange(len(z)), answers.label] += 1
+    size = (z * z).sum(axis=1)
+    own = u[answers.worker]
+    total, pulled = (
+        np.stack([np.bincount(answers.task, weight * column, answers.n_tasks) for column in z.T], axis=1)
+        for weight in (np.ones(len(z)), own)
+    )
+    alone = [np.bincount(answers.task, own**power * size, answers.n_tasks) for power in range(3)]
+    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
+    omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)

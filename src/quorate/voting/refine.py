@@ -1,0 +1,104 @@
+"""Confusion matrices shrunk to what the skills predict: the data speak where they are plentiful.
+
+The second stage of the standard method. A worker's skill says how often it errs; the crowd's pooled matrix says how
+people err. Their product is each worker's prior matrix, and a few steps of MAP-EM weigh it against the worker's own
+answers.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.progress import report
+from quorate.voting.confusion import FLOOR, Cells, cells_of, clamp, softmax
+from quorate.voting.vote import accuracy
+
+STEPS = 10  # more follow the model where it is wrong
+SPREAD = 0.7  # standard deviation of accuracies, as a share of how far the crowd is above guessing
+LEAST, MOST = 5.0, 300.0  # pseudo-answers that a prior column of two classes is worth
+TAKEN = 0.999  # of a prior column, by wrong answers at the most
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Where the refinement ended."""
+
+    scores: FloatArray  # log joint probability, tasks × classes
+    posterior: FloatArray
+    confusion: FloatArray  # theta, workers × answers × classes
+    counts: FloatArray  # expected answers behind it
+    strength: float  # pseudo-answers that each prior column was worth
+    steps: int
+
+
+def refine(
+    answers: Answers, posterior: FloatArray, skills: FloatArray, *, gold: IntArray | None = None, steps: int = STEPS
+) -> Refined:
+    """Improve a posterior by confusion matrices that are shrunk to what the skills predict.
+
+    Args:
+        answers: who answered what.
+        posterior: where to start, tasks × classes.
+        skills: of each worker.
+        gold: the known class of each task, -1 where unknown.
+        steps: of EM at the most.
+
+    >>> import quorate
+    >>> from quorate.voting.vote import majority
+    >>> crowd = quorate.simulate.crowd(200, 10, 4, n_classes=3, seed=0)
+    >>> refined = refine(crowd.answers, majority(crowd.answers).posterior, crowd.skills)
+    >>> bool((refined.posterior.argmax(axis=1) == crowd.truth).mean() > 0.8)
+    True
+    """
+    cells = cells_of(answers)
+    wrong = 1 - accuracy(skills, answers.n_classes)
+    n = answers.per_worker
+    relative = wrong / max(float(n @ wrong / max(n.sum(), 1)), FLOOR)  # how often each errs, next to the crowd
+    q = clamp(posterior, gold)
+    for step in range(1, steps + 1):
+        counts = cells.expected_counts(q)
+        pooled, strength = _pool(counts)
+        theta = counts + strength * _tilt(pooled, relative)
+        theta /= theta.sum(axis=1, keepdims=True)
+        new, scores = _expect(cells, theta, q, gold)
+        change = np.abs(new - q).sum(axis=1).mean()
+        q = new
+        report("refining", step, steps)
+        if change <= 1e-4:
+            break
+    return Refined(scores, q, theta, counts, strength, step)
+
+
+def _pool(counts: FloatArray) -> tuple[FloatArray, float]:
+    """Return the crowd's confusion matrix, and how many answers it is worth as a prior for one worker.
+
+    A Beta law with mean a and standard deviation sd is worth a(1-a)/sd² - 1 answers for two classes; a column of M
+    entries takes M/2 times as many to settle.
+    """
+    m = counts.shape[2]
+    total = counts.sum(axis=0)
+    right = float(np.clip(np.trace(total) / max(total.sum(), FLOOR), 1 / m + 1e-3, 1 - 1e-6))
+    even = np.full((m, m), (1 - right) / (m - 1))
+    np.fill_diagonal(even, right)
+    pooled = total + m / 2 * even  # a class that nobody gives still has a column
+    spread = SPREAD * (right - 1 / m)
+    worth = float(np.clip(right * (1 - right) / spread**2 - 1, LEAST, MOST))
+    return pooled / pooled.sum(axis=0), worth * m / 2
+
+
+def _tilt(pooled: FloatArray, relative: FloatArray) -> FloatArray:
+    """Scale the crowd's wrong answers by how often each worker errs; the right answer takes the rest."""
+    m = len(pooled)
+    prior: FloatArray = (pooled * (1 - np.eye(m)))[None] * relative[:, None, None]
+    taken = prior.sum(axis=1, keepdims=True)
+    prior *= np.minimum(1.0, TAKEN / np.maximum(taken, FLOOR))
+    prior[:, np.arange(m), np.arange(m)] = 1 - prior.sum(axis=1)
+    return prior
+
+
+def _expect(cells: Cells, theta: FloatArray, q: FloatArray, gold: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    prior = (q.sum(axis=0) + 1) / (len(q) + q.shape[1])
+    scores = cells.log_joint(np.log(np.maximum(theta, FLOOR)), prior)
+    return clamp(softmax(scores), gold), scores

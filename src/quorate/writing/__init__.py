@@ -1,0 +1,1 @@
+"""Tables and labels -> files, whole or not at all."""

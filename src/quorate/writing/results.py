@@ -1,0 +1,78 @@
+"""Labels -> what the tool that the answers came from imports."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quorate.errors import OptionError, one_of
+from quorate.reading.files import Source, read_table
+from quorate.reading.formats.content import Record, as_text, look
+from quorate.reading.formats.export import Export
+from quorate.writing.tables import write_json
+
+TOOLS = ("labelstudio", "argilla")
+
+
+def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> list[Record]:
+    """Put labels into an export's tasks: as predictions for Label Studio, as suggestions for Argilla.
+
+    Args:
+        export: what `read_export` read; its format decides.
+        labels: one row a task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
+            file that `quorate aggregate -o` wrote.
+        agent: what the tool shows as the origin: `model_version`, or `agent`.
+
+    Raises:
+        OptionError: the export is of a tool that takes no results, or does not say enough to write them.
+
+    >>> from quorate.reading.exports import read_export
+    >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
+    >>> labels = {"task": ["7"], "label": ["glad"], "confidence": [0.75]}
+    >>> results_for(read_export([record]), labels)[0]["suggestions"]["tone"]["score"]
+    0.75
+    """
+    from quorate.reading.formats.argilla import suggestions
+    from quorate.reading.formats.labelstudio import predictions
+
+    writers: dict[str, Callable[..., list[Record]]] = {"labelstudio": predictions, "argilla": suggestions}
+    if export.format not in writers:
+        raise OptionError(f"{export.format} takes no results back; write a table instead (--to csv, parquet or jsonl)")
+    content = look(labels)
+    scored = "confidence" in content.fields
+    table = read_table(labels, ["task", "label", *(["confidence"] if scored else [])], **content.options)
+    columns = [column.to_pylist() for column in table.columns]
+    rows = zip(*columns[:2], columns[2] if scored else [None] * table.num_rows, strict=True)
+    found = {as_text(task): (_as_given(export, label), _score(score)) for task, label, score in rows}
+    return writers[export.format](export, found, agent)
+
+
+def _as_given(export: Export, label: Any) -> Any:
+    """Return a label as the tool wrote it: a number, or a list of choices, before it became text."""
+    return export.values.get(as_text(label) or "", label)
+
+
+def _score(value: Any) -> float | None:
+    return None if value is None or str(value) == "" else float(value)
+
+
+def write_results(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
+    """Write labels as a JSON file that the tool imports; the file appears when it is complete.
+
+    Takes what `results_for` takes, and
+
+    Args:
+        export: see there.
+        labels: see there.
+        path: where; ``-`` is standard output.
+        to: ``labelstudio`` or ``argilla``; it must be where the export came from.
+        agent: see there.
+
+    >>> from quorate.reading.exports import read_export
+    >>> record = {"id": "7", "responses": {"tone": [{"value": "glad", "user_id": "u"}]}, "suggestions": {}}
+    >>> write_results(read_export([record]), {"task": ["7"], "label": ["glad"]}, "-", "argilla")
+    [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
+    """
+    one_of(to, TOOLS, "tool to write results for")
+    if export.format != to:
+        raise OptionError(f"results go back to the tool they came from: this export is of {export.format}, not {to}")
+    write_json(results_for(export, labels, agent=agent), path)

@@ -1,0 +1,134 @@
+"""Tables -> files, each written whole or not at all."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.arrays import Table, is_text
+from quorate.errors import one_of
+from quorate.writing.whole import write_whole
+
+FORMATS = ("csv", "parquet", "jsonl")
+
+
+# What a spreadsheet takes for the start of a formula, and what is a number all the same.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def write_table(table: Table, path: str | Path, format: str | None = None, *, excel_safe: bool = False) -> None:
+    """Write a table as CSV, Parquet or JSON lines; ``-`` is standard output.
+
+    Args:
+        table: what to write.
+        path: where; the file appears when it is complete.
+        format: by default the path's ending decides, and CSV if it says nothing.
+        excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
+
+    Raises:
+        UnwritableFileError: the folder is not there, or may not be written to.
+
+    >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
+    {"task": 1, "label": "cat"}
+    """
+    kind = one_of(format or _format_of(path), FORMATS, "output format")
+    write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[kind]
+    arrow = without_formulas(table.arrow) if excel_safe and kind == "csv" else table.arrow
+    _to(path, lambda stream: write(arrow, stream))
+
+
+def write_json(value: Any, path: str | Path) -> None:
+    """Write one JSON value, whole or not at all; ``-`` is standard output.
+
+    >>> write_json([{"id": 1}], "-")
+    [{"id": 1}]
+    """
+    _to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Put an apostrophe before each text that a spreadsheet would run as a formula; numbers stay numbers.
+
+    >>> without_formulas(pa.table({"label": ["=1+1", "-3", "cat"]}))["label"].to_pylist()
+    ["'=1+1", '-3', 'cat']
+    """
+    for k, field in enumerate(table.schema):
+        if is_text(field.type):
+            column = table.column(k)
+            risky = pc.match_substring_regex(column, FORMULA)
+            number = pc.match_substring_regex(column, NUMBER)
+            quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), column, pa.scalar("", field.type))
+            table = table.set_column(k, field.name, pc.if_else(pc.and_not(risky, number), quoted, column))
+    return table
+
+
+def _to(path: str | Path, write: Callable[[Any], None]) -> None:
+    """Give the writer a stream: of a file, or of standard output."""
+    if str(path) != "-":
+        write_whole(path, write)
+        return
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # a stand-in for standard output that takes text only
+        buffer = pa.BufferOutputStream()
+        write(buffer)
+        sys.stdout.write(buffer.getvalue().to_pybytes().decode())
+    else:
+        write(stream)
+        stream.flush()
+
+
+def _write_text(text: str, stream: BinaryIO) -> None:
+    stream.write(text.encode())
+
+
+def _format_of(path: str | Path) -> str:
+    ending = Path(path).suffix.lower()
+    return {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(ending, "csv")
+
+
+def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import csv
+
+    # The writer quotes all text or none; most ids need no quotes, and read better without.
+    text = [table.column(field.name) for field in table.schema if is_text(field.type)]
+    needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
+    stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
+    options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")
+    csv.write_csv(table, stream, options)
+
+
+def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(table, stream)
+
+
+def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            stream.write(to_json(row).encode() + b"\n")
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    """Write JSON; what it cannot say (dates, NaN, infinity) becomes text or null.
+
+    >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
+    '{"a": null, "b": [1, null]}'
+    """
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

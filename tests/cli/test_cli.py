@@ -1,0 +1,245 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from quorate import __version__
+from quorate.cli.app import app, main
+
+ROWS = "task,worker,label\n" + "".join(f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abc"))
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def quorate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run the command line in this process: exit code, standard output, standard error."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(each) for each in arguments])
+    captured = capsys.readouterr()
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code, captured.out, captured.err
+
+
+def test_aggregate_writes_labels_and_workers(capsys: Any, answers: Path, tmp_path: Path) -> None:
+    labels, workers, posterior = tmp_path / "labels.csv", tmp_path / "workers.parquet", tmp_path / "posterior.jsonl"
+    code, out, err = quorate(
+        capsys, "aggregate", answers, "-o", labels, "--workers-out", workers, "--posterior-out", posterior
+    )
+    assert (code, err) == (0, "")
+    assert "8 tasks labelled from 24 answers by 3 workers" in out
+    assert labels.read_text().splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
+    assert len(labels.read_text().splitlines()) == 9
+    assert pq.read_table(workers).column("worker").to_pylist() == ["a", "b", "c"]
+    assert json.loads(posterior.read_text().splitlines()[0])["task"] == "t0"
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
+        [answers.name, labels.name, workers.name, posterior.name]
+    )
+
+
+def test_in_a_pipe_the_labels_go_out_and_the_summary_to_standard_error(capsys: Any, answers: Path) -> None:
+    code, out, err = quorate(capsys, "aggregate", answers)
+    assert code == 0
+    assert out.splitlines()[0].startswith("task,label")
+    assert "tasks labelled" in err
+    code, out, _ = quorate(capsys, "aggregate", answers, "--format", "jsonl")
+    assert [json.loads(line)["task"] for line in out.splitlines()] == [f"t{k}" for k in range(8)]
+
+
+def test_json_is_one_object(capsys: Any, answers: Path, tmp_path: Path) -> None:
+    _, out, err = quorate(capsys, "aggregate", answers, "--json")
+    found = json.loads(out)
+    assert err == ""
+    sizes = [found[name] for name in ("tasks", "workers", "answers", "classes")]
+    assert (found["method"], sizes) == ("quorate", [8, 3, 24, 2])
+    assert len(found["labels"]) == 8
+    assert found["solution"]["status"] == "converged"
+    _, out, _ = quorate(capsys, "aggregate", answers, "--json", "--method", "rank-one", "--solver", "gradient")
+    assert json.loads(out)["solution"]["solver"] == "gradient"
+    _, out, _ = quorate(capsys, "aggregate", answers, "--json", "-o", tmp_path / "x.csv", "--method", "majority")
+    assert "labels" not in json.loads(out)
+
+
+def test_diagnose(capsys: Any, answers: Path) -> None:
+    code, out, _ = quorate(capsys, "diagnose", answers)
+    assert code == 0
+    assert "every worker's skill is determined" in out
+    _, out, _ = quorate(capsys, "diagnose", answers, "--json")
+    found = json.loads(out)
+    assert {"tasks", "workers", "answers", "classes", "components", "unidentifiable_workers"} <= set(found)
+    assert {"workers", "bipartite", "identifiable", "witness", "lambda_min"} <= set(found["components"][0])
+
+
+def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("answers.parquet", "truth.csv", "skills.csv", "labels.csv")]
+    code, out, err = quorate(
+        capsys, "simulate", "-o", files[0], "--truth-out", files[1], "--skills-out", files[2], "--tasks", 200,
+        "--workers", 12, "--per-task", 4, "--classes", 3, "--skills", "beta:5:1", "--activity", "zipf:0.5", "--seed", 5,
+    )  # fmt: skip
+    assert (code, out, err) == (0, "", "")
+    quorate(capsys, "aggregate", files[0], "-o", files[3])
+    _, out, _ = quorate(capsys, "score", files[3], files[1], "--json")
+    found = json.loads(out)
+    assert found["n_scored"] == 200
+    assert found["error"] < 0.15
+    files[1].write_text("\n".join(files[1].read_text().splitlines()[:101]) + "\nstranger,c0\n")
+    _, out, _ = quorate(capsys, "score", files[3], files[1])
+    assert "of 100 tasks" in out
+    assert "100 tasks without truth, not counted" in out
+    assert "a truth but no label: 1 task" in out
+
+
+def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "odd.dat"
+    path.write_bytes("item;who;said\n1;Zoé;x\n1;b;y\n1;b;x\n1;c;x\n2;;x\n2;b;y\n2;c;y\n".encode("latin-1"))
+    options = ["--task", "item", "--worker", "who", "--label", "said", "--delimiter", ";", "--encoding", "latin-1"]
+    options += ["--input-format", "csv", "--on-conflict", "last", "--skip-missing"]
+    for command in ("aggregate", "diagnose"):
+        code, out, _ = quorate(capsys, command, path, *options, "--json")
+        found = json.loads(out)
+        assert code == 0
+        assert (found["answers"], found["conflicting"], found["skipped"]) == (5, 1, 1)
+
+
+def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("task,label\nt0,y\n")
+    _, out, _ = quorate(capsys, "aggregate", answers, "--gold", gold, "--json")
+    assert json.loads(out)["labels"][0] == {
+        "task": "t0", "label": "y", "confidence": 1.0, "margin": 1.0, "n_answers": 3, "tied": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["aggregate"], "give FILE, or the --table of an engine"),
+        (["compare"], "Missing argument"),
+        (["aggregate", "ANSWERS", "--to", "labelstudio"], "the answers are a plain table"),
+        (["aggregate", "nothing.csv"], "there is no file nothing.csv"),
+        (["aggregate", "ANSWERS", "--method", "magic"], "there is no method 'magic'"),
+        (["aggregate", "ANSWERS", "--tau", "x"], "Invalid value for '--tau'"),
+        (["aggregate", "ANSWERS", "--task", "item"], "no column 'item'"),
+        (["aggregate", "ANSWERS", "-o", "no/such/folder/x.csv"], "cannot write"),
+        (["aggregate", "ANSWERS", "--format", "xlsx"], "there is no output format 'xlsx'"),
+        (["aggregate", "ANSWERS", "--method", "majority", "--solver", "gradient"], "no such option"),
+        (["nonsense"], "No such command 'nonsense'"),
+        (["simulate", "-o", "-", "--skills", "magic"], "law of skills"),
+        (["score", "nothing.csv", "ANSWERS"], "there is no file nothing.csv"),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_2(capsys: Any, answers: Path, arguments: list[str], says: str) -> None:
+    code, out, err = quorate(capsys, *(str(answers) if each == "ANSWERS" else each for each in arguments))
+    assert code == 2
+    assert out == ""
+    assert err.startswith("quorate: ")
+    assert err.count("\n") == 1
+    assert says in err
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quorate.writing import tables as output
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "_write_csv", interrupted)
+    target = tmp_path / "labels.csv"
+    target.write_text("the old labels")
+    with pytest.raises((KeyboardInterrupt, SystemExit)):
+        main(["aggregate", str(answers), "-o", str(target)])
+    assert target.read_text() == "the old labels"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["answers.csv", "labels.csv"]
+
+
+def test_ids_are_data_and_never_markup(capsys: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("task,worker,label\n[bold]t[/],[red]w,[/x]\n1,[red]w,ok\n1,b,ok\n1,c,[/x]\n")
+    for command in (["aggregate", path, "-o", tmp_path / "o.csv"], ["diagnose", path]):
+        code, _, _ = quorate(capsys, *command)
+        assert code == 0
+    assert "[bold]t[/]" in (tmp_path / "o.csv").read_text()
+
+
+def run(*arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "quorate", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+
+
+def test_standard_input_and_output() -> None:
+    done = run("aggregate", "-", "-o", "-", stdin=ROWS)
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0].startswith("task,label")
+    assert "tasks labelled" in done.stderr
+    as_json = run("diagnose", "-", "--json", stdin='{"task": 1, "worker": "a", "label": 0}\n')
+    assert json.loads(as_json.stdout)["unidentifiable_workers"] == ["a"]
+
+
+def test_a_reader_who_leaves_early_is_no_error(answers: Path) -> None:
+    command = f"{sys.executable} -m quorate simulate -o - --tasks 20000 | head -1"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == "task,worker,label\n"
+    assert "Traceback" not in done.stderr
+
+
+def test_version_and_help_start_fast() -> None:
+    assert run("--version").stdout == f"quorate {__version__}\n"
+    before = os.times()
+    run("--help")
+    after = os.times()
+    # Half a second is the promise; shared machines stall, so the limit is on CPU time, and twice that.
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 1.0
+    code = "import sys, quorate.cli.app; print([m for m in ('numpy', 'pyarrow', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_the_demo_runs_and_rank_one_wins(capsys: Any) -> None:
+    code, out, _ = quorate(capsys, "demo")
+    assert code == 0
+    ours, theirs = (float(each.split("%")[0]) for each in out.split("Wrong labels: ")[1].split("by Quorate, "))
+    assert ours < theirs
+    assert "odd cycle" in out
+
+
+def test_data_sets_are_listed_and_fetched(capsys: Any, tmp_path: Path, real: Any) -> None:
+    _, out, _ = quorate(capsys, "datasets", "list", "--json")
+    assert {row["name"] for row in json.loads(out)["datasets"]} == {
+        "bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd",
+    }  # fmt: skip
+    real.load("wsd")
+    code, out, _ = quorate(capsys, "datasets", "fetch", "wsd", "-o", tmp_path)
+    assert (code, out) == (0, "wsd: 1,770 answers to 177 tasks by 34 workers\n")
+    _, out, _ = quorate(capsys, "compare", tmp_path / "wsd" / "answers.csv", "--truth", tmp_path / "wsd" / "truth.csv",
+                        "--methods", "majority", "--json")  # fmt: skip
+    assert json.loads(out)["methods"][0]["error"] == pytest.approx(0.0056, abs=5e-5)
+    assert quorate(capsys, "datasets", "fetch", "nothing")[0] == 2
+
+
+def test_reproduce_lists_runs_and_refuses(capsys: Any, tmp_path: Path) -> None:
+    _, out, _ = quorate(capsys, "reproduce", "--list")
+    assert "learnability" in out
+    for status in ("written", "unchanged"):
+        code, out, _ = quorate(capsys, "reproduce", "learnability", "-o", tmp_path, "--quick")
+        assert code == 0
+        assert f"learnability: {status}" in out
+    assert "One edge decides" in (tmp_path / "index.html").read_text()
+    code, _, err = quorate(capsys, "reproduce", "magic", "-o", tmp_path)
+    assert (code, "there is no item 'magic'" in err) == (2, True)
+
+
+def test_every_command_has_help(capsys: Any) -> None:
+    for command in app.registered_commands:
+        assert command.callback is not None
+        code, out, _ = quorate(capsys, command.name or command.callback.__name__, "--help")
+        assert code == 0
+        assert (command.callback.__doc__ or "").split(".")[0].split()[0] in out

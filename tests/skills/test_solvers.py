@@ -1,0 +1,286 @@
+"""The three solvers: exact where the correlations are exact, at the same optimum where they are not."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.evaluation import simulate
+from quorate.meetings.graph import identify_pairs
+from quorate.meetings.pairs import PairStats, correlations, pair_stats
+from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
+from quorate.skills import SOLVERS, WEIGHTINGS, Problem, box, from_answers, from_pairs
+from quorate.skills.constructive import constructive
+from quorate.skills.evidence import Evidence, gather
+from quorate.skills.matrices import matrix_products
+from quorate.skills.signs import solve_signed
+from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
+from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
+
+TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
+
+
+def exact_problem(skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> Problem:
+    n = len(skills)
+    ones = np.ones(n)
+    return Problem(from_pairs(n, i, j, weights, skills[i] * skills[j]), -ones, ones, ones)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", range(25))
+def test_exact_correlations_return_the_skills(solver: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 13))
+    i, j = connected_odd_graph(n, rng)
+    skills = rng.uniform(0.2, 0.9, n)
+    problem = exact_problem(skills, i, j, rng.integers(1, 20, len(i)).astype(float))
+    solution = SOLVERS[solver](problem, **TIGHT)
+    assert solution.converged
+    assert solution.skills == pytest.approx(skills, abs=1e-6)
+
+
+class ExactEvidence(Evidence):
+    """Evidence whose table holds exact correlations, which no count of answers does."""
+
+    def __init__(self, skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> None:
+        ones = np.ones(len(i), np.int64)
+        pairs = PairStats(i, j, ones, ones)
+        n = len(skills)
+        super().__init__(
+            np.ones(n, np.int64),
+            2,
+            np.zeros(n, dtype=bool),
+            pairs,
+            "shared",
+            identify_pairs(pairs, n),
+            len(i),
+            lambda: pairs,
+            lambda: from_pairs(n, i, j, weights, skills[i] * skills[j]),
+        )
+        self.__dict__["table"] = (i, j, weights, skills[i] * skills[j])
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("rule", ["descent", "weighed", "breadth-first"])
+@pytest.mark.parametrize("seed", range(25))
+def test_signs_are_recovered_too(solver: str, rule: str, seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    n = int(rng.integers(3, 13))
+    i, j = connected_odd_graph(n, rng)
+    skills = signed_skills(n, rng)
+    weights = rng.integers(1, 20, len(i)).astype(float)
+    problem = exact_problem(skills, i, j, weights)
+    solution, signs = solve_signed(problem, ExactEvidence(skills, i, j, weights), solver=solver, rule=rule, **TIGHT)
+    assert solution.skills == pytest.approx(skills, abs=1e-6)
+    assert signs is not None
+    assert signs.contradicted == 0
+
+
+def test_two_groups_of_opposite_sign_joined_by_one_pair_are_told_apart() -> None:
+    """From a positive start, descent ends in a local minimum here; the signs of the pairs lead out of it."""
+    i, j = np.array([0, 0, 1, 3, 3, 4, 2]), np.array([1, 2, 2, 4, 5, 5, 3])
+    skills = np.array([0.9, 0.8, 0.7, -0.6, -0.5, -0.6])
+    weights = np.array([50.0, 50, 50, 50, 50, 50, 1])
+    problem = exact_problem(skills, i, j, weights)
+    assert SOLVERS["coordinate"](problem, **TIGHT).loss > 0.01
+    solution, _ = solve_signed(problem, ExactEvidence(skills, i, j, weights), **TIGHT)
+    assert solution.skills == pytest.approx(skills, abs=1e-6)
+
+
+def test_the_constructive_estimator_returns_the_absolute_skills() -> None:
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 13))
+        i, j = connected_odd_graph(n, rng, share=0.1)
+        skills = signed_skills(n, rng)
+        assert constructive(n, i, j, skills[i] * skills[j]) == pytest.approx(np.abs(skills), abs=1e-9)
+
+
+def test_the_constructive_estimator_leaves_bipartite_parts_open() -> None:
+    i, j = np.array([0, 1]), np.array([1, 2])
+    assert np.isnan(constructive(4, i, j, np.array([0.5, 0.5]))).all()
+
+
+def test_the_constructive_estimate_is_a_good_start() -> None:
+    crowd = simulate.crowd(3000, 12, 4, skills=np.linspace(0.3, 0.9, 12), seed=0)
+    pairs = pair_stats(crowd.answers)
+    start = constructive(12, pairs.i, pairs.j, correlations(pairs, 2))
+    problem = noisy_problem(crowd)
+    assert SOLVERS["coordinate"](problem, start).skills == pytest.approx(
+        SOLVERS["coordinate"](problem).skills, abs=1e-5
+    )
+
+
+def noisy_problem(crowd: simulate.Crowd) -> Problem:
+    a = crowd.answers
+    return Problem(from_answers(a), *box(a.per_worker, a.n_classes, 1.0), a.per_worker.astype(float))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_least_squares_solvers_agree_on_noisy_data(n_classes: int) -> None:
+    problem = noisy_problem(simulate.crowd(800, 25, 4, n_classes=n_classes, seed=3))
+    one, two = (SOLVERS[name](problem, tolerance=1e-10) for name in ("coordinate", "gradient"))
+    assert one.converged
+    assert two.converged
+    assert one.skills == pytest.approx(two.skills, abs=1e-6)
+    assert one.loss == pytest.approx(two.loss, rel=1e-9)
+
+
+def test_a_plain_sequential_coordinate_descent_ends_at_the_same_point() -> None:
+    """The reference moves one worker at a time to its own minimiser, by a double loop over the pairs."""
+    crowd = simulate.crowd(300, 10, 3, seed=5)
+    problem = noisy_problem(crowd)
+    pairs = pair_stats(crowd.answers)
+    correlation = correlations(pairs, 2)
+    mates: dict[int, list[tuple[int, float, float]]] = {w: [] for w in range(10)}
+    for i, j, shared, c in zip(pairs.i, pairs.j, pairs.shared, correlation, strict=True):
+        mates[int(i)].append((int(j), float(shared), float(c)))
+        mates[int(j)].append((int(i), float(shared), float(c)))
+    x = problem.middle()
+    for _ in range(500):
+        for worker, met in mates.items():
+            best = sum(n * c * x[mate] for mate, n, c in met) / sum(n * x[mate] ** 2 for mate, n, _ in met)
+            x[worker] = np.clip(best, problem.lower[worker], problem.upper[worker])
+    assert SOLVERS["coordinate"](problem, tolerance=1e-10).skills == pytest.approx(x, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_solution_satisfies_its_certificate(solver: str) -> None:
+    """At the end the gradient is zero inside the box and points outward on its faces."""
+    problem = noisy_problem(simulate.crowd(500, 20, 4, skills=np.linspace(0.1, 0.9, 20), seed=1))
+    solution = SOLVERS[solver](problem, tolerance=1e-9)
+    assert solution.converged
+    assert solution.gradient_norm <= 1e-9
+    if solver != "exponentiated":
+        x = solution.skills
+        _, gradient = problem.loss_and_gradient(x)
+        inside = (x > problem.lower) & (x < problem.upper)
+        assert np.abs(gradient[inside]).max() < 1e-4 * problem.moments.degree.max()
+        assert (gradient[x >= problem.upper] <= 0).all()
+        assert (gradient[x <= problem.lower] >= 0).all()
+
+
+@given(rows(max_tasks=12))
+def test_task_sums_equal_the_table_of_pairs(table: list[tuple[int, str, str]]) -> None:
+    answers = answers_of(table)
+    if answers.n_classes < 2:
+        return
+    pairs, n = pair_stats(answers), answers.n_workers
+    slow = from_pairs(n, pairs.i, pairs.j, pairs.shared.astype(np.float64), correlations(pairs, answers.n_classes))
+    fast = from_answers(answers)
+    v = np.random.default_rng(0).normal(size=n)
+    assert fast.shared @ v == pytest.approx(slow.shared @ v, abs=1e-9)
+    assert fast.signed @ v == pytest.approx(slow.signed @ v, abs=1e-9)
+    assert fast.degree == pytest.approx(slow.degree)
+    assert fast.absolute_sums is not None
+    assert slow.absolute_sums is not None
+    assert fast.absolute_sums(0.1, 0.8) == pytest.approx(slow.absolute_sums(0.1, 0.8))
+
+
+@given(rows(max_tasks=12), st.integers(0, 10**6))
+def test_the_loss_is_the_sum_over_pairs_of_answers(table: list[tuple[int, str, str]], seed: int) -> None:
+    """[Ma20, Eq. Objective], by a double loop; and the two objectives differ by a constant only [Ma20, Lemma equiv]."""
+    answers = answers_of(table)
+    m = answers.n_classes
+    if m < 2:
+        return
+    x, y = np.random.default_rng(seed).uniform(-1, 1, (2, answers.n_workers))
+    ones = np.ones(answers.n_workers)
+    problem = Problem(from_answers(answers), -ones, ones, ones)
+    total = 0.0
+    for a in range(answers.n_answers):
+        for b in range(a + 1, answers.n_answers):
+            if answers.task[a] == answers.task[b]:
+                same = m / (m - 1) * (answers.label[a] == answers.label[b]) - 1 / (m - 1)
+                total += (same - x[answers.worker[a]] * x[answers.worker[b]]) ** 2 / 2
+    assert problem.loss_and_gradient(x)[0] == pytest.approx(total, abs=1e-9)
+    pairs = pair_stats(answers)
+    table_of_pairs = gather(answers, weighting="binary").table
+    assert len(table_of_pairs[0]) == len(pairs)
+    by_pairs = replace(
+        problem, moments=from_pairs(len(x), pairs.i, pairs.j, pairs.shared.astype(np.float64), correlations(pairs, m))
+    )
+    gaps = [problem.loss_and_gradient(z)[0] - by_pairs.loss_and_gradient(z)[0] for z in (x, y)]
+    assert gaps[0] == pytest.approx(gaps[1], abs=1e-8)
+
+
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
+    answers = simulate.crowd(60, 8, 3, n_classes=3, seed=2).answers
+    problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
+    x = np.random.default_rng(0).uniform(-0.5, 0.9, 8)
+    _, gradient = problem.loss_and_gradient(x)
+    for k in range(8):
+        step = np.eye(8)[k] * 1e-6
+        slope = (problem.loss_and_gradient(x + step)[0] - problem.loss_and_gradient(x - step)[0]) / 2e-6
+        assert gradient[k] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:
+    return np.array([problem.loss_and_gradient(x)[0] for x in path])
+
+
+def test_no_sweep_raises_the_loss() -> None:
+    problem = noisy_problem(simulate.crowd(400, 15, 4, seed=9))
+    for solver in ("coordinate", "gradient"):
+        path = losses(problem, SOLVERS[solver](problem, record=True).trajectory)
+        assert (np.diff(path) <= 1e-9 * path[0]).all(), solver
+    fixed = SOLVERS["gradient"](problem, step=lipschitz_step(problem.moments), record=True, max_iterations=500)
+    assert (np.diff(losses(problem, fixed.trajectory)) <= 0).all()
+    assert len(fixed.trajectory) == fixed.iterations + 1
+
+
+def test_the_lyapunov_function_never_grows_with_the_theorys_step() -> None:
+    rng = np.random.default_rng(4)
+    i, j = connected_odd_graph(8, rng)
+    skills = rng.uniform(0.3, 0.9, 8)
+    problem = exact_problem(skills, i, j, rng.integers(1, 9, len(i)).astype(float))
+    start = np.full(8, 0.5)
+    step = lyapunov_step(problem.moments, skills, start)
+    path = SOLVERS["gradient"](problem, start, step=step, record=True, max_iterations=300).trajectory
+    spread = [np.maximum(x / skills, skills / x).max() for x in path]
+    assert (np.diff(spread) <= 1e-12).all()
+
+
+def test_exponentiated_gradient_keeps_the_theorems_promise_of_iterations() -> None:
+    skills, epsilon, kappa = np.array([0.8, 0.6, 0.7]), 1e-6, 0.5
+    i, j = simulate.clique(3)
+    problem = exact_problem(skills, i, j, np.ones(3))
+    laplacian = signless_laplacian(3, i, j)
+    norm = spectral_norm(laplacian - sparse.diags_array(laplacian.diagonal()))
+    bound = exponentiated_iterations(3, norm, smallest_eigenvalue(laplacian), 1.0, kappa=kappa, epsilon=epsilon)
+    solution = SOLVERS["exponentiated"](
+        problem, step=exponentiated_step(3, norm), max_iterations=int(bound), tolerance=0.0, kappa=kappa
+    )
+    assert ((solution.skills - skills) ** 2).sum() <= epsilon
+
+
+def test_a_capped_run_says_so() -> None:
+    problem = noisy_problem(simulate.crowd(400, 15, 4, seed=9))
+    for solver in SOLVERS.values():
+        solution = solver(problem, max_iterations=2)
+        assert not solution.converged
+        assert "cap" in solution.status
+        assert solution.iterations == 2
+
+
+def test_a_known_skill_stays_where_it_is() -> None:
+    problem = noisy_problem(simulate.crowd(400, 15, 4, seed=9))
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    lower[3] = upper[3] = 1.0
+    for solver in SOLVERS.values():
+        assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
+
+
+@given(rows())
+def test_products_by_matrices_equal_those_by_sums(table: list[tuple[int, str, str]]) -> None:
+    answers = answers_of(table)
+    x = np.linspace(-0.4, 0.9, answers.n_workers)
+    if answers.n_classes > 1:
+        for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
+            np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms

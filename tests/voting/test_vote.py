@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorate.evaluation import simulate
+from quorate.voting.vote import (
+    accuracy,
+    majority,
+    plug_in_vote,
+    reveal,
+    skill_of,
+    tally,
+    weight,
+    weighted_majority,
+)
+from tests.crowds import answers_of, rows
+
+
+@given(st.floats(-0.2, 1.0), st.integers(2, 6))
+def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes: int) -> None:
+    s = np.array([max(skill, -1 / (n_classes - 1))])
+    p = accuracy(s, n_classes)
+    assert 0 <= p[0] <= 1
+    assert skill_of(p, n_classes) == pytest.approx(s)
+    assert np.isfinite(weight(s, n_classes)).all()
+    assert np.sign(weight(s, n_classes)) == np.sign(s)
+    if 1e-6 < p[0] < 1 - 1e-6:
+        assert weight(s, n_classes) == pytest.approx(np.log((n_classes - 1) * p / (1 - p)), abs=1e-6)
+
+
+@given(rows(), st.integers(0, 10**6))
+def test_the_posterior_is_bayes_rule(table: list[tuple[int, str, str]], seed: int) -> None:
+    """By the definition: prior times the product of each worker's probability of what it said."""
+    answers = answers_of(table)
+    m = answers.n_classes
+    if m < 2:
+        return
+    rng = np.random.default_rng(seed)
+    skills, prior = rng.uniform(-0.9 / (m - 1), 0.95, answers.n_workers), rng.dirichlet(np.ones(m) * 3)
+    p = accuracy(skills, m)
+    expected = np.tile(prior, (answers.n_tasks, 1))
+    for t, w, c in zip(answers.task, answers.worker, answers.label, strict=True):
+        likelihood = np.full(m, (1 - p[w]) / (m - 1))
+        likelihood[c] = p[w]
+        expected[t] *= likelihood
+    expected /= expected.sum(axis=1, keepdims=True)
+    ballot = plug_in_vote(answers, weight(skills, m), prior)
+    assert ballot.posterior == pytest.approx(expected, abs=1e-9)
+    assert ballot.posterior.sum(axis=1) == pytest.approx(1)
+    assert ballot.confidence == pytest.approx(expected[np.arange(answers.n_tasks), ballot.label], abs=1e-9)
+    assert (ballot.margin <= ballot.confidence + 1e-12).all()
+
+
+def test_ties_go_by_score_then_majority_then_prior_then_order() -> None:
+    votes = [(1, "a", "x"), (1, "b", "y"), (1, "c", "y"), (2, "a", "y"), (2, "b", "x")]
+    answers = answers_of(votes)
+    by_score = plug_in_vote(answers, np.array([3.0, 1.0, 1.0]))
+    assert (by_score.label.tolist(), by_score.tied.tolist()) == ([0, 1], [False, False])
+    by_majority = plug_in_vote(answers, np.array([2.0, 1.0, 1.0]))
+    assert by_majority.label[0] == 1
+    assert by_majority.tied[0]
+    level = plug_in_vote(answers, np.ones(3))
+    assert (level.label[1], level.tied[1]) == (0, True)
+    # The prior enters the score; what it levels, the majority decides.
+    levelled = plug_in_vote(answers, np.array([1.0, 1.0, 1.0]), np.array([np.e, 1.0]))
+    assert levelled.tied.tolist() == [True, False]
+    assert levelled.label.tolist() == [1, 0]
+
+
+def test_sums_in_another_order_still_tie() -> None:
+    weights = np.array([0.1, 0.2, 0.3, 0.6])
+    answers = answers_of([(1, "a", "x"), (1, "b", "x"), (1, "c", "x"), (1, "d", "y")])
+    assert 0.1 + 0.2 + 0.3 != 0.6
+    assert plug_in_vote(answers, weights).tied[0]
+
+
+@given(rows())
+def test_majority_vote_counts_heads(table: list[tuple[int, str, str]]) -> None:
+    answers = answers_of(table)
+    ballot = majority(answers)
+    for task in range(answers.n_tasks):
+        given = answers.label[answers.task == task]
+        heads = np.bincount(given, minlength=answers.n_classes)
+        assert ballot.posterior[task] == pytest.approx(heads / heads.sum())
+        assert ballot.label[task] == heads.argmax()
+        assert ballot.tied[task] == ((heads == heads.max()).sum() > 1)
+
+
+def test_a_negative_vote_speaks_for_the_others_and_the_shares_follow_the_scores() -> None:
+    rng = np.random.default_rng(0)
+    answers = simulate.crowd(200, 9, 4, n_classes=3, seed=0).answers
+    weights = rng.normal(size=9)
+    ballot = weighted_majority(answers, weights)
+    assert (ballot.posterior >= 0).all()
+    assert ballot.posterior.sum(axis=1) == pytest.approx(1)
+    assert (ballot.posterior.argmax(axis=1) == tally(answers, weights).argmax(axis=1)).all()
+
+
+def test_known_labels_are_certain() -> None:
+    answers = answers_of([(1, "a", "x"), (1, "b", "x"), (2, "a", "y")])
+    ballot = reveal(majority(answers), np.array([1, -1]))
+    assert ballot.label.tolist() == [1, 1]
+    assert ballot.confidence.tolist() == [1, 1]
+    assert ballot.leaders.tolist() == [[False, True], [False, True]]
