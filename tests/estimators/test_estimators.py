@@ -1,11 +1,3 @@
-"""crowd-kit's interface: its names, its order, Quorate's numbers."""
-
-import json
-import os
-import subprocess
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +6,8 @@ import pytest
 
 import quorate
 from quorate import estimators
-from quorate.errors import ConflictingAnswersError, InputError, OptionError, QuorateError
-from quorate.estimators import DawidSkene, Estimator, MajorityVote, Quorate, RankOne
+from quorate.errors import InputError, OptionError
+from quorate.estimators import DawidSkene, Estimator, MajorityVote, Quorate
 from quorate.methods.registry import METHODS
 
 CLASSES: dict[str, Any] = {
@@ -23,124 +15,9 @@ CLASSES: dict[str, Any] = {
     for name, each in vars(estimators).items()
     if isinstance(each, type) and issubclass(each, Estimator) and each is not Estimator
 }
+
+
 NAMES = sorted(CLASSES)
-
-# A script that a crowd-kit user might have; only the import line differs between the libraries.
-SCRIPT = """
-import json
-import sys
-
-import pandas as pd
-
-from LIBRARY import KOS, MMSR, DawidSkene, MajorityVote, OneCoinDawidSkene, Wawa
-
-answers = {
-    "t2": {"cy": "no", "ann": "yes", "bob": "yes", "di": "yes", "ed": "yes"},
-    "t1": {"ann": "no", "cy": "no", "bob": "no", "di": "no", "ed": "yes"},
-    "t3": {"ed": "yes", "ann": "yes", "bob": "yes", "di": "yes", "cy": "no"},
-    "t4": {"ann": "no", "bob": "no", "di": "no", "cy": "no", "ed": "no"},
-}
-rows = [(task, worker, label) for task, given in answers.items() for worker, label in given.items()]
-data = pd.DataFrame(rows, columns=["task", "worker", "label"])
-
-
-def told(series):
-    told = {"type": type(series).__name__, "index": series.index.name, "order": series.index.tolist()}
-    if isinstance(series, pd.DataFrame):
-        return {**told, "columns": series.columns.name, "labels": series.columns.tolist()}
-    return {**told, "name": series.name}
-
-
-def same_types(labels):
-    return labels.dtype == data["label"].dtype and labels.index.dtype == data["task"].dtype
-
-
-seen = {}
-for aggregation in (
-    MajorityVote(),
-    DawidSkene(n_iter=50, tol=1e-5),
-    OneCoinDawidSkene(n_iter=50),
-    KOS(n_iter=20, random_state=0),
-    Wawa(),
-    MMSR(n_iter=1000, tol=1e-8, random_state=0),
-):
-    name = type(aggregation).__name__
-    chained = aggregation.fit(data) is aggregation
-    labels = aggregation.labels_ if name == "OneCoinDawidSkene" else aggregation.fit_predict(data)
-    values = {} if name == "KOS" else labels.to_dict()  # so few answers leave KOS to its random start
-    seen[name] = {
-        "chained": chained,
-        "labels": {**told(labels), "values": values, "types": bool(same_types(labels))},
-        "attribute": bool(labels.equals(aggregation.labels_)),
-    }
-    if name not in ("KOS", "MMSR"):
-        seen[name]["probas"] = told(aggregation.probas_)
-    if name not in ("KOS", "DawidSkene"):
-        seen[name]["skills"] = told(aggregation.skills_)
-seen["proba"] = told(Wawa().fit_predict_proba(data))
-known = pd.Series(["no"], index=pd.Index(["t2"], name="task"))
-seen["known"] = DawidSkene(n_iter=10).fit_predict(data, true_labels=known).to_dict()
-seen["priors"] = told(DawidSkene(n_iter=10).fit(data).priors_)
-skills = pd.Series({"ann": 0.1, "bob": 0.1, "di": 0.1, "ed": 0.1, "cy": 0.9})
-seen["weighted"] = MajorityVote().fit_predict(data, skills).to_dict()
-seen["default"] = MajorityVote(default_skill=0.9, on_missing_skill="value").fit_predict(data, skills[:4]).to_dict()
-seen["predict"] = MMSR().fit(data).predict(data).to_dict()
-print(json.dumps(seen))
-"""
-
-
-def expected() -> dict[str, Any]:
-    """What crowd-kit 1.4.1 says to the script above."""
-    by_name, by_appearance = ["t1", "t2", "t3", "t4"], ["t2", "t1", "t3", "t4"]
-    workers, workers_by_appearance = ["ann", "bob", "cy", "di", "ed"], ["cy", "ann", "bob", "di", "ed"]
-    frame = {"type": "DataFrame", "index": "task", "columns": "label", "labels": ["no", "yes"]}
-    values = {"t1": "no", "t2": "yes", "t3": "yes", "t4": "no"}
-    seen: dict[str, Any] = {}
-    for name in ("MajorityVote", "DawidSkene", "OneCoinDawidSkene", "KOS", "Wawa", "MMSR"):
-        order = by_appearance if name.endswith("DawidSkene") else by_name
-        labels = {"type": "Series", "index": "task", "order": order, "name": "agg_label", "types": True}
-        labels["values"] = {} if name == "KOS" else values
-        seen[name] = {"chained": True, "labels": labels, "attribute": True}
-        if name not in ("KOS", "MMSR"):
-            seen[name]["probas"] = {**frame, "order": order}
-        if name not in ("KOS", "DawidSkene"):
-            order = workers_by_appearance if name in ("OneCoinDawidSkene", "MMSR") else workers
-            seen[name]["skills"] = {"type": "Series", "index": "worker", "order": order, "name": "skill"}
-    seen["proba"] = {**frame, "order": by_name}
-    seen["known"] = {**values, "t2": "no"}
-    seen["priors"] = {"type": "Series", "index": "label", "order": ["no", "yes"], "name": "prior"}
-    seen["weighted"] = seen["default"] = dict.fromkeys(by_name, "no")
-    seen["predict"] = values
-    return seen
-
-
-def run_script(python: str, library: str) -> dict[str, Any]:
-    script = SCRIPT.replace("LIBRARY", library)
-    run = subprocess.run([python, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    seen: dict[str, Any] = json.loads(run.stdout)
-    return seen
-
-
-def test_a_crowd_kit_script_runs_with_only_its_import_line_changed() -> None:
-    assert run_script(sys.executable, "quorate.estimators") == expected()
-
-
-def test_what_is_expected_of_the_script_is_what_crowd_kit_does() -> None:
-    python = os.environ.get("QUORATE_CROWDKIT") or (sys.executable if find_spec("crowdkit") else None)
-    if python is None:
-        pytest.skip("crowd-kit is not here: name a Python that has it with QUORATE_CROWDKIT")
-    assert run_script(python, "crowdkit.aggregation") == expected()
-
-
-# --- the same numbers as quorate.aggregate ---
-
-
-@pytest.fixture(scope="module")
-def data() -> Any:
-    crowd = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, n_classes=3, seed=3)
-    frame = crowd.answers.to_table().to_pandas()
-    return frame.sample(frac=1, random_state=0).reset_index(drop=True)
 
 
 def test_every_method_has_a_class() -> None:
@@ -155,6 +32,8 @@ OURS: dict[str, dict[str, Any]] = {
     "M3V": {"sweeps": 4, "burn_in": 1},
     "OptDS": {"starts": 5},
 }
+
+
 SAME: dict[str, dict[str, Any]] = {"M3V": {"sweeps": 4, "burn_in": 1}, "OptDS": {"starts": 5}}
 
 
@@ -216,9 +95,6 @@ def test_other_tables_will_do(data: Any) -> None:
     expected = Quorate().fit_predict(data)
     assert Quorate().fit_predict(table).to_dict() == expected.to_dict()
     assert Quorate().fit_predict(pl.DataFrame(table)).to_dict() == expected.to_dict()
-
-
-# --- gold, skills, confusion ---
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -293,58 +169,3 @@ def test_predict_votes_with_the_weights_found(name: str, data: Any) -> None:
     assert fitted.predict(half).equals(fitted.labels_[:30])
     with pytest.raises(InputError, match="'stranger'"):
         fitted.predict(pd.DataFrame({"task": [1], "worker": ["stranger"], "label": [data["label"].iloc[0]]}))
-
-
-# --- options and errors ---
-
-TRIANGLE = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxyy")}
-
-
-def test_options_have_two_names(data: Any) -> None:
-    few = DawidSkene(n_iter=1).fit_predict_proba(data)
-    assert few.equals(DawidSkene(max_iterations=1).fit_predict_proba(data))
-    assert not few.equals(DawidSkene().fit_predict_proba(data))
-    result = quorate.aggregate(data, "dawid-skene", max_iterations=1, tolerance=1e-5, class_prior=True)
-    assert few.to_numpy() == pytest.approx(result.ballot.posterior)
-    solution = RankOne(solver="gradient", n_iter=7).fit(data).result_.solution
-    assert solution is not None
-    assert solution.iterations <= 7
-    assert repr(DawidSkene(n_iter=1)) == "DawidSkene(n_iter=1, tol=1e-05, class_prior=True)"
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Quorate(n_iter=10), r"no option 'n_iter'; it takes cautious"),
-        (lambda: DawidSkene(initial_error_strategy="assign"), "not supported"),
-        (lambda: DawidSkene().fit({}, None, "matrix"), "not supported"),
-        (lambda: DawidSkene().fit_predict({}, initial_error="matrix"), "not supported"),
-        (lambda: MajorityVote(on_missing_skill="drop"), "error, ignore, value"),
-        (lambda: RankOne(colour="red").fit(TRIANGLE), "colour"),
-    ],
-)
-def test_options_that_mean_nothing_are_refused(make: Any, message: str) -> None:
-    with pytest.raises(OptionError, match=message):
-        make()
-
-
-def test_two_answers_to_one_task_are_refused_or_settled() -> None:
-    data = pd.DataFrame({"task": [1, 1], "worker": ["ann", "ann"], "label": ["x", "y"]})
-    with pytest.raises(ConflictingAnswersError):
-        MajorityVote().fit(data)
-    assert MajorityVote(on_conflict="last").fit_predict(data).to_dict() == {1: "y"}
-
-
-def test_nothing_is_there_before_fit() -> None:
-    assert not hasattr(Quorate(), "labels_")
-
-
-def test_without_pandas_it_says_what_to_install(monkeypatch: Any) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(QuorateError, match=r"pip install 'quorate\[pandas\]'"):
-        Quorate().fit({"task": [1], "worker": ["a"], "label": ["x"]})
-
-
-def test_importing_the_classes_imports_no_pandas() -> None:
-    script = "import sys, quorate.estimators; sys.exit('pandas' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script], check=False, cwd=Path.cwd()).returncode == 0

@@ -1,0 +1,132 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quorate.advice import advise
+from quorate.advice.crew import gather_crew
+from quorate.advice.information import entropy, expected_gain, plan
+from quorate.answers import Answers
+from quorate.errors import OptionError
+from quorate.evaluation.simulate import crowd
+from quorate.voting.vote import accuracy
+from tests.advice.samples import posteriors
+from tests.crowds import answers_of, rows
+
+
+def naive_plan(answers: Answers, wanted: list[int], order: list[int], room: dict[int, int]) -> set[tuple[int, int]]:
+    """Each task in turn chooses the best worker who is left and has not answered it."""
+    met = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
+    chosen = set()
+    for task in wanted:
+        worker = next((w for w in order if room[w] > 0 and (task, w) not in met), None)
+        if worker is not None:
+            met.add((task, worker))
+            chosen.add((task, worker))
+            room[worker] -= 1
+    return chosen
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_plan_is_what_each_task_would_choose_in_turn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n_tasks, n_workers = int(rng.integers(5, 30)), int(rng.integers(4, 10))
+    answers = crowd(n_tasks, n_workers, int(rng.integers(1, 4)), seed=seed).answers
+    q, p = posteriors(n_tasks, 2, seed), rng.uniform(0.55, 0.95, n_workers)
+    per_worker, budget = int(rng.integers(1, 8)), int(rng.integers(1, n_tasks))
+    crew = gather_crew(answers, budget, per_worker=per_worker)
+    found = plan((answers.task, answers.worker), q, p, crew, budget, np.ones(n_tasks, dtype=bool))
+    order = np.argsort(-p, kind="stable").tolist()
+    once = expected_gain(q, np.full(1, p[order[0]]))
+    left = 1 - once / entropy(q)
+    most = n_workers - answers.per_task
+    entries = sorted((-once[t] * left[t] ** k, t) for t in range(n_tasks) for k in range(most[t]))
+    room = dict.fromkeys(order, per_worker)
+    naive = naive_plan(answers, [t for _, t in entries[:budget]], order, room)
+    got = set(zip(found.task.tolist(), found.worker.tolist(), strict=True))
+    if len(naive) == budget:
+        assert got == naive
+    else:  # some task found nobody: others are asked instead
+        assert naive <= got or len(got) >= len(naive)
+    assert len(got) == len(found)
+
+
+@given(rows(max_classes=3), st.integers(1, 30), st.none() | st.integers(1, 4), st.booleans())
+@settings(max_examples=60)
+def test_nobody_is_asked_twice_or_too_often(
+    table: list[tuple[int, str, str]], budget: int, per_worker: int | None, strangers: bool
+) -> None:
+    answers = answers_of(table, classes=["a", "b", "c", "d"])
+    available = [*answers.worker_names.to_pylist()[::2], *(["new1", "new2"] if strangers else [])]
+    try:
+        advice = advise(answers, budget, workers=available, per_worker=per_worker)
+    except OptionError:  # nobody is left to ask
+        left = set(product({task for task, _, _ in table}, available)) - {(task, who) for task, who, _ in table}
+        assert not left or strangers is False
+        return
+    found = advice.assignments.to_pylist()
+    pairs = [(row["task"], row["worker"]) for row in found]
+    assert len(set(pairs)) == len(pairs) <= budget
+    assert not set(pairs) & {(task, worker) for task, worker, _ in table}
+    asked = [worker for _, worker in pairs]
+    assert set(asked) <= set(available)
+    if per_worker is not None:
+        assert max(map(asked.count, asked), default=0) <= per_worker
+    assert all((row["gain"] is None) == (row["reason"] != "information") for row in found)
+
+
+@pytest.mark.parametrize("budget", [30, 300, 2000])
+def test_by_default_no_load_exceeds_twice_the_mean(budget: int) -> None:
+    answers = crowd(100, 20, 3, seed=0).answers
+    advice = advise(answers, budget)
+    load = answers.per_worker + np.bincount(advice.worker, minlength=20)
+    within = load <= np.ceil(2 * (answers.n_answers + budget) / 20)
+    assert np.all(within | (load == answers.per_worker))
+
+
+def test_a_budget_beyond_the_tasks_gives_the_doubtful_ones_several() -> None:
+    answers = crowd(50, 20, 2, seed=3).answers
+    advice = advise(answers, 120)
+    times = np.bincount(advice.task, minlength=50)
+    assert advice.n_assignments == 120
+    doubt = entropy(advice.posterior)
+    assert times[doubt > np.quantile(doubt, 0.8)].mean() > times[doubt < np.quantile(doubt, 0.2)].mean()
+    assert np.all(np.diff(advice.gain) <= 1e-12)  # the best first
+
+
+def test_of_two_alike_the_cheaper_is_asked_and_the_dear_one_if_worth_it() -> None:
+    answers = crowd(40, 6, 3, seed=1).answers
+    known = accuracy(np.array([0.5, 0.5, 0.9, 0.2, 0.2, 0.2]), 2)
+
+    def first(costs: list[float]) -> int:
+        table = {"worker": answers.worker_names, "cost": costs}
+        crew = gather_crew(answers, 4, workers=table, per_worker=40, cost="cost")
+        even = np.full((40, 2), 0.5)
+        done = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return int(np.bincount(plan(done, even, known, crew, 4, np.ones(40, dtype=bool)).worker).argmax())
+
+    gain = expected_gain(np.array([0.5, 0.5]), known)
+    assert first([2, 1, 100, 1, 1, 1]) == 1
+    assert first([2, 1, 0.9 * gain[2] / gain[1], 9, 9, 9]) == 2
+    assert first([2, 1, 1.1 * gain[2] / gain[1], 9, 9, 9]) == 1
+
+
+def test_newcomers_have_the_mean_skill_and_can_be_asked() -> None:
+    answers = crowd(60, 8, 4, seed=2).answers
+    advice = advise(answers, 10, workers=["w0", "someone new"])
+    assert advice.crew.names.to_pylist()[-1] == "someone new"
+    known = advice.skills[:8]
+    assert known.min() < advice.skills[-1] < known.max()
+    assert set(advice.assignments["worker"].to_pylist()) <= {"w0", "someone new"}
+
+
+def test_the_same_input_gives_the_same_advice_and_known_tasks_are_left_alone() -> None:
+    simulated = crowd(80, 10, 3, seed=4)
+    gold = {f"t{k}": f"c{simulated.truth[k]}" for k in range(20)}
+    one, two = (advise(simulated.answers, 300, gold=gold) for _ in range(2))
+    assert one.assignments == two.assignments
+    asked = {row["task"] for row in one.assignments.to_pylist() if row["reason"] == "information"}
+    assert not asked & set(gold)
+    assert one.need.error[:20].max() == 0

@@ -1,0 +1,94 @@
+"""crowd-kit's interface: its names, its order, Quorate's numbers."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from tests.estimators.samples import expected
+
+# A script that a crowd-kit user might have; only the import line differs between the libraries.
+SCRIPT = """
+import json
+import sys
+
+import pandas as pd
+
+from LIBRARY import KOS, MMSR, DawidSkene, MajorityVote, OneCoinDawidSkene, Wawa
+
+answers = {
+    "t2": {"cy": "no", "ann": "yes", "bob": "yes", "di": "yes", "ed": "yes"},
+    "t1": {"ann": "no", "cy": "no", "bob": "no", "di": "no", "ed": "yes"},
+    "t3": {"ed": "yes", "ann": "yes", "bob": "yes", "di": "yes", "cy": "no"},
+    "t4": {"ann": "no", "bob": "no", "di": "no", "cy": "no", "ed": "no"},
+}
+rows = [(task, worker, label) for task, given in answers.items() for worker, label in given.items()]
+data = pd.DataFrame(rows, columns=["task", "worker", "label"])
+
+
+def told(series):
+    told = {"type": type(series).__name__, "index": series.index.name, "order": series.index.tolist()}
+    if isinstance(series, pd.DataFrame):
+        return {**told, "columns": series.columns.name, "labels": series.columns.tolist()}
+    return {**told, "name": series.name}
+
+
+def same_types(labels):
+    return labels.dtype == data["label"].dtype and labels.index.dtype == data["task"].dtype
+
+
+seen = {}
+for aggregation in (
+    MajorityVote(),
+    DawidSkene(n_iter=50, tol=1e-5),
+    OneCoinDawidSkene(n_iter=50),
+    KOS(n_iter=20, random_state=0),
+    Wawa(),
+    MMSR(n_iter=1000, tol=1e-8, random_state=0),
+):
+    name = type(aggregation).__name__
+    chained = aggregation.fit(data) is aggregation
+    labels = aggregation.labels_ if name == "OneCoinDawidSkene" else aggregation.fit_predict(data)
+    values = {} if name == "KOS" else labels.to_dict()  # so few answers leave KOS to its random start
+    seen[name] = {
+        "chained": chained,
+        "labels": {**told(labels), "values": values, "types": bool(same_types(labels))},
+        "attribute": bool(labels.equals(aggregation.labels_)),
+    }
+    if name not in ("KOS", "MMSR"):
+        seen[name]["probas"] = told(aggregation.probas_)
+    if name not in ("KOS", "DawidSkene"):
+        seen[name]["skills"] = told(aggregation.skills_)
+seen["proba"] = told(Wawa().fit_predict_proba(data))
+known = pd.Series(["no"], index=pd.Index(["t2"], name="task"))
+seen["known"] = DawidSkene(n_iter=10).fit_predict(data, true_labels=known).to_dict()
+seen["priors"] = told(DawidSkene(n_iter=10).fit(data).priors_)
+skills = pd.Series({"ann": 0.1, "bob": 0.1, "di": 0.1, "ed": 0.1, "cy": 0.9})
+seen["weighted"] = MajorityVote().fit_predict(data, skills).to_dict()
+seen["default"] = MajorityVote(default_skill=0.9, on_missing_skill="value").fit_predict(data, skills[:4]).to_dict()
+seen["predict"] = MMSR().fit(data).predict(data).to_dict()
+print(json.dumps(seen))
+"""
+
+
+def run_script(python: str, library: str) -> dict[str, Any]:
+    script = SCRIPT.replace("LIBRARY", library)
+    run = subprocess.run([python, "-W", "ignore", "-c", script], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    seen: dict[str, Any] = json.loads(run.stdout)
+    return seen
+
+
+def test_a_crowd_kit_script_runs_with_only_its_import_line_changed() -> None:
+    assert run_script(sys.executable, "quorate.estimators") == expected()
+
+
+def test_what_is_expected_of_the_script_is_what_crowd_kit_does() -> None:
+    python = os.environ.get("QUORATE_CROWDKIT") or (sys.executable if find_spec("crowdkit") else None)
+    if python is None:
+        pytest.skip("crowd-kit is not here: name a Python that has it with QUORATE_CROWDKIT")
+    assert run_script(python, "crowdkit.aggregation") == expected()

@@ -1,0 +1,135 @@
+import datetime
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from quorate.errors import (
+    LedgerFileError,
+    UnreadableFileError,
+    UnwritableFileError,
+)
+from quorate.ledger import Ledger
+from tests.ledger.batches import filled, stored, table_of
+
+DAY = datetime.date(2026, 3, 1)
+
+
+IDS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "text": (pa.string(), ["10", "9", "é"]),
+    "large text": (pa.large_string(), ["b", "a", "c"]),
+    "whole numbers": (pa.int64(), [10, 9, -1]),
+    "small numbers": (pa.int16(), [10, 9, -1]),
+    "hashes": (pa.uint64(), [2**64 - 1, 5, 0]),
+    "numbers": (pa.float64(), [0.5, 1e300, -2.0]),
+    "days": (pa.date32(), [DAY, DAY.replace(day=2), DAY.replace(year=1)]),
+    "nanoseconds": (pa.timestamp("ns"), [1, 10**18 + 1, -5]),
+    "times of day": (pa.time32("s"), [1, 2, 3]),
+    "decimals": (pa.decimal128(6, 2), [Decimal("1.50"), Decimal("-2.25"), Decimal("9.00")]),
+    "bytes": (pa.binary(), [b"\xff", b"", b"a"]),
+    "booleans": (pa.bool_(), [True, False, True]),
+    "categories": (pa.dictionary(pa.int32(), pa.string()), ["b", "a", "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", IDS)
+def test_ids_of_any_type_survive_the_file(kind: str, tmp_path: Path) -> None:
+    values = pa.array(IDS[kind][1], IDS[kind][0])
+    table = {"task": values, "worker": values, "label": values}
+    ledger = Ledger()
+    ledger.add(pa.table(table))
+    first = stored(ledger, tmp_path)
+    again = Ledger.load(tmp_path / "stored.ledger")
+    assert stored(again, tmp_path) == first
+    plain = values.dictionary_decode() if kind == "categories" else values
+    found = again.answers.task_names
+    assert sorted(map(str, found)) == sorted(set(map(str, plain)))
+    again.add(pa.table(table))
+    assert (len(again), again.answers.n_repeats) == (len(ledger), again.answers.n_rows - len(ledger))
+
+
+def test_batches_may_write_text_and_numbers_with_more_or_fewer_bits() -> None:
+    ledger = Ledger()
+    for text, number in ((pa.string(), pa.int64()), (pa.large_string(), pa.int32())):
+        ledger.add(
+            pa.table({"task": pa.array([7], number), "worker": pa.array(["a"], text), "label": pa.array(["x"], text)})
+        )
+    assert (len(ledger), ledger.answers.n_repeats) == (1, 1)
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    filled([[("1", "a", "x"), ("1", "b", "y"), ("2", "a", "x")]]).save(tmp_path / "kept.ledger")
+    return tmp_path / "kept.ledger"
+
+
+def test_a_file_that_is_cut_short_anywhere_is_refused(kept: Path) -> None:
+    whole = kept.read_bytes()
+    for length in range(len(whole)):
+        kept.write_bytes(whole[:length])
+        with pytest.raises(LedgerFileError, match="cut short" if length else "is empty"):
+            Ledger.load(kept)
+
+
+def test_a_file_with_a_flipped_bit_is_refused(kept: Path) -> None:
+    whole = kept.read_bytes()
+    for place in [*range(0, len(whole), 7), len(whole) - 1]:
+        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(LedgerFileError):
+            Ledger.load(kept)
+    kept.write_bytes(whole + b" ")
+    with pytest.raises(LedgerFileError, match="damaged"):
+        Ledger.load(kept)
+
+
+def test_other_files_are_refused_and_told_apart(kept: Path, tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("task,worker,label\n")
+    with pytest.raises(LedgerFileError, match=r"no ledger: it begins with b'task,worker"):
+        Ledger.load(tmp_path / "answers.csv")
+    newer = kept.read_bytes().replace(b"quorate ledger 1 ", b"quorate ledger 2 with more fields ", 1)
+    kept.write_bytes(newer)
+    with pytest.raises(LedgerFileError, match=r"newer version.*format 2; this one reads 1.*upgrade"):
+        Ledger.load(kept)
+    with pytest.raises(UnreadableFileError, match="there is no ledger"):
+        Ledger.load(tmp_path / "nowhere")
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        Ledger.load(tmp_path)
+
+
+@pytest.mark.parametrize("accident", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("when", ["fsync", "replace"])
+def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
+    kept: Path, when: str, accident: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = kept.read_bytes()
+    ledger = Ledger.load(kept)
+    ledger.add(table_of([("3", "c", "x")]))
+
+    def fail(*_: Any) -> None:
+        raise accident
+
+    monkeypatch.setattr(os, when, fail)
+    with pytest.raises(UnwritableFileError if accident is OSError else accident):
+        ledger.save(kept)
+    assert kept.read_bytes() == before
+    assert [each.name for each in kept.parent.iterdir()] == [kept.name]
+
+
+def test_a_link_and_its_permissions_stay(kept: Path, tmp_path: Path) -> None:
+    kept.chmod(0o640)
+    link = tmp_path / "link.ledger"
+    link.symlink_to(kept.name)
+    ledger = Ledger.load(link)
+    ledger.add(table_of([("3", "c", "x")]))
+    ledger.save(link)
+    assert link.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
+    assert len(Ledger.load(kept)) == 4
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UnwritableFileError, match="nowhere"):
+        filled([[("1", "a", "x")]]).save(tmp_path / "nowhere" / "x.ledger")

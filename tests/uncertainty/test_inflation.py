@@ -1,0 +1,106 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import quorate
+from quorate.arrays import FloatArray
+from quorate.evaluation import simulate
+from quorate.evaluation.experiments.coverage import with_habits
+from quorate.uncertainty import CentredInference, OneCoinInference
+from quorate.uncertainty.inflation import DRAWN, Curvature, by_task, gram, inflation
+from tests.uncertainty.samples import METHODS, meetings
+
+
+def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """D, the curvature and psi by task, from a double loop."""
+    a, x, m = score_of.crowd, score_of.skills, score_of.n_classes
+    n = a.n_workers
+    d, h, psi = np.zeros(n), np.zeros((n, n)), np.zeros((a.n_tasks, n))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                agreed = (m * (mine == label) - 1) / (m - 1)
+                d[i] += x[j] ** 2
+                h[i, j] += (2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed
+                psi[task, i] += (agreed - x[i] * x[j]) * x[j]
+    return d, h, psi
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_inflation_is_that_of_a_dense_solve(n_classes: int) -> None:
+    """With the same signs; conjugate gradients stop at a residual of 1 %, so f, a square, is right to 3 %."""
+    crowd = simulate.crowd(300, 9, 4, n_classes=n_classes, skills=np.linspace(0.4, 0.9, 9), seed=1)
+    inference = OneCoinInference(crowd.answers, crowd.skills, np.arange(9) != 4)
+    d, h, psi = dense(inference)
+    draws = 40
+    signs = 2.0 * np.random.default_rng(7).integers(0, 2, (300, draws), dtype=np.int8) - 1
+    b, free = psi.T @ signs, inference.is_free
+    moved = np.zeros_like(b)
+    moved[free] = np.linalg.solve((np.diag(d) + h)[np.ix_(free, free)], b[free])
+    raw, alone = (b - h @ moved) / d[:, None], b / d[:, None]
+    slope = (raw * alone).sum(axis=1) / (alone**2).sum(axis=1)
+    rest = ((raw - slope[:, None] * alone) ** 2).sum(axis=1) / (draws - 1)
+    naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
+    assert naive.max() > 1.01  # there is something to see
+    assert inference.inflation(draws=draws, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+
+
+def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
+    """To 3 %, as above."""
+    crowd = with_habits("four classes, 7 : 1 : 1 : 1", 10, 120, np.random.default_rng(3))
+    inference = quorate.aggregate(crowd.answers, "rank-one-centred").inference
+    assert isinstance(inference, CentredInference)
+    a, x, f, spread = crowd.answers, inference.skills, inference.habits.frequency, inference.habits.spread
+    tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._kept / inference._in_scale
+    d, h, psi = np.zeros(10), np.zeros((10, 10)), np.zeros((a.n_tasks, 10))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                omega = 1 / (len(there) - 1)
+                agreed = float((np.eye(4)[mine] - f[i]) @ (np.eye(4)[label] - f[j])) / spread
+                d[i] += omega * x[j] ** 2
+                h[i, j] += omega * ((2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed)
+                psi[task, i] += omega * (agreed - tried[i] * x[j]) * x[j]
+    signs = 2.0 * np.random.default_rng(7).integers(0, 2, (a.n_tasks, 40), dtype=np.int8) - 1
+    b = psi.T @ signs
+    moved = np.linalg.solve(np.diag(d + inference.ridge) + h, b)
+    raw, alone = (b - h @ moved) / d[:, None], b / d[:, None]
+    slope = (raw * alone).sum(axis=1) / (alone**2).sum(axis=1)
+    rest = ((raw - slope[:, None] * alone) ** 2).sum(axis=1) / 39
+    naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
+    assert inference.is_free.all()
+    assert naive.max() > 1.1
+    assert inference.inflation(draws=40, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+
+
+def test_a_product_with_the_curvature_is_that_of_the_dense_matrix() -> None:
+    """In one block and in many, the tasks without answers among them."""
+    crowd = simulate.crowd(5000, 7, 3, seed=2)
+    found = []
+    for n_tasks in (5000, 5003):
+        per_task = np.append(crowd.answers.per_task, np.zeros(n_tasks - 5000, np.int64))
+        rows_of = by_task(crowd.answers.worker, np.ones(15_000), per_task, 7)
+        found.append(gram([(rows_of, np.full(n_tasks, 0.5))], n_tasks) @ np.eye(7))
+    whole = 0.5 * (rows_of.T @ rows_of).toarray()
+    assert len(gram([(rows_of, np.ones(5003))], 5003).blocks) == 3
+    assert found[0] == pytest.approx(whole - np.diag(np.diag(whole)))
+    assert found[1] == pytest.approx(found[0])
+
+
+def test_mates_who_know_nothing_more_make_no_difference() -> None:
+    """Workers who met gold alone move as if alone: f = 1."""
+    crowd = simulate.crowd(200, 5, 1, seed=0)
+    gold = dict(zip(crowd.truth_table["task"].to_pylist(), crowd.truth_table["label"].to_pylist(), strict=True))
+    for method in METHODS:
+        found = quorate.aggregate(crowd.answers, method, gold=gold).intervals
+        assert found.inflation == pytest.approx(np.ones(5))
+
+
+def test_a_direction_that_the_data_do_not_determine_is_given_up() -> None:
+    """Two workers who met each other alone: their ratio is free, and f stays within its limit."""
+    pair = gram([(sparse.csr_array(np.ones((1, 2))), np.array([1.0]))], 1)
+    pulls = sparse.csr_array(np.array([[1.0, -1.0]]))
+    f = inflation(Curvature(np.ones(2), pair, np.ones(2, dtype=bool)), pulls, draws=10, seed=0)
+    assert np.all((f >= 1) & (f <= 25))
