@@ -65,22 +65,22 @@ class Answers:
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
 
-    @property
+    @cached_property
     def n_answers(self) -> int:
         """How many answers there are."""
         return len(self.task)
 
-    @property
+    @cached_property
     def n_tasks(self) -> int:
         """How many tasks there are, those whose answers were all left out included."""
         return len(self.task_names)
 
-    @property
+    @cached_property
     def n_workers(self) -> int:
         """How many workers there are."""
         return len(self.worker_names)
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """M, the number of classes."""
         return len(self.classes)
