@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.advice.coins import part
 from quorate.advice.crew import Crew
 from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
@@ -215,4 +214,4 @@ class _Draft:
 
 def _two_sided_without_threes(answers: Answers) -> bool:
     """Whether the tasks of two answers close no odd cycle, so that the few with three decide the scale."""
-    return bool(identify(part(answers, answers.per_task == 2)).bipartite.all())
+    return bool(identify(answers.where((answers.per_task == 2)[answers.task])).bipartite.all())

@@ -8,10 +8,9 @@ experts from a tight group that is wrong alike, so this changes no label; it say
 """
 
 import numpy as np
-import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, take
+from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.centred import Habits, centred_skills, habits_of
 
 FOLDS = 4
@@ -47,19 +46,10 @@ def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatA
     """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
     if not (fitted[answers.task].any() and tested[answers.task].any()):
         return np.zeros((0, 3))
-    skills = centred_skills(_only(answers, fitted), tolerance=1e-3, max_iterations=100).solution.skills
-    held = _only(answers, tested)
+    skills = centred_skills(answers.only(fitted), tolerance=1e-3, max_iterations=100).solution.skills
+    held = answers.only(tested)
     u = skills - np.average(skills, weights=held.per_worker)
     return _tetrad_sums(held, habits_of(answers), u)
-
-
-def _only(answers: Answers, chosen: BoolArray) -> Answers:
-    """Keep some tasks, and every worker."""
-    mine = chosen[answers.task]
-    code = np.cumsum(chosen) - 1
-    names: pa.Array = take(answers.task_names, np.flatnonzero(chosen))
-    task = code[answers.task[mine]].astype(answers.task.dtype)
-    return Answers(task, answers.worker[mine], answers.label[mine], names, answers.worker_names, answers.classes)
 
 
 def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
@@ -70,10 +60,10 @@ def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
     size = (z * z).sum(axis=1)
     own = u[answers.worker]
     total, pulled = (
-        np.stack([np.bincount(answers.task, weight * column, answers.n_tasks) for column in z.T], axis=1)
+        np.stack([answers.by_task(weight * column) for column in z.T], axis=1)
         for weight in (np.ones(len(z)), own)
     )
-    alone = [np.bincount(answers.task, own**power * size, answers.n_tasks) for power in range(3)]
+    alone = [answers.by_task(own**power * size) for power in range(3)]
     products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
     omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
     return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)
