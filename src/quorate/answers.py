@@ -2,13 +2,16 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, starts_of, table_of, take
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 class Counted(Protocol):
@@ -130,6 +133,13 @@ class Answers:
     def alike(self, label: IntArray) -> FloatArray:
         """How often each worker gave the class that ``label`` has for the task."""
         return self.by_worker(self.label == label[self.task])
+
+    def matrix(self, values: NDArray[Any] | None = None) -> "sparse.csr_array":
+        """Lay a value of each answer out as tasks × workers; ones by default."""
+        from scipy import sparse  # a fifth of a second, and few need it
+
+        entries = np.ones(self.n_answers) if values is None else values
+        return sparse.csr_array((entries, self.worker, self.start), shape=(self.n_tasks, self.n_workers))
 
     def where(self, kept: BoolArray) -> "Answers":
         """Keep some answers; tasks, workers and classes stay, and so do their codes.

@@ -98,6 +98,16 @@ def starts_of(sizes: IntArray) -> IntArray:
     return starts
 
 
+def sortable(values: FloatArray) -> FloatArray:
+    """Round to nine decimals: numbers that differ only by the order in which they were summed then sort as equals.
+
+    >>> np.lexsort([[0, 1], sortable(np.array([0.1 + 0.2, 0.3]))]).tolist()
+    [0, 1]
+    """
+    rounded: FloatArray = np.round(values, 9)
+    return rounded
+
+
 class Table:
     """A thin coat over `pyarrow.Table`: everything the table can do, this can, and it speaks Arrow to other libraries.
 

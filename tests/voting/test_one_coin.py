@@ -24,7 +24,9 @@ def naive_step(answers: Answers, q: FloatArray, prior: FloatArray, strength: flo
         right[w] += q[t, c]
         n[w] += 1
     mean = sum(right) / sum(n)
-    p = np.array([(right[w] + strength * mean) / (n[w] + strength) if n[w] + strength else 1 / m for w in range(len(n))])
+    p = np.array(
+        [(right[w] + strength * mean) / (n[w] + strength) if n[w] + strength else 1 / m for w in range(len(n))]
+    )
     new = np.tile(prior, (answers.n_tasks, 1))
     for t, w, c in zip(answers.task.tolist(), answers.worker.tolist(), answers.label.tolist(), strict=True):
         new[t] *= np.where(np.arange(m) == c, p[w], (1 - p[w]) / (m - 1))

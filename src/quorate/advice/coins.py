@@ -44,7 +44,7 @@ def fit_coins(
         answers: who answered what.
         known: the known class of each task, -1 where unknown; None where no gold is given.
         verdict: the components, each of which is oriented by itself.
-        strength: shrink each accuracy toward the crowd's mean, as so many further answers would; 0: the likelihood alone.
+        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk.
         start: accuracies to start from; by default everyone has skill 0.5.
         max_iterations: steps at the most.
         tolerance: for the mean change of accuracies, each worker counted by its answers.

@@ -7,7 +7,7 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, sortable
 from quorate.meetings.graph import Identifiability, grouped, identify
 from quorate.meetings.repair import Repair, repair
 from quorate.voting.vote import skill_of
@@ -160,7 +160,7 @@ class _Draft:
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -self.sure[free]])][:ENOUGH]
+            free = free[np.lexsort([free, -sortable(self.sure[free])])][:ENOUGH]
             if wanted is None and len(free):
                 sure = float(self.sure[free].mean())
                 needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
@@ -183,7 +183,7 @@ class _Draft:
         a = self.answers
         inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
         inside[group.members[group.members < a.n_workers]] = True  # gold is no one to ask
-        n_inside = np.bincount(a.task, inside[a.worker], a.n_tasks)
+        n_inside = a.by_task(inside[a.worker])
         own = n_inside == a.per_task  # the group's own tasks
         most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())

@@ -1,9 +1,9 @@
 """Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
 Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
-its task. The model of one coin and that of confusion are fitted alike and shrunk toward the crowd alike, so that what the
-latter gains, it gains by the classes. A model with more parameters than the truth needs foretells worse, not better:
-that is what guards against finding misfit where there is none.
+its task. The model of one coin and that of confusion are fitted alike and shrunk toward the crowd alike, so that what
+the latter gains, it gains by the classes. A model with more parameters than the truth needs foretells worse, not
+better: that is what guards against finding misfit where there is none.
 """
 
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another
 ENOUGH = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
 FEWEST = 20  # tasks with two answers or more, below which it is left out as well
-STEPS, TOLERANCE = 20, 1e-4  # of EM, rough: what it foretells moves far less than the standard errors it is judged by
+STEPS, TOLERANCE = 20, 1e-4  # of EM: what it foretells then moves by far less than its standard error
 PSEUDO = 0.5  # answers in each cell of Dawid and Skene's matrices, so that nothing is impossible
 # What lets accuracy depend on the class: one confusion matrix for the crowd, scaled to each worker's accuracy; one for
-# each worker, shrunk toward that; one for each worker, by itself. The first two are what the standard method is made of.
+# each worker, shrunk toward that; one for each worker, by itself. The first two are the standard method's.
 RIVALS = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
 
 

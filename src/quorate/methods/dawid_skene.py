@@ -1,7 +1,5 @@
 """Dawid and Skene's EM from the majority vote: a confusion matrix for each worker [Dawid79]."""
 
-import numpy as np
-
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.gold import known_classes

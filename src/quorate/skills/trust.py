@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
-from quorate.skills.centred import Habits, centred_skills, habits_of
+from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -54,16 +54,13 @@ def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatA
 
 def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
     """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z."""
-    f = habits.frequency
-    z = -f[answers.worker]
-    z[np.arange(len(z)), answers.label] += 1
+    z = centred_answers(answers, habits)
     size = (z * z).sum(axis=1)
     own = u[answers.worker]
     total, pulled = (
-        np.stack([answers.by_task(weight * column) for column in z.T], axis=1)
-        for weight in (np.ones(len(z)), own)
+        np.stack([answers.by_task(weight * column) for column in z.T], axis=1) for weight in (np.ones(len(z)), own)
     )
     alone = [answers.by_task(own**power * size) for power in range(3)]
     products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
-    omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    omega = task_weights(answers)
     return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)
