@@ -99,12 +99,12 @@ def starts_of(sizes: IntArray) -> IntArray:
 
 
 def sortable(values: FloatArray) -> FloatArray:
-    """Round to nine decimals: numbers that differ only by the order in which they were summed then sort as equals.
+    """Round to twelve decimals: numbers that differ only by the order in which they were summed then sort as equals.
 
     >>> np.lexsort([[0, 1], sortable(np.array([0.1 + 0.2, 0.3]))]).tolist()
     [0, 1]
     """
-    rounded: FloatArray = np.round(values, 9)
+    rounded: FloatArray = np.round(values, 12)
     return rounded
 
 
