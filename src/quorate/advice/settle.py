@@ -7,7 +7,7 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, sortable
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, grouped, identify
 from quorate.meetings.repair import Repair, repair
 from quorate.voting.vote import skill_of
@@ -160,7 +160,7 @@ class _Draft:
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -sortable(self.sure[free])])][:ENOUGH]
+            free = free[np.lexsort([free, -self.sure[free]])][:ENOUGH]
             if wanted is None and len(free):
                 sure = float(self.sure[free].mean())
                 needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
