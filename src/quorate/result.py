@@ -104,7 +104,7 @@ class Result:
             "accuracy": from_numpy(accuracy(self.skills, answers.n_classes), mask=unknown),
             "weight": self.weights,
             "n_answers": answers.per_worker,
-            "n_peers": np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=answers.n_workers),
+            "n_peers": pairs.n_peers(answers.n_workers),
             "component": self.identifiability.component[: answers.n_workers],
             "status": take(from_strings(STATUSES), self.status),
         }

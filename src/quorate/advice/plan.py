@@ -10,7 +10,7 @@ from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
 from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.meetings.graph import Identifiability
@@ -145,7 +145,7 @@ def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
     """Return how many answers each worker would give if the best take all that they have room for."""
     free = np.flatnonzero(crew.available & (crew.room > 0))
     order = free[np.argsort(-accuracy[free], kind="stable")]
-    before = np.cumsum(crew.room[order]) - crew.room[order]
+    before = starts_of(crew.room[order])[:-1]
     gives = np.zeros(crew.size)
     gives[order] = np.clip(budget - before, 0, crew.room[order])
     return gives

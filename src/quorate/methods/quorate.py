@@ -19,7 +19,8 @@ from quorate.skills.signs import orient
 from quorate.skills.solution import Solution
 from quorate.skills.trust import trust
 from quorate.uncertainty import CentredInference
-from quorate.voting.confusion import cells_of, check_size, softmax
+from quorate.voting.confusion import cells_of, check_size
+from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.refine import refine
 from quorate.voting.vote import decide, majority, reveal, tally, weight
 
@@ -96,7 +97,7 @@ class _FirstStage:
     def result(self, method: str, posterior: FloatArray) -> Result:
         """Decide by a posterior, and put the result together."""
         answers = self.answers
-        ballot = decide(answers, np.log(np.maximum(posterior, np.finfo(np.float64).tiny)), posterior)
+        ballot = decide(answers, np.log(np.maximum(posterior, FLOOR)), posterior)
         skills = np.where(self.status == IDENTIFIED, self.skills, np.nan)
         return Result(
             method,

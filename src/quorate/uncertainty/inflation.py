@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.progress import tracked
 
 MOST = 25.0  # f at the most: by then the interval is as wide as the range of skills
@@ -181,8 +181,7 @@ def by_task(rows: IntArray, values: FloatArray, per_row: IntArray, n_workers: in
     >>> by_task(np.array([0, 1, 1]), np.array([5.0, 6.0, 7.0]), np.array([2, 1]), 2).toarray().tolist()
     [[5.0, 6.0], [0.0, 7.0]]
     """
-    start = np.concatenate([[0], np.cumsum(per_row)])
-    return sparse.csr_array((values, rows, start), shape=(len(per_row), n_workers))
+    return sparse.csr_array((values, rows, starts_of(per_row)), shape=(len(per_row), n_workers))
 
 
 def _spans(n_tasks: int, n_workers: int) -> Iterator[tuple[int, int]]:

@@ -76,8 +76,7 @@ def edges_of(graph: str, rng: np.random.Generator) -> Edges:
     probability = float(graph.rsplit(" ", 1)[1])
     while True:
         i, j = random_graph(W, probability, seed=rng)
-        ones = np.ones(len(i), np.int64)
-        if identify_pairs(PairStats(i, j, ones, ones), W).identifiable.tolist() == [True]:
+        if identify_pairs(PairStats.linked(i, j), W).identifiable.tolist() == [True]:
             return i, j
 
 

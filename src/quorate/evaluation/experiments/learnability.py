@@ -123,8 +123,7 @@ def _verdicts(skills: FloatArray, seed: int) -> Sheet:
     rows = []
     for graph, edges in graphs().items():
         i, j = edges
-        ones = np.ones(len(i), np.int64)
-        component = next(identify_pairs(PairStats(i, j, ones, ones), W).components())
+        component = next(identify_pairs(PairStats.linked(i, j), W).components())
         simulated = crowd_on_graph(edges, skills, TASKS, seed=np.random.default_rng([seed, 9]))
         result = aggregate(simulated.answers, "rank-one")
         known = ~np.isnan(result.skills)

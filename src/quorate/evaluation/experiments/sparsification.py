@@ -1,6 +1,6 @@
 """RTE1 and Temp with ever fewer interactions: the error of every method [Ma20, §sec:exp, Graph Sparsification]."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -97,8 +97,7 @@ def thinned(answers: Answers, most: int, rng: np.random.Generator, *, hub_loses:
             own = np.ones(len(shared), dtype=bool) if hub_loses else rng.random(len(shared)) < 0.5
             table[hub, shared[own]] = False
             table[mate, shared[~own]] = False
-    kept = table[answers.worker, answers.task]
-    return replace(answers, task=answers.task[kept], worker=answers.worker[kept], label=answers.label[kept])
+    return answers.where(table[answers.worker, answers.task])
 
 
 def _table(results: Results, kept: dict[tuple[str, str, int], float]) -> Sheet:
