@@ -7,12 +7,12 @@ from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, li
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
-from quorate.reading.options import AS_USUAL, READING, ExportKeywords, ReadOptions, read_options
+from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
 
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
 UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
-MEANINGFUL = tuple(name for name in READING if name not in ("on_conflict", "classes"))  # for `read_export`
+MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
 
 
 def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:

@@ -14,9 +14,27 @@ Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what
 def names_of(source: Source) -> list[str] | None:
     """Name the columns of a table object; None where it is none.
 
+    Raises:
+        UnknownFormatError: it is several tables, or cannot be read whole.
+
     >>> names_of({"task": [1], "label": ["x"]}), names_of(42)
     (['task', 'label'], None)
     """
+    if isinstance(source, Mapping):
+        tables = [name for name, values in source.items() if _names(values) is not None]
+        if tables:  # as Hugging Face has the splits of a data set
+            raise UnknownFormatError(
+                f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
+            )
+    elif hasattr(source, "with_format") and not hasattr(source, "__len__"):
+        raise UnknownFormatError(
+            f"cannot read a table from {type(source).__name__!r}, which streams its rows; load the data set whole "
+            "(streaming=False)"
+        )
+    return _names(source)
+
+
+def _names(source: Source) -> list[str] | None:
     if isinstance(source, Mapping):
         return [str(name) for name in source]
     if _made_by(source, "polars") and hasattr(source, "collect_schema"):  # a LazyFrame's `columns` warns of its cost
@@ -42,7 +60,6 @@ def read_object(source: Source, columns: Columns) -> pa.Table:
     >>> read_object({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
     {'label': ['a', 'b']}
     """
-    _refuse_splits(source)
     names = names_of(source)
     if names is None and hasattr(source, "__arrow_c_stream__"):  # speaks Arrow, and no word more
         source = pa.table(source)
@@ -93,21 +110,6 @@ def _only(source: Source, columns: Sequence[str]) -> pa.Table:
         chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
         return chosen.with_format("arrow")[:]
     return source if isinstance(source, pa.Table) else pa.table(source)
-
-
-def _refuse_splits(source: Source) -> None:
-    """Refuse a mapping of tables, as Hugging Face has for the splits of a data set."""
-    if isinstance(source, Mapping):
-        tables = [name for name, values in source.items() if names_of(values) is not None]
-        if tables:
-            raise UnknownFormatError(
-                f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
-            )
-    elif hasattr(source, "with_format") and not hasattr(source, "__getitem__"):
-        raise UnknownFormatError(
-            f"cannot read a table from {type(source).__name__!r}, which streams its rows; load the data set whole "
-            "(streaming=False)"
-        )
 
 
 def _made_by(source: Source, library: str) -> bool:

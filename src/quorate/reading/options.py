@@ -15,21 +15,26 @@ ROLES = ("task", "worker", "label")
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
 
 
-class TableKeywords(TypedDict, total=False):
-    """How a table of answers is read."""
+class FileKeywords(TypedDict, total=False):
+    """How a file is read, whatever is in it."""
 
     task: str | None
     worker: str | None
     label: str | None
-    on_conflict: str
     skip_missing: bool
-    classes: Sequence[Any] | None
     format: str | None
     delimiter: str | None
     encoding: str
 
 
-class ExportKeywords(TableKeywords, total=False):
+class TableKeywords(FileKeywords, total=False):
+    """How answers are read from a plain table."""
+
+    on_conflict: str
+    classes: Sequence[Any] | None
+
+
+class ExportKeywords(FileKeywords, total=False):
     """How another tool's export is read."""
 
     question: str | None
@@ -37,8 +42,8 @@ class ExportKeywords(TableKeywords, total=False):
     keep_rejected: bool
 
 
-class ReadKeywords(ExportKeywords, total=False):
-    """How either is read: what `quorate.read` takes."""
+class ReadKeywords(TableKeywords, ExportKeywords, total=False):
+    """How answers are read from either: what `quorate.read` takes."""
 
     tool: str
 
