@@ -8,8 +8,9 @@ from typing import Any
 
 from quorate.answers import Answers
 from quorate.errors import OptionError, one_of
+from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
-from quorate.reading.read import read
+from quorate.reading.options import split_reading
 from quorate.result import Result
 from quorate.uncertainty.intervals import KINDS, LEVEL, check_level
 
@@ -58,9 +59,10 @@ METHODS = {
 
 
 def aggregate(
-    answers: Answers | Source,
+    source: Answers | Source,
     method: str = "quorate",
     *,
+    gold: Source = None,
     level: float = LEVEL,
     intervals: str = "auto",
     **options: Any,
@@ -68,11 +70,14 @@ def aggregate(
     """Turn answers into labels and skills.
 
     Args:
-        answers: what `quorate.read` returned, or anything that it reads.
+        source: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`.
+        gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
+            default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        options: for the method; see its function, e.g. `quorate.methods.quorate.standard`.
+        options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
+            others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
     Raises:
         UnknownMethodError: there is no such method.
@@ -87,9 +92,10 @@ def aggregate(
     run = METHODS[one_of(method, METHODS, "method")].load()
     check_level(level)
     one_of(intervals, KINDS, "kind of interval")
-    given = answers if isinstance(answers, Answers) else read(answers)
+    reading, options = split_reading(options)
+    answers, known = answers_and_gold(source, gold, reading)
     try:
-        return replace(run(given, **options), level=level, interval_kind=intervals)
+        return replace(run(answers, gold=known, **options), level=level, interval_kind=intervals)
     except TypeError as error:
         if "unexpected keyword argument" not in str(error):
             raise
@@ -97,11 +103,11 @@ def aggregate(
         raise OptionError(f"the method {method!r} has no such option ({error}); it takes {accepted}") from None
 
 
-def majority_vote(answers: Answers | Source, **options: Any) -> Result:
+def majority_vote(source: Answers | Source, **options: Any) -> Result:
     """Label each task by the class that most of its workers gave; the same shape as `aggregate`.
 
     >>> import quorate
     >>> majority_vote({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}).labels["label"].to_pylist()
     ['y']
     """
-    return aggregate(answers, "majority", **options)
+    return aggregate(source, "majority", **options)

@@ -1,6 +1,6 @@
 """The whole path inside an engine: answers -> codes -> pairs -> skills -> weights -> vote -> labels. Start here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ from quorate.warehouse.inference import PairInference, square_sums
 from quorate.warehouse.iwmv import VOTES, iwmv
 from quorate.warehouse.pairs import BIG_TASK, RepeatsFound, count_pairs
 from quorate.warehouse.result import Confidence, WarehouseResult
-from quorate.warehouse.source import open_source
+from quorate.warehouse.source import open_source, split_options
 from quorate.warehouse.vote import Vote, decide, named
 from quorate.warehouse.write import check_output, write_file, write_table
 
@@ -37,21 +37,6 @@ def aggregate(
     source: Source = None,
     method: str | None = None,
     *,
-    engine: str | None = None,
-    memory: str | None = None,
-    temp: str | None = None,
-    master: str | None = None,
-    connect: str | None = None,
-    table: str | None = None,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    order: str | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    on_conflict: str = "error",
-    skip_missing: bool = False,
-    classes: Sequence[Any] | None = None,
     gold: Source = None,
     output: str | Path | None = None,
     output_table: str | None = None,
@@ -65,28 +50,16 @@ def aggregate(
     Args:
         source: a path or a pattern, an ibis table, or a table in memory; None with ``table``.
         method: ``rank-one`` (the default here), ``majority`` or ``iwmv``.
-        engine: ``duckdb`` (the default) or ``spark``.
-        memory: what DuckDB may use, as in ``4GB``; beyond it, it spills to disk.
-        temp: the folder that it spills to.
-        master: of Spark.
-        connect: an ibis connection string, for any other engine.
-        table: the name of a table there.
-        task: the column of task ids.
-        worker: the column of worker ids.
-        label: the column of labels.
-        order: the column that says which of two answers came first, for on_conflict ``first`` and ``last``.
-        format: of the files, where their names do not say.
-        delimiter: of CSV files.
-        on_conflict: as `quorate.read`.
-        skip_missing: as `quorate.read`.
-        classes: as `quorate.read`.
         gold: known labels of some tasks.
         output: a Parquet or CSV file that the engine writes.
         output_table: a table that the engine makes.
         big_task: tasks with more answers stay out of the join; see `quorate.warehouse.pairs`.
         intervals: ``fast`` (what ``auto`` is here: two more reads of the answers) or ``none``.
         level: of the intervals.
-        options: for rank-one: solver, tau, weighting, threshold, signs and the solver's own; for iwmv: max_iterations.
+        options: where the answers are, see `quorate.warehouse.engine.EngineOptions`: engine, memory, temp, master,
+            connect, table, order; how to read them, as `quorate.read`: task, worker, label, on_conflict, skip_missing,
+            classes, format, delimiter; for rank-one: solver, tau, weighting, threshold, signs and the solver's own; for
+            iwmv: max_iterations.
 
     Raises:
         EngineError: the engine is not there, or failed.
@@ -100,31 +73,17 @@ def aggregate(
     check_level(level)
     if one_of(intervals, KINDS, "kind of interval") == "full":
         raise OptionError("full intervals need many passes over the answers; in an engine choose intervals='fast'")
+    reading, where, options = split_options(options)
     _check_options(chosen, options)
-    home, answers = open_source(
-        source,
-        engine=engine,
-        memory=memory,
-        temp=temp,
-        master=master,
-        url=connect,
-        table=table,
-        format=format,
-        delimiter=delimiter,
-        task=task,
-        worker=worker,
-        label=label,
-        order=order,
-    )
-    check_order(on_conflict, answers)
+    home, answers = open_source(source, reading, where)
+    check_order(reading.on_conflict, answers)
     check_output(home, output, output_table)
     try:
         kind = "none" if intervals == "none" else "fast"
 
         def attempt(settled: bool) -> tuple[Cleaned, Gold | None, dict[str, Any]]:
-            reading: dict[str, Any] = {"on_conflict": on_conflict, "skip_missing": skip_missing, "classes": classes}
-            found = clean(home, answers, settled=settled, **reading)
-            known = read_gold(home, found, gold)
+            found = clean(home, answers, reading, settled=settled)
+            known = read_gold(home, found, gold, reading)
             return found, known, _run(chosen, home, found, known, big_task, kind, level, dict(options))
 
         found, known, parts = once_or_twice(attempt) if chosen == "rank-one" else attempt(True)
@@ -175,7 +134,7 @@ def check_method(method: str | None) -> str:
     if chosen not in METHODS_HERE:
         raise OptionError(
             f"the method {chosen!r} needs every answer in memory, and cannot run inside an engine; choose rank-one, "
-            "majority or iwmv (--method), or leave out --engine"
+            "majority or iwmv (--method), or read the answers into memory (quorate.aggregate, or no --engine)"
         )
     return chosen
 

@@ -12,7 +12,7 @@ from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE,
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
 from quorate.methods.registry import METHODS
-from quorate.report.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
+from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
