@@ -8,6 +8,7 @@ from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import Note
 from quorate.voting.confusion import check_size
 from quorate.voting.em import Fit, expectation_maximisation
 from quorate.voting.vote import Ballot, decide, majority, skill_of, weight
@@ -71,7 +72,7 @@ def _from_majority(method: str, answers: Answers, gold: Source, **options: Any) 
 
 
 def em_outcome(
-    method: str, answers: Answers, fit: Fit, ballot: Ballot, gold: IntArray | None, notes: tuple[str, ...] = ()
+    method: str, answers: Answers, fit: Fit, ballot: Ballot, gold: IntArray | None, notes: tuple[Note, ...] = ()
 ) -> Result:
     """Put together a result of EM: a worker's skill is that of its mean accuracy over the classes.
 

@@ -11,6 +11,7 @@ from quorate.methods.outcome import contradiction
 from quorate.methods.spectral import spectral_start
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import OTHER_START, Note
 from quorate.voting.confusion import check_size
 from quorate.voting.em import column_shares, expectation_maximisation
 from quorate.voting.vote import decide, majority
@@ -62,9 +63,10 @@ def opt_ds(
     check_size(given.answers, "opt-ds")
     rng = np.random.default_rng(seed)
     start = spectral_start(given.answers, starts=starts, power_steps=power_steps, rng=rng)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if isinstance(start, str):
-        notes = (f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate",)
+        text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
+        notes = (Note(OTHER_START, text),)
     fit = expectation_maximisation(
         given.answers,
         majority(given.answers).posterior,

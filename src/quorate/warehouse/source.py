@@ -1,7 +1,6 @@
 """Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there."""
 
 from pathlib import Path
-from typing import Any
 
 from quorate.errors import (
     ColumnTypeError,
@@ -14,6 +13,7 @@ from quorate.errors import (
 )
 from quorate.reading.files import COMPRESSIONS, FORMATS, Source, read_table
 from quorate.warehouse.engine import Engine, connect
+from quorate.warehouse.expressions import EngineTable
 
 
 def open_source(
@@ -31,7 +31,7 @@ def open_source(
     worker: str = "worker",
     label: str = "label",
     order: str | None = None,
-) -> tuple[Engine, Any]:
+) -> tuple[Engine, EngineTable]:
     """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
 
     Args:
@@ -75,7 +75,7 @@ def open_source(
     return home, _select(found, wanted)
 
 
-def _table(home: Engine, name: str) -> Any:
+def _table(home: Engine, name: str) -> EngineTable:
     database, _, own = name.rpartition(".")
     try:
         return home.backend.table(own, database=database or None)
@@ -83,7 +83,7 @@ def _table(home: Engine, name: str) -> Any:
         raise EngineError(f"{home.name} has no table {name!r} ({str(error).splitlines()[0][:200]})") from error
 
 
-def _file(home: Engine, source: str | Path, format: str | None, delimiter: str | None) -> Any:
+def _file(home: Engine, source: str | Path, format: str | None, delimiter: str | None) -> EngineTable:
     path = str(source)
     if path == "-":
         raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
@@ -116,11 +116,11 @@ def _kind(path: str) -> str:
     return found
 
 
-def _object(home: Engine, source: Source, wanted: dict[str, str]) -> Any:
+def _object(home: Engine, source: Source, wanted: dict[str, str]) -> EngineTable:
     return home.upload(read_table(source, list(wanted.values())))
 
 
-def _select(table: Any, wanted: dict[str, str]) -> Any:
+def _select(table: EngineTable, wanted: dict[str, str]) -> EngineTable:
     for own, name in wanted.items():
         if name not in table.columns:
             raise MissingColumnError(
