@@ -15,7 +15,19 @@ if TYPE_CHECKING:
 
 
 class Counted(Protocol):
-    """How many there are of everything: what a summary needs, wherever the answers themselves lie."""
+    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that holds the answers; None where they are in memory."""
+
+    @property
+    def worker_names(self) -> pa.Array:
+        """The ids of the workers, in the order of their codes."""
+
+    @property
+    def classes(self) -> pa.Array:
+        """The classes, in the order of their codes."""
 
     @property
     def n_tasks(self) -> int:
@@ -50,6 +62,45 @@ class Counted(Protocol):
         """Rows left out because a field was missing."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Roster:
+    """Who answered and how much, of answers that stay in an engine; worker codes follow the order of the ids there.
+
+    >>> names = {"worker_names": pa.array(["ann", "bob"]), "classes": pa.array(["cat"])}
+    >>> Roster(engine="duckdb", **names, per_worker=np.array([3, 0]), n_tasks=3, n_rows=3).n_workers
+    2
+    """
+
+    engine: str  # its name
+    worker_names: pa.Array
+    classes: pa.Array
+    per_worker: IntArray  # N_i
+    n_tasks: int
+    n_rows: int
+    n_repeats: int = 0  # rows that repeat an answer exactly; counted once
+    n_conflicting: int = 0  # rows left out by the conflict policy
+    n_skipped: int = 0  # rows left out because a field was missing
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are, those whose answers were all left out included."""
+        return len(self.worker_names)
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return len(self.classes)
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are."""
+        return int(self.per_worker.sum())
+
+    def n_peers(self) -> IntArray | None:
+        """Return how many others each worker shares a task with; None where that was not counted."""
+        return None
+
+
 @dataclass(frozen=True)
 class Answers:
     """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
@@ -68,6 +119,11 @@ class Answers:
     n_repeats: int = 0  # rows that repeat an answer exactly; counted once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
+
+    @property
+    def engine(self) -> None:
+        """No engine: the answers are in memory."""
+        return None
 
     @cached_property
     def n_answers(self) -> int:

@@ -11,8 +11,20 @@ class OptionError(QuorateError, ValueError):
     """An option has a value that means nothing here."""
 
 
-class UnknownMethodError(OptionError):
-    """No method, solver or policy has this name."""
+class UnknownNameError(OptionError):
+    """There is a list to choose from, and this name is not on it."""
+
+
+class UnknownMethodError(UnknownNameError):
+    """No method has this name."""
+
+
+class UnknownDatasetError(UnknownNameError):
+    """No data set has this name."""
+
+
+class NotInMemoryError(OptionError):
+    """The answers lie in an engine, and what was asked for needs them in memory."""
 
 
 class InputError(QuorateError, ValueError):
@@ -127,16 +139,22 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {head}{rest}"
 
 
-def one_of(value: str, allowed: Iterable[str], what: str) -> str:
+def one_of(value: str, allowed: Iterable[str], what: str, error: type[UnknownNameError] = UnknownNameError) -> str:
     """Return ``value`` if it is allowed, and name the choices if it is not.
 
+    Args:
+        value: the name given.
+        allowed: every name there is.
+        what: they are names of.
+        error: of the family that they belong to.
+
     Raises:
-        UnknownMethodError: ``value`` is not among them.
+        UnknownNameError: ``value`` is not among them.
 
     >>> one_of("first", ["first", "last"], "conflict policy")
     'first'
     """
     allowed = list(allowed)
     if value not in allowed:
-        raise UnknownMethodError(f"there is no {what} {value!r}; choose from {', '.join(allowed)}")
+        raise error(f"there is no {what} {value!r}; choose from {', '.join(allowed)}")
     return value

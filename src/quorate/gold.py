@@ -113,6 +113,20 @@ def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
     return None if source is None else read_gold(source, answers)
 
 
+def named_gold(gold: IntArray | None, answers: Answers) -> Source:
+    """Turn codes of known classes back into tasks and labels, as `read_gold` takes them; None for no gold.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> {name: values.to_pylist() for name, values in named_gold(np.array([-1, 1]), answers).items()}
+    {'task': [2], 'label': ['dog']}
+    """
+    if gold is None:
+        return None
+    known = np.flatnonzero(gold >= 0)
+    return {"task": take(answers.task_names, known), "label": take(answers.classes, gold[known])}
+
+
 def read_gold(source: Source, answers: Answers, *, task: str = "task", label: str = "label") -> IntArray:
     """Return the known class of each task as a code, -1 where none is known.
 

@@ -1,67 +1,127 @@
 """What an aggregation returns: labels, workers and posterior as tables, and a summary that a person can read."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
-from quorate.answers import Answers, Counted
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, null_where, table_of, take
+from quorate.answers import Answers, Counted, Roster
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.errors import NotInMemoryError, OptionError
 from quorate.meetings.graph import Identifiability
-from quorate.meetings.pairs import pair_stats
+from quorate.meetings.pairs import n_peers
 from quorate.skills.evidence import STATUSES
+from quorate.skills.notes import LOW_TRUST, Note
 from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
-from quorate.uncertainty.intervals import LEVEL, Inference, Intervals, skill_intervals
-from quorate.voting.vote import Ballot, accuracy
+from quorate.uncertainty.intervals import Inference, IntervalChoice, Intervals, skill_intervals
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.vote import SURE, Ballot, LabelsElsewhere, accuracy
 
 if TYPE_CHECKING:
     import quorate
 
-LOW_TRUST = 0.8  # below this, the summary tells
 
-
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class Result:
-    """Labels for the tasks, skills for the workers, and what the data could not tell."""
+    """Labels for the tasks, skills for the workers, and what the data could not tell.
+
+    The same wherever the answers lie. What needs them in memory raises a `NotInMemoryError` where they lie in an
+    engine; `labels` are read out of it when they are asked for, and `engine_table` is the table that stays there.
+    """
 
     method: str
-    answers: Answers
-    ballot: Ballot
-    skills: FloatArray  # NaN where not determined
-    weights: FloatArray  # what each worker's vote counted
-    status: IntArray  # of each worker: a position in STATUSES
-    identifiability: Identifiability
-    solution: Solution | None = None  # how the skills were found
-    signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
-    notes: tuple[str, ...] = ()  # what a reader must know, the most important first
-    confusion: FloatArray | None = None  # workers × answers × classes, where the method fits such matrices
-    confusion_counts: FloatArray | None = None  # the expected answers behind each entry
+    roster: Answers | Roster  # who answered; the answers themselves, where they are in memory
+    vote: Ballot | LabelsElsewhere
+    workforce: Workforce  # what was found out of the workers
+    graph: Identifiability | None  # who met whom; None where an engine did not count it
+    gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
+    matrices: ConfusionMatrices | None = None  # where the method fits such
     trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.skills.trust`
-    inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
-    level: float = LEVEL  # of the intervals
-    interval_kind: str = "auto"  # full, fast, none, or auto: full where that is quick
+    notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
+    interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
+
+    @property
+    def answers(self) -> Answers:
+        """Who answered what."""
+        if isinstance(self.roster, Answers):
+            return self.roster
+        raise self._not_here("the answers")
+
+    @property
+    def ballot(self) -> Ballot:
+        """The scores and the posterior behind the labels, by codes."""
+        if isinstance(self.vote, Ballot):
+            return self.vote
+        raise self._not_here("the posterior")
+
+    @property
+    def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
+        """The labels as a table of the engine that holds them, for results too large to read out."""
+        if isinstance(self.vote, Ballot):
+            raise OptionError("no engine holds these labels: they are in memory, as `labels`")
+        return self.vote.table
+
+    @property
+    def skills(self) -> FloatArray:
+        """The skill of each worker; NaN where not determined."""
+        return self.workforce.skills
+
+    @property
+    def weights(self) -> FloatArray:
+        """What each worker's vote counted."""
+        return self.workforce.weights
+
+    @property
+    def status(self) -> IntArray:
+        """The status of each worker: a position in `quorate.skills.evidence.STATUSES`."""
+        return self.workforce.status
+
+    @property
+    def solution(self) -> Solution | None:
+        """How the skills were found."""
+        return self.workforce.solution
+
+    @property
+    def signs(self) -> Signs | None:
+        """How much of the evidence contradicts the signs of the skills."""
+        return self.workforce.signs
+
+    @property
+    def inference(self) -> Inference | None:
+        """What intervals need to know of the estimate; None where it has none."""
+        return self.workforce.inference
+
+    @property
+    def confusion(self) -> FloatArray | None:
+        """The confusion matrices, workers × answers × classes, where the method fits such."""
+        return None if self.matrices is None else self.matrices.theta
+
+    @property
+    def identifiability(self) -> Identifiability:
+        """The components of the interaction graph, and which skills they determine."""
+        if self.graph is None:
+            raise self._not_here("who met whom, which this method does not count in an engine (rank-one does),")
+        return self.graph
+
+    def _not_here(self, what: str) -> NotInMemoryError:
+        return NotInMemoryError(
+            f"{what} cannot be had of a result in {self.roster.engine}: the answers stay there. Aggregate them in "
+            "memory, with quorate.aggregate (without --engine)"
+        )
 
     @cached_property
     def labels(self) -> Table:
         """One row a task: task, label, confidence, margin, n_answers, tied."""
-        answers, ballot = self.answers, self.ballot
-        columns = {
-            "task": answers.task_names,
-            "label": take(answers.classes, ballot.label),
-            "confidence": ballot.confidence,
-            "margin": ballot.margin,
-            "n_answers": answers.per_task,
-            "tied": ballot.tied,
-        }
-        return Table(table_of(columns))
+        return self.vote.labels(self.answers) if isinstance(self.vote, Ballot) else self.vote.labels()
 
     @cached_property
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
-        return skill_intervals(self.inference, self.answers.n_workers, level=self.level, kind=self.interval_kind)
+        choice = self.interval_choice
+        return skill_intervals(self.inference, self.roster.n_workers, level=choice.level, kind=choice.kind)
 
     @cached_property
     def diagnosis(self) -> "quorate.Diagnosis":
@@ -91,46 +151,37 @@ class Result:
 
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         """
-        answers = self.answers
-        pairs = pair_stats(answers)
+        roster, sure = self.roster, self.intervals
         unknown = np.isnan(self.skills)
-        sure = self.intervals
+        peers = n_peers(roster) if isinstance(roster, Answers) else roster.n_peers()
+        component = None if self.graph is None else self.graph.component[: roster.n_workers]
+        nothing = from_numpy(np.zeros(roster.n_workers, np.int64), mask=np.ones(roster.n_workers, dtype=bool))
         columns = {
-            "worker": answers.worker_names,
+            "worker": roster.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
             "skill_low": from_numpy(sure.low, mask=np.isnan(sure.low)),
             "skill_high": from_numpy(sure.high, mask=np.isnan(sure.high)),
             "standard_error": from_numpy(sure.standard_error, mask=np.isnan(sure.standard_error)),
-            "accuracy": from_numpy(accuracy(self.skills, answers.n_classes), mask=unknown),
+            "accuracy": from_numpy(accuracy(self.skills, roster.n_classes), mask=unknown),
             "weight": self.weights,
-            "n_answers": answers.per_worker,
-            "n_peers": pairs.n_peers(answers.n_workers),
-            "component": self.identifiability.component[: answers.n_workers],
+            "n_answers": roster.per_worker,
+            "n_peers": nothing if peers is None else peers,
+            "component": nothing if component is None else component,
             "status": take(from_strings(STATUSES), self.status),
         }
-        if self.confusion is not None and self.confusion_counts is not None:
-            columns["class_accuracy"] = self._class_accuracy(self.confusion, self.confusion_counts)
+        if self.matrices is not None:
+            columns["class_accuracy"] = self.matrices.class_accuracy(roster.classes)
         return Table(table_of(columns))
-
-    def _class_accuracy(self, confusion: FloatArray, counts: FloatArray) -> pa.Array:
-        """Tell each worker's accuracy on each class, where it differs between classes; null where it does not."""
-        right = np.einsum("wcc->wc", confusion)
-        differs = accuracy_differs(counts)
-        names = [str(name) for name in self.answers.classes.to_pylist()]
-        texts = [
-            ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if told else ""
-            for row, told in zip(right.tolist(), differs.tolist(), strict=True)
-        ]
-        return null_where(from_strings(texts), ~differs)
 
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and class: task, label, probability."""
-        n_tasks, n_classes = self.ballot.posterior.shape
+        answers, ballot = self.answers, self.ballot
+        n_tasks, n_classes = ballot.posterior.shape
         columns = {
-            "task": take(self.answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
-            "label": take(self.answers.classes, np.tile(np.arange(n_classes), n_tasks)),
-            "probability": self.ballot.posterior.ravel(),
+            "task": take(answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
+            "label": take(answers.classes, np.tile(np.arange(n_classes), n_tasks)),
+            "probability": ballot.posterior.ravel(),
         }
         return Table(table_of(columns))
 
@@ -142,13 +193,13 @@ class Result:
         >>> quorate.majority_vote(answers).to_dict()["labels"][0]["label"]
         'y'
         """
-        a, verdict = self.answers, self.identifiability
+        graph = self.graph
         listed: dict[str, Any] = {
             "method": self.method,
-            **sizes(a),
-            "components": verdict.n_components,
-            "identifiable_components": int(verdict.identifiable.sum()),
-            "notes": list(self.notes),
+            **sizes(self.roster),
+            "components": None if graph is None else graph.n_components,
+            "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
+            "notes": [note.text for note in self.notes],
             "trust": self.trust,
         }
         if self.solution is not None:
@@ -169,14 +220,14 @@ class Result:
         majority: 2 tasks labelled from 6 answers by 3 workers, 2 classes
         confidence: mean 0.83, 1 task below 0.9; no ties
         """
-        a, head = self.answers, self._head()
-        lines = [*self.notes, *self._trust_lines(), head, *self._skill_lines(), self._confidence_line(), *left_out(a)]
-        return "\n".join(lines)
+        first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
+        skills = self.workforce.lines(self.interval_choice)
+        return "\n".join([*first, *skills, self._confidence_line(), *left_out(self.roster)])
 
     def _head(self) -> str:
-        a = self.answers
+        a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"
         return (
-            f"{self.method}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
+            f"{self.method}{there}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
             f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
         )
 
@@ -188,56 +239,12 @@ class Result:
             "may copy or share a bias. Compare with the cautious vote (--cautious)"
         ]
 
-    def _skill_lines(self) -> list[str]:
-        if self.solution is None:
-            return []
-        known = self.skills[~np.isnan(self.skills)]
-        lines = [f"solver {self.solution}"]
-        if len(known):
-            low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
-            spread = f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}"
-            lines.insert(0, spread + self._interval_phrase())
-        if self.signs is not None and self.signs.contradicted >= 0.005:
-            lines.append(f"signs: {self.signs.contradicted:.0%} of the evidence of the pairs contradicts them")
-        return lines
-
-    def _interval_phrase(self) -> str:
-        """Say what intervals there are, if anyone asked for them; the summary alone does not compute them."""
-        found: Intervals | None = self.__dict__.get("intervals")
-        return "" if found is None or found.kind == "none" else f"; {found.level:.4g} intervals, {found.kind}"
-
     def _confidence_line(self) -> str:
-        sure = self.ballot.confidence
-        ties = int(self.ballot.tied.sum())
+        sure = self.vote.sureness()
         return (
-            f"confidence: mean {sure.mean():.2f}, {count(int((sure < 0.9).sum()), 'task')} below 0.9; "
-            f"{count(ties, 'tie') if ties else 'no ties'}"
+            f"confidence: mean {sure.mean:.2f}, {count(sure.doubtful, 'task')} below {SURE:g}; "
+            f"{count(sure.ties, 'tie') if sure.ties else 'no ties'}"
         )
-
-
-def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
-    """Test, for each worker, whether accuracy differs between classes, by chi-square over the expected counts.
-
-    Args:
-        counts: expected answers, workers × answers × classes.
-        most: the probability with which a worker alike on all classes may be named.
-
-    >>> alike, unlike = [[40.0, 10.0], [10.0, 40.0]], [[50.0, 30.0], [0.0, 20.0]]
-    >>> accuracy_differs(np.array([alike, unlike])).tolist()
-    [False, True]
-    """
-    from scipy.special import chdtrc
-
-    n, right = counts.sum(axis=1), np.einsum("wcc->wc", counts)
-    told = n >= 5  # the usual least count for the test
-    n, right = np.where(told, n, 0.0), np.where(told, right, 0.0)
-    total = np.maximum(n.sum(axis=1), 1e-300)
-    mean = right.sum(axis=1) / total
-    share = np.divide(right, n, out=np.zeros_like(right), where=n > 0)
-    statistic = (n * (share - mean[:, None]) ** 2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-300)
-    freedom = told.sum(axis=1) - 1
-    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
-    return significant
 
 
 def sizes(answers: Counted) -> dict[str, int]:

@@ -154,5 +154,5 @@ def test_bad_method_specifications_are_named() -> None:
     with pytest.raises(OptionError, match="er:option=value"):
         parse_method("er:ordered")
     crowd = simulate.crowd(30, 5, 3)
-    assert "no such option" in (compare(crowd.answers, methods=["iwmv:nonsense=1"]).entries[0].failed or "")
+    assert "no option 'nonsense'" in (compare(crowd.answers, methods=["iwmv:nonsense=1"]).entries[0].failed or "")
     assert parse_method("m3v:c=0.5:seed=3") == ("m3v", {"c": 0.5, "seed": 3})

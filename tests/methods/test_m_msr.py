@@ -110,7 +110,7 @@ def test_workers_whom_the_graph_does_not_determine_vote_with_the_mean_skill() ->
     assert result.status.tolist() == [IDENTIFIED] * 3 + [BIPARTITE] * 2 + [ISOLATED]
     assert np.isnan(result.skills[3:]).all()
     np.testing.assert_allclose(result.weights, result.weights[0])
-    assert result.notes[0].startswith("3 of 6 workers' skills are not determined")
+    assert result.notes[0].text.startswith("3 of 6 workers' skills are not determined")
 
 
 def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:
@@ -146,7 +146,7 @@ def test_stopping_short_is_told() -> None:
     i, j = clique(5)
     assert complete(i, j, np.linspace(0.1, 0.6, 10), np.zeros(5, int), max_iterations=2).status == CAPPED
     result = m_msr(crowd(200, 8, 4, seed=6).answers, max_iterations=1)
-    assert result.notes == ("m-msr: iteration cap reached (after 1 rounds)",)
+    assert [str(note) for note in result.notes] == ["m-msr: iteration cap reached (after 1 rounds)"]
 
 
 def test_a_cycle_of_the_trimming_is_told_and_ended() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.errors import UnknownMethodError
+from quorate.errors import UnknownNameError
 from quorate.evaluation.simulate import crowd
 from quorate.methods.er import er
 from quorate.methods.ghosh import ghosh_svd
@@ -26,6 +26,7 @@ from quorate.methods.reduction import (
     weigh,
 )
 from quorate.result import Result
+from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import majority, weighted_majority
 
 METHODS: list[Callable[..., Result]] = [kos, kos_svd, ghosh_svd, er, m_msr]
@@ -124,13 +125,13 @@ def test_a_class_that_nobody_gave_never_wins() -> None:
 
 
 def test_unknown_extensions_are_refused_by_name() -> None:
-    with pytest.raises(UnknownMethodError, match=r"ordinal.*one-vs-rest, ordered"):
+    with pytest.raises(UnknownNameError, match=r"ordinal.*one-vs-rest, ordered"):
         vote_by_class(everything(3, 3), even, "ordinal")
 
 
 def test_a_run_that_did_not_converge_is_told() -> None:
     ballot = majority(everything(3, 2))
-    assert ClassVote(ballot, np.ones(2), converged=False).notes == (SLOW,)
+    assert ClassVote(ballot, np.ones(2), converged=False).notes == (Note(NOT_SETTLED, SLOW),)
     answers = everything(3, 3)
     slow = vote_by_class(answers, lambda b: Verdict(np.ones(3), np.ones(3), np.ones(2), converged=False), "ordered")
     assert not slow.converged

@@ -15,7 +15,7 @@ from quorate.errors import (
     OptionError,
     QuorateError,
     UnknownFormatError,
-    UnknownMethodError,
+    UnknownNameError,
     UnreadableFileError,
     WrongFormatError,
 )
@@ -155,7 +155,7 @@ def test_bad_exports_have_their_own_errors(content: bytes | None, error: type[Ex
 
 
 def test_bad_options_have_their_own_errors() -> None:
-    with pytest.raises(UnknownMethodError, match="labelstudio"):
+    with pytest.raises(UnknownNameError, match="labelstudio"):
         read_export(SAMPLES / "mturk.csv", "excel")
     with pytest.raises(OptionError, match="--question"):
         read_export(SAMPLES / "mturk.csv", label="Answer.animal")

@@ -7,7 +7,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.result import Result
-from quorate.warehouse import WarehouseResult
+from quorate.warehouse.counted_pairs import CountedPairs
+from quorate.warehouse.roster import MetRoster
 
 # Sums of the same few hundred numbers in another order differ by their rounding; a solver passes it on.
 ROUNDING = 1e-9
@@ -30,16 +31,23 @@ def named_pairs(pairs: PairStats, names: Any, n_workers: int) -> set[tuple[Any, 
     }
 
 
-def assert_alike(found: WarehouseResult, memory: Result) -> None:
-    """Count for count, label for label, ties included."""
+def pairs_of(found: Result) -> CountedPairs:
+    """The pairs that an engine counted."""
+    assert isinstance(found.roster, MetRoster)
+    return found.roster.pairs
+
+
+def assert_alike(found: Result, memory: Result) -> None:
+    """Count for count, label for label, ties included, under the same names."""
+    assert found.to_dict().keys() == memory.to_dict().keys()
     answers: Answers = memory.answers
     for name in COUNTED:
-        assert getattr(found.crowd, name) == getattr(answers, name), name
-    assert found.crowd.classes.to_pylist() == answers.classes.to_pylist()
-    if found.pairs is not None:
-        counted = named_pairs(found.pairs.table, found.crowd.worker_names, found.crowd.n_workers)
+        assert getattr(found.roster, name) == getattr(answers, name), name
+    assert found.roster.classes.to_pylist() == answers.classes.to_pylist()
+    if isinstance(found.roster, MetRoster):
+        counted = named_pairs(pairs_of(found).table, found.roster.worker_names, found.roster.n_workers)
         assert counted == named_pairs(pair_stats(answers), answers.worker_names, answers.n_workers)
-    ours, theirs = by_id(found.labels.to_pyarrow(), "task"), by_id(memory.labels, "task")
+    ours, theirs = by_id(found.labels, "task"), by_id(memory.labels, "task")
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():
         for name in ("label", "n_answers", "tied"):
@@ -49,10 +57,10 @@ def assert_alike(found: WarehouseResult, memory: Result) -> None:
     assert_workers_alike(found, memory)
 
 
-def assert_workers_alike(found: WarehouseResult, memory: Result) -> None:
+def assert_workers_alike(found: Result, memory: Result) -> None:
     ours, theirs = by_id(found.workers, "worker"), by_id(memory.workers, "worker")
     assert ours.keys() == theirs.keys()
-    exact = ["n_answers", "status"] + (["n_peers"] if found.pairs is not None else [])
+    exact = ["n_answers", "status"] + (["n_peers"] if isinstance(found.roster, MetRoster) else [])
     close = ["skill", "accuracy", "weight"] + (["skill_low", "skill_high"] if found.intervals.kind == "fast" else [])
     for worker, row in theirs.items():
         assert [ours[worker][name] for name in exact] == [row[name] for name in exact], worker
@@ -61,7 +69,7 @@ def assert_workers_alike(found: WarehouseResult, memory: Result) -> None:
             assert (mine is None) == (other is None), (worker, name)
             # A skill stands where descent stopped, which rounding moves a little; an interval's end is its square root.
             assert mine is None or abs(mine - other) < 1e-6, (worker, name, mine, other)
-    if found.identifiability is not None:  # the same partition: components of one size may change places
+    if found.graph is not None:  # the same partition: components of one size may change places
         parts: dict[Any, Any] = {}
         for worker, row in theirs.items():
             assert parts.setdefault(row["component"], ours[worker]["component"]) == ours[worker]["component"]

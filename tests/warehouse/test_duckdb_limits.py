@@ -22,7 +22,8 @@ from quorate.errors import (
 from quorate.meetings.pairs import pair_stats
 from quorate.progress import listening
 from quorate.warehouse import aggregate
-from tests.warehouse.alike import assert_alike, by_id
+from quorate.warehouse.engine_labels import labels_there
+from tests.warehouse.alike import assert_alike, by_id, pairs_of
 
 
 def test_a_task_that_everyone_answered_is_not_joined() -> None:
@@ -40,16 +41,16 @@ def test_a_task_that_everyone_answered_is_not_joined() -> None:
         for name in ("task", "worker", "label")
     }
     found = aggregate(rows, "rank-one")
-    assert found.pairs is not None
-    assert found.pairs.big is not None
-    assert found.pairs.big.n_answers == n_workers
-    assert max(int(block.shared.sum()) for block in found.pairs.blocks) < n_workers * (n_workers - 1) // 2
+    pairs = pairs_of(found)
+    assert pairs.big is not None
+    assert pairs.big.n_answers == n_workers
+    assert max(int(block.shared.sum()) for block in pairs.blocks) < n_workers * (n_workers - 1) // 2
     assert_alike(found, quorate.aggregate(rows, "rank-one", intervals="fast"))
 
 
 def test_too_many_pairs_to_list_are_still_solved(monkeypatch: Any) -> None:
     crowd = quorate.simulate.crowd(n_tasks=60, n_workers=20, per_task=8, seed=2).answers
-    monkeypatch.setattr("quorate.warehouse.pairs.MOST_PAIRS", 10)
+    monkeypatch.setattr("quorate.warehouse.counted_pairs.MOST_PAIRS", 10)
     monkeypatch.setattr("quorate.skills.signs.CHECKED", 10)
     found = aggregate(crowd.to_table(), "rank-one", big_task=7)
     assert found.workers["n_peers"].null_count == 20
@@ -64,7 +65,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
     for n_tasks, tolerance in ((50, 1e-1), (400, 1e-10)):
         crowd = quorate.simulate.crowd(n_tasks=n_tasks, n_workers=10, per_task=4, seed=0)
         found = aggregate(crowd.answers.to_table(), "rank-one", tolerance=tolerance)
-        journals.append((found.engine.journal, found.solution.iterations if found.solution else 0))
+        journals.append((labels_there(found).engine.journal, found.solution.iterations if found.solution else 0))
     (few, a), (many, b) = journals
     assert few == many == [
         "looking for missing fields",
@@ -82,7 +83,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
 def test_csv_ids_come_back_as_they_went_in(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("item,who,label\n007,ann,1e3\n007,bob,1e3\n8,ann,2\n")
     found = aggregate(tmp_path / "answers.csv", "majority", task="item", worker="who", output=tmp_path / "labels.csv")
-    assert sorted(found.crowd.worker_names.to_pylist()) == ["ann", "bob"]
+    assert sorted(found.roster.worker_names.to_pylist()) == ["ann", "bob"]
     lines = sorted((tmp_path / "labels.csv").read_text().splitlines())
     assert lines == ["007,1e3,1.0,1.0,2,false", "8,2,1.0,1.0,1,false", "task,label,confidence,margin,n_answers,tied"]
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["answers.csv", "labels.csv"]
@@ -94,8 +95,8 @@ def test_a_table_of_a_database_and_a_table_back(tmp_path: Path) -> None:
     con.con.execute("CREATE TABLE judged AS SELECT 1 AS task, 'ann' AS worker, 'x' AS label")
     con.disconnect()
     found = aggregate(connect=f"duckdb://{path}", table="judged", output_table="labels")
-    assert found.notes[-1].startswith("rank-one was used")
-    found.engine.backend.disconnect()
+    assert found.notes[-1].text.startswith("rank-one was used")
+    labels_there(found).engine.backend.disconnect()
     con = ibis.duckdb.connect(path)
     assert con.con.execute("SELECT task, label FROM labels").fetchall() == [(1, "x")]
     # Nothing else was left behind.
@@ -162,5 +163,4 @@ def test_every_stage_is_told() -> None:
 def test_pairs_come_out_alike_without_gold() -> None:
     crowd = quorate.simulate.crowd(n_tasks=50, n_workers=8, per_task=3, seed=5).answers
     found = aggregate(crowd.to_table(), "rank-one", gold={crowd.task_names[0].as_py(): crowd.classes[0].as_py()})
-    assert found.pairs is not None
-    assert len(found.pairs.table) == len(pair_stats(crowd)) + 3
+    assert len(pairs_of(found).table) == len(pair_stats(crowd)) + 3

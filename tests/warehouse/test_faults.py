@@ -19,9 +19,11 @@ from quorate.meetings.pairs import pair_stats
 from quorate.reading.columns import positions
 from quorate.warehouse import aggregate
 from quorate.warehouse.engine import EngineOptions, connect
+from quorate.warehouse.engine_labels import labels_there
 from quorate.warehouse.write import write_file
 from quorate.warehouse.write import write_table as write_engine_table
 from quorate.writing.tables import write_table
+from tests.warehouse.alike import pairs_of
 
 
 def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:
@@ -48,10 +50,9 @@ def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:
         stop.set()
         watcher.join()
     assert spilt > 0
-    assert found.pairs is not None
     # The same pairs, once the workers have the codes that memory gave them.
-    code = positions(found.crowd.worker_names, answers.worker_names)
-    ours, theirs = found.pairs.table, pair_stats(answers)
+    code = positions(found.roster.worker_names, answers.worker_names)
+    ours, theirs = pairs_of(found).table, pair_stats(answers)
     i, j = code[ours.i], code[ours.j]
     order = np.lexsort([np.maximum(i, j), np.minimum(i, j)])
     for mine, other in (
@@ -136,8 +137,8 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     # And it can be done again.
     where: dict[str, Any] = {kind: name}
     found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **where)
-    assert found.crowd.n_tasks == 300_000
-    found.engine.backend.disconnect()
+    assert found.roster.n_tasks == 300_000
+    labels_there(found).engine.backend.disconnect()
 
 
 def test_what_was_left_in_the_engine_is_taken_out_after_a_failure() -> None:

@@ -14,7 +14,7 @@ from quorate.errors import OptionError
 
 if TYPE_CHECKING:
     from quorate.reading.options import ReadOptions
-    from quorate.warehouse import WarehouseResult
+    from quorate.result import Result
     from quorate.warehouse.engine import EngineOptions
 
 
@@ -130,6 +130,7 @@ def aggregate_there(
     """Aggregate inside an engine, and print what `quorate aggregate` prints."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.warehouse import aggregate
+    from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json, write_table
 
     chosen = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
@@ -150,8 +151,9 @@ def aggregate_there(
     if workers_out is not None:
         write_table(result.workers, workers_out)
     if json:
-        typer.echo(to_json(result.to_dict(workers=workers_out is None)))
-    elif result.output is not None:
+        told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
+        typer.echo(to_json({**told, **labels_there(result).run()}))
+    elif labels_there(result).output is not None:
         print_lines(result.summary().splitlines())
     else:
         _show(result, whole=output == "-" or not sys.stdout.isatty())
@@ -163,32 +165,35 @@ def diagnose_there(
     """Diagnose inside an engine, and print what `quorate diagnose` prints."""
     from quorate.cli.terminal import print_lines, print_table, showing_progress
     from quorate.warehouse import diagnose
+    from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json
 
     with showing_progress():
         found = diagnose(file, gold=gold, delta=delta, **vars(reading), **vars(where))
     if json:
-        typer.echo(to_json(found.to_dict()))
+        typer.echo(to_json({**found.to_dict(), **labels_there(found.result).run()}))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())
 
 
-def _show(result: "WarehouseResult", *, whole: bool) -> None:
+def _show(result: "Result", *, whole: bool) -> None:
     """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
     import pyarrow as pa
     from pyarrow import csv
 
     from quorate.arrays import Table
     from quorate.cli.terminal import print_head, print_lines
+    from quorate.warehouse.engine_labels import labels_there
 
+    there = labels_there(result)
     if not whole:
-        print_head("Labels", Table(result.labels.limit(11).to_pyarrow()))
+        print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
         print_head("Workers", result.workers)
         print_lines(["", *result.summary().splitlines()])
         return
     stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(result.engine.stream(result.labels, "handing out the labels")):
+    for number, batch in enumerate(there.engine.stream(there.table, "handing out the labels")):
         piece = pa.BufferOutputStream()
         csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
         data = piece.getvalue().to_pybytes()

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from quorate.answers import Answers
+from quorate.answers import Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
@@ -197,7 +197,7 @@ class _Fit:
         return np.clip(found, -1 / (self.inference.n_classes - 1), 1.0)
 
 
-def agreement_findings(test: AgreementTest, answers: Answers) -> Iterator[Finding]:
+def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Finding]:
     """Tell of the clusters of three workers or more, the surest first, and of every pair.
 
     >>> import quorate
@@ -222,7 +222,7 @@ def agreement_findings(test: AgreementTest, answers: Answers) -> Iterator[Findin
         )
 
 
-def _clusters(test: AgreementTest, answers: Answers, flagged: IntArray) -> Iterator[Finding]:
+def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Iterator[Finding]:
     from scipy import sparse
     from scipy.sparse import csgraph
 

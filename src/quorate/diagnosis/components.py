@@ -96,12 +96,12 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
     """
     if found.pairs is None:
         return ComponentFinding(found.part, None, None)
-    n = int((found.members < result.answers.n_workers).sum())
+    n = int((found.members < result.roster.n_workers).sum())
     own = without(found.pairs, n)
-    if len(own) == 0 or result.answers.n_classes < 2:
+    if len(own) == 0 or result.roster.n_classes < 2:
         return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
-    return ComponentFinding(found.part, len(own), skill_bound(own, n, result.answers.n_classes, skills, delta=delta))
+    return ComponentFinding(found.part, len(own), skill_bound(own, n, result.roster.n_classes, skills, delta=delta))
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:

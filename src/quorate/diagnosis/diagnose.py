@@ -1,18 +1,19 @@
 """What these data can and cannot tell, and what is wrong with them: every finding, and what would repair it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, take
+from quorate.answers import Answers, Roster
+from quorate.arrays import FloatArray, IntArray
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
     MOST_MEETINGS,
     ComponentFinding,
+    PartPairs,
     component_row,
     counted_pairs,
     examine,
@@ -27,7 +28,7 @@ from quorate.diagnosis.tasks import task_findings, task_test
 from quorate.diagnosis.ties import tie_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
-from quorate.gold import answers_and_gold
+from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.graph import Component
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.repair import Repair, repair
@@ -45,7 +46,7 @@ MOST_SHOWN = 3  # findings of one kind that `lines` tells
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Everything `quorate diagnose` prints."""
+    """Everything `quorate diagnose` prints, wherever the answers lie."""
 
     result: Result
     components: tuple[ComponentFinding, ...]
@@ -68,12 +69,12 @@ class Diagnosis:
 
     def worker_name(self, code: int) -> Any:
         """Return a worker's id; the known labels are a worker too."""
-        known = code < self.answers.n_workers
-        return self.answers.worker_names[int(code)].as_py() if known else "(gold)"
+        roster = self.result.roster
+        return roster.worker_names[int(code)].as_py() if code < roster.n_workers else "(gold)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate diagnose --json` prints."""
-        a = self.answers
+        a = self.result.roster
         undetermined = self.undetermined()
         return {
             **sizes(a),
@@ -85,19 +86,22 @@ class Diagnosis:
             "repair": {
                 "possible": self.repair.possible,
                 "answers": self.repair.n_answers,
-                "assignments": [
-                    {"task": a.task_names[int(t)].as_py(), "worker": self.worker_name(w)}
-                    for t, w in zip(self.repair.task, self.repair.worker, strict=True)
-                ],
+                "assignments": None if isinstance(a, Roster) else self._assignments(a),
             },
-            "notes": list(self.result.notes),
+            "notes": [note.text for note in self.result.notes],
         }
+
+    def _assignments(self, answers: Answers) -> list[dict[str, Any]]:
+        return [
+            {"task": answers.task_names[int(t)].as_py(), "worker": self.worker_name(w)}
+            for t, w in zip(self.repair.task, self.repair.worker, strict=True)
+        ]
 
     def _component_dict(self, finding: ComponentFinding) -> dict[str, Any]:
         part, bound = finding.component, finding.bound
         nothing = 0.0 if finding.n_pairs == 0 else None
         return {
-            "workers": int((part.workers < self.answers.n_workers).sum()),
+            "workers": int((part.workers < self.result.roster.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
@@ -119,16 +123,17 @@ class Diagnosis:
 
     def lines(self) -> Iterator[str]:
         """Yield the findings line by line."""
-        a, verdict = self.answers, self.result.identifiability
+        a, verdict = self.result.roster, self.result.identifiability
+        there = "" if a.engine is None else f", in {a.engine}"
         yield (
             f"{count(a.n_answers, 'answer')} to {count(a.n_tasks, 'task')} by {count(a.n_workers, 'worker')}, "
-            f"{count(a.n_classes, 'class')}"
+            f"{count(a.n_classes, 'class')}{there}"
         )
         yield from left_out(a)
         yield from self._finding_lines()
         broken = int((~verdict.identifiable).sum())
         if broken or self.result.notes:
-            yield from self.result.notes
+            yield from (note.text for note in self.result.notes)
         else:
             yield "every worker's skill is determined"
         if verdict.n_components > 1:
@@ -164,20 +169,22 @@ class Diagnosis:
             yield component_row(number, finding, names)
 
     def _repair_lines(self) -> Iterator[str]:
-        a, mended = self.answers, self.repair
+        a, mended = self.result.roster, self.repair
+        joins = f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component"
         if not mended.possible:
             yield "no assignment of these workers can repair it: an odd cycle needs three workers, or give gold labels"
+        elif mended.n_answers and isinstance(a, Roster):
+            yield f"{joins}; diagnose the answers in memory to be told which"
         elif mended.n_answers:
-            task, worker = a.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
+            task, worker = self.answers.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
             more = (
                 f", and {count(mended.n_answers - 1, 'more assignment')} that --json lists"
                 if mended.n_answers > 1
                 else ""
             )
             yield (
-                f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component: let "
-                f"worker {worker!r} answer task {task!r}{more}. Fewest is not best: 50 to 100 shared tasks settle "
-                "scale and sign"
+                f"{joins}: let worker {worker!r} answer task {task!r}{more}. Fewest is not best: 50 to 100 shared "
+                "tasks settle scale and sign"
             )
 
 
@@ -227,7 +234,7 @@ def diagnose_result(
 
     Args:
         result: of any method.
-        gold: the known labels it was given; those of rank-one and of the standard method are in the result.
+        gold: known labels; those that the result was given by default.
         times: as in `diagnose`.
         delta: as in `diagnose`.
 
@@ -238,18 +245,9 @@ def diagnose_result(
     """
     coins = result
     if not isinstance(result.inference, OneCoinInference):
-        known = _gold_of(result) if gold is None else gold
+        known = named_gold(result.gold, result.answers) if gold is None else gold
         coins = rank_one(result.answers, gold=known)
     return _diagnose(coins, coins if result.inference is None else result, times, delta)
-
-
-def _gold_of(result: Result) -> Source:
-    """Return the known labels that a result rests on: the answers of the worker after the last."""
-    crowd, answers = getattr(result.inference, "crowd", None), result.answers
-    if crowd is None or crowd.n_workers == answers.n_workers:
-        return None
-    own = crowd.worker >= answers.n_workers
-    return {"task": take(answers.task_names, crowd.task[own]), "label": take(answers.classes, crowd.label[own])}
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
@@ -258,12 +256,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
     pairs, complete = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=complete))
-    found = [*identification_findings(result, (each.part for each in everyone))]
-    for each in everyone:
-        gold = np.flatnonzero(each.members >= answers.n_workers)
-        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
-            anchor = int(gold[0]) if len(gold) else None
-            found += tie_findings(each.pairs, each.members, answers, anchor=anchor)
+    found = [*graph_findings(result, everyone)]
     not_asked = []
     if not complete:
         not_asked.append(
@@ -282,6 +275,29 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             )
     components = tuple(examine(each, result, delta) for each in everyone)
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
+
+
+def graph_findings(result: Result, everyone: Sequence[PartPairs]) -> Iterator[Finding]:
+    """Tell what the interaction graph does not determine, and which groups of it hang on a few shared tasks.
+
+    Args:
+        result: of rank-one, wherever the answers lie.
+        everyone: its components with their pairs.
+
+    >>> import quorate
+    >>> from quorate.meetings.pairs import pair_stats
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> result = quorate.aggregate(answers, "rank-one")
+    >>> everyone = list(parts(result.identifiability, pair_stats(answers), complete=True))
+    >>> [finding.kind for finding in graph_findings(result, everyone)]
+    ['unidentifiable', 'unidentifiable']
+    """
+    yield from identification_findings(result, (each.part for each in everyone))
+    for each in everyone:
+        gold = np.flatnonzero(each.members >= result.roster.n_workers)
+        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
+            anchor = int(gold[0]) if len(gold) else None
+            yield from tie_findings(each.pairs, each.members, result.roster, anchor=anchor)
 
 
 def _about_skills(

@@ -1,7 +1,7 @@
 """More than one factor: skilled workers who agree among themselves more than one skill a worker explains."""
 
 from quorate.diagnosis.finding import Finding
-from quorate.result import LOW_TRUST
+from quorate.skills.notes import LOW_TRUST
 
 
 def factor_findings(trust: float) -> list[Finding]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Counted
 from quorate.errors import listing
 
 # Every kind, the most serious first: what cannot be known, what makes the model wrong, who is wrong, what to look at.
@@ -48,15 +48,16 @@ class Finding:
         """The place of its kind in the order of seriousness, 0 for the most serious."""
         return KINDS.index(self.kind)
 
-    def to_dict(self, answers: Answers) -> dict[str, Any]:
+    def to_dict(self, answers: Counted) -> dict[str, Any]:
         """Return what `quorate diagnose --json` prints of it, with ids for codes."""
+        names = answers.task_names if isinstance(answers, Answers) else pa.nulls(0)  # an engine's findings name none
         return {
             "kind": self.kind,
             "sentence": self.sentence,
             "strength": self.strength,
             "measure": self.measure,
             "workers": ids(answers.worker_names, self.workers),
-            "tasks": ids(answers.task_names, self.tasks),
+            "tasks": ids(names, self.tasks),
             "evidence": dict(self.evidence),
         }
 

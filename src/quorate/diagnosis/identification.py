@@ -7,7 +7,7 @@ import numpy as np
 from quorate.diagnosis.finding import Finding, named
 from quorate.meetings.graph import Component
 from quorate.result import Result, count
-from quorate.skills.evidence import BIPARTITE, IDENTIFIED, NOT_ESTIMATED, STATUSES
+from quorate.skills.evidence import BELOW_THRESHOLD, BIPARTITE, IDENTIFIED, NOT_ESTIMATED, STATUSES, UNDETERMINED
 
 
 def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' ...
     1 worker's skill is not determined (shares no task with anyone): 'c'
     """
-    answers = result.answers
+    answers = result.roster
     names = answers.worker_names
     for part in components:
         workers = part.workers[part.workers < answers.n_workers]
@@ -46,7 +46,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
         if status in (IDENTIFIED, BIPARTITE, NOT_ESTIMATED):
             continue
         workers = np.flatnonzero(result.status == status)
-        reason = STATUSES[status].partition(": ")[2]
+        reason = UNDETERMINED.get(status, BELOW_THRESHOLD)
         are = "worker's skill is" if len(workers) == 1 else "workers' skills are"
         yield Finding(
             "unidentifiable",
@@ -59,4 +59,4 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
 
 
 def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
-    return [result.answers.worker_names[code].as_py() for code in codes]
+    return [result.roster.worker_names[code].as_py() for code in codes]

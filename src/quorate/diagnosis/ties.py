@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from quorate.answers import Answers
+from quorate.answers import Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnosis.finding import Finding, named
 from quorate.meetings.pairs import PairStats
@@ -135,7 +135,7 @@ def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue
 
 
 def tie_findings(
-    pairs: PairStats, members: IntArray, answers: Answers, *, anchor: int | None = None
+    pairs: PairStats, members: IntArray, answers: Counted, *, anchor: int | None = None
 ) -> Iterator[Finding]:
     """Tell of the groups of a component whose scale or sign hangs on a few shared tasks.
 

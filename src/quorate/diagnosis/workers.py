@@ -27,7 +27,7 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     >>> (np.abs(skill_test(result, 0.0)) > 3).tolist()
     [True, True, False]
     """
-    n = result.answers.n_workers
+    n = result.roster.n_workers
     if result.inference is None or result.intervals.kind == "none":
         return np.full(n, np.nan)
     score = result.inference.score()
@@ -62,7 +62,7 @@ def spammer_p(result: Result) -> FloatArray:
     """
     from scipy.special import ndtr
 
-    lowest = -1 / max(result.answers.n_classes - 1, 1)
+    lowest = -1 / max(result.roster.n_classes - 1, 1)
     p: FloatArray = ndtr(skill_test(result, MARGIN))
     if lowest < -MARGIN:  # with many classes no skill is so far below
         p = np.maximum(p, ndtr(-skill_test(result, -MARGIN)))
@@ -100,7 +100,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
 def _each(result: Result, kind: str, adjusted_p: FloatArray, tell: Callable[[str, str, str], str]) -> Iterator[Finding]:
     """Yield a finding for each worker whose value is not NaN, the smallest first."""
     chosen = np.flatnonzero(~np.isnan(adjusted_p))
-    sure, answers = result.intervals, result.answers
+    sure, answers = result.intervals, result.roster
     for worker in chosen[np.lexsort([result.skills[chosen], adjusted_p[chosen]])].tolist():
         low, high, n = float(sure.low[worker]), float(sure.high[worker]), int(answers.per_worker[worker])
         yield Finding(
@@ -128,7 +128,7 @@ def wide_intervals(result: Result) -> list[Finding]:
     >>> len(wide_intervals(result)[0].workers)
     4
     """
-    width, answers = result.intervals.width, result.answers
+    width, answers = result.intervals.width, result.roster
     half = answers.n_classes / max(answers.n_classes - 1, 1) / 2  # of the range [-1/(M-1), 1]
     wide = np.flatnonzero(width > half)
     if len(wide) == 0:

@@ -8,8 +8,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, one_of
-from quorate.estimators.estimator import Estimator, Voter, by_worker, confusion_frame, gold_of
-from quorate.gold import read_gold
+from quorate.estimators.estimator import Estimator, Voter, by_worker, confusion_frame
 from quorate.reading.files import Source
 from quorate.voting.vote import reveal, skill_of, weighted_majority
 
@@ -42,10 +41,10 @@ class MajorityVote(Estimator):
         if skills is not None:
             others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
             weights = by_worker(result.answers, skills.to_dict(), "given a skill", others)
-            ballot, known = weighted_majority(result.answers, weights), gold_of(true_labels)
-            if known is not None:
-                ballot = reveal(ballot, read_gold(known, result.answers))
-            result = replace(result, ballot=ballot, weights=weights)
+            ballot = weighted_majority(result.answers, weights)
+            if result.gold is not None:
+                ballot = reveal(ballot, result.gold)
+            result = replace(result, vote=ballot, workforce=replace(result.workforce, weights=weights))
         return self._keep(result, _agreement(result.answers, result.ballot.label), data)
 
 

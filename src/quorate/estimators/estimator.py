@@ -1,6 +1,5 @@
 """What the classes share: options by two names, answers in, pandas objects out."""
 
-import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
@@ -9,7 +8,8 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.errors import InputError, OptionError, QuorateError, listing
+from quorate.errors import InputError, QuorateError, listing
+from quorate.methods.option_names import check_options, option_names
 from quorate.methods.registry import METHODS, aggregate
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import ROLES, ReadOptions
@@ -134,13 +134,13 @@ def load_pandas() -> Any:
 
 def _translate(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Give the options the names that the method has for them."""
-    known = [name for name in inspect.signature(METHODS[method].load()).parameters if name not in ("answers", "gold")]
-    translated = {}
-    for name, value in options.items():
-        ours = next((each for each in (name, *RENAMED.get(name, ())) if each in known), None)
-        if ours is None and "solver_options" not in known:
-            raise OptionError(f"the method {method!r} has no option {name!r}; it takes {', '.join(known) or 'none'}")
-        translated[ours or next(iter(RENAMED.get(name, ())), name)] = value
+    run = METHODS[method].load()
+    known = option_names(run, dict(options))
+    translated = {
+        next((each for each in (name, *RENAMED.get(name, ())) if each in known), name): value
+        for name, value in options.items()
+    }
+    check_options(method, run, translated, but=("gold",))
     return translated
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.errors import OptionError, QuorateError, one_of
+from quorate.errors import OptionError, QuorateError, UnknownMethodError, one_of
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
@@ -128,7 +128,7 @@ def parse_method(spec: str) -> tuple[str, dict[str, Any]]:
     ('kos', {'classes': 'ordered', 'iterations': 20})
     """
     name, *options = spec.split(":")
-    one_of(name, METHODS, "method")
+    one_of(name, METHODS, "method", UnknownMethodError)
     for option in options:
         if "=" not in option:
             raise OptionError(f"write the options of {name!r} as {name}:option=value, not {spec!r}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import Table, from_strings, table_of
-from quorate.errors import QuorateError, UnreadableFileError, one_of
+from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileError, one_of
 from quorate.gold import read_labels
 from quorate.reading.files import read_table
 from quorate.reading.read import read
@@ -89,13 +89,13 @@ def load(name: str) -> Dataset:
     """Read a data set, fetching its files if they are not here yet.
 
     Raises:
-        UnknownMethodError: there is no such set.
+        UnknownDatasetError: there is no such set.
         UnreadableFileError: a file cannot be fetched, or is not the one that was published.
 
     >>> sorted(SOURCES)
     ['bluebird', 'dogs', 'rte1', 'temp', 'trec', 'web', 'wsd']
     """
-    source = SOURCES[one_of(name, SOURCES, "data set")]
+    source = SOURCES[one_of(name, SOURCES, "data set", UnknownDatasetError)]
     paths = [fetch(file) for file in source.files]
     parse: Callable[..., tuple[pa.Table, pa.Table]] = _read_snow if len(paths) == 1 else _read_zhang
     answers, truth = parse(*paths)

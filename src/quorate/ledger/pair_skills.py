@@ -6,9 +6,9 @@ import pyarrow as pa
 from quorate.arrays import IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, correlations
-from quorate.methods.rank_one import solve
 from quorate.skills import Moments, from_pairs
 from quorate.skills.evidence import STATUSES, Evidence
+from quorate.skills.solve import solve
 
 
 def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_classes: int) -> Table:

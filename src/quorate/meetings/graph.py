@@ -6,7 +6,7 @@ A connected component of the interaction graph determines its workers' skills ex
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -97,7 +97,7 @@ def identify(answers: Answers, known: BoolArray | None = None) -> Identifiabilit
     bipartite[component[answers.worker[third]]] = False
     open_links = bipartite[component[links[0]]]
     bipartite &= _two_sided(component, links[0][open_links], links[1][open_links])
-    return _verdict(component, bipartite, known, lambda: _chains(answers))
+    return _verdict(component, bipartite, known, partial(_chains, answers))
 
 
 def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
@@ -107,7 +107,7 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     [True, True]
     """
     component = _components(n_workers, pairs.i, pairs.j)
-    return _verdict(component, _two_sided(component, pairs.i, pairs.j), known, lambda: (pairs.i, pairs.j))
+    return _verdict(component, _two_sided(component, pairs.i, pairs.j), known, partial(_ends, pairs))
 
 
 def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
@@ -131,6 +131,11 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     """
     near, far = _links(answers, 1), _links(answers, 2)
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:
+    """Every pair, by its two workers."""
+    return pairs.i, pairs.j
 
 
 def _components(n: int, i: IntArray, j: IntArray) -> IntArray:

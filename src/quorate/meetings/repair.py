@@ -16,11 +16,28 @@ class Repair:
     task: IntArray  # codes
     worker: IntArray
     possible: bool = True  # False: too few workers for an odd cycle
+    counted: int | None = None  # how many answers, where only that is known
 
     @property
     def n_answers(self) -> int:
         """How many further answers."""
-        return len(self.task)
+        return len(self.task) if self.counted is None else self.counted
+
+
+def counted_repair(verdict: Identifiability, n_workers: int) -> Repair:
+    """Say how many further answers would mend the graph, where the tasks themselves are out of reach.
+
+    >>> from quorate.meetings.graph import identify_pairs
+    >>> from quorate.meetings.pairs import PairStats
+    >>> counted_repair(identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3), 3).n_answers
+    1
+    """
+    nothing = np.zeros(0, np.int64)
+    if verdict.identifiable.all() and verdict.n_components == 1:
+        return Repair(nothing, nothing, counted=0)
+    if n_workers < 3:
+        return Repair(nothing, nothing, possible=False, counted=0)
+    return Repair(nothing, nothing, counted=max(verdict.n_components - 1, 1))
 
 
 def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | None = None) -> Repair:

@@ -6,6 +6,7 @@ from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import Note
 from quorate.voting.confusion import check_size
 from quorate.voting.em import expectation_maximisation
 from quorate.voting.vote import Ballot, decide, majority, skill_of, weight
@@ -56,7 +57,7 @@ def em_outcome(
     accuracy: FloatArray,
     ballot: Ballot,
     gold: IntArray | None,
-    notes: tuple[str, ...] = (),
+    notes: tuple[Note, ...] = (),
 ) -> Result:
     """Put together a result of EM: a worker's skill is that of its mean accuracy over the classes.
 

@@ -8,6 +8,7 @@ from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import skill_of, weighted_majority
 
 
@@ -27,7 +28,7 @@ def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) ->
     known = known_classes(gold, answers)
     weights = np.ones(answers.n_workers)
     label, agreement = np.full(answers.n_tasks, -1), weights
-    notes: tuple[str, ...] = (f"iwmv: the labels had not settled after {max_iterations} votes",)
+    notes: tuple[Note, ...] = (not_settled(max_iterations),)
     for _ in range(max_iterations):
         ballot = weighted_majority(answers, weights)
         unchanged = np.array_equal(ballot.label, label)
@@ -39,6 +40,15 @@ def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) ->
         weights = answers.n_classes * agreement - 1
     skills = skill_of(agreement, answers.n_classes) if answers.n_classes > 1 else None
     return outcome("iwmv", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+
+
+def not_settled(votes: int) -> Note:
+    """Say that the votes ended before the labels stood still.
+
+    >>> print(not_settled(3))
+    iwmv: the labels had not settled after 3 votes
+    """
+    return Note(NOT_SETTLED, f"iwmv: the labels had not settled after {votes} votes")
 
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:

@@ -16,6 +16,7 @@ from quorate.methods.m3v import check_positive, check_workers, clamp, lead
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
 
 GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
@@ -56,7 +57,7 @@ def m3v_svm(
     if given.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = clamp(majority(given.answers).label, given.known)
-    notes = [f"m3v-svm: the labels had not settled after {max_iterations} machines"]
+    notes = [Note(NOT_SETTLED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
     for _ in range(max_iterations):
         machine = _solve(given.answers, label, margin, c)
         better = clamp(_vote_again(tally(given.answers, machine.weights), label), given.known)
@@ -65,7 +66,8 @@ def m3v_svm(
             break
         label = better
     if not machine.gap <= GAP:
-        notes.append(f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}")
+        gap = f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}"
+        notes.append(Note(NOT_SETTLED, gap))
     ballot = weighted_majority(given.answers, machine.weights)
     scores = given.spread(ballot.scores, float(ballot.scores.min(initial=0.0)) - 1.0)
     ballot = decide(answers, scores, given.spread(ballot.posterior, 0.0))

@@ -1,6 +1,6 @@
 """M-MSR: rank-one completion of the absolute correlations by trimmed means, which a few liars cannot move [Ma20b]."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,14 +11,15 @@ from quorate.gold import known_classes
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.methods.er import count_pairs
 from quorate.methods.outcome import outcome
-from quorate.methods.rank_one import vote_weights
 from quorate.reading.files import Source
 from quorate.result import Result
-from quorate.skills.evidence import IDENTIFIED, UNINFORMED, gather, statuses, undetermined_note
+from quorate.skills.evidence import IDENTIFIED, UNINFORMED, gather, statuses
+from quorate.skills.notes import NOT_SETTLED, Note, undetermined_note
 from quorate.skills.objective import box
 from quorate.skills.signs import Signs, orient, weighed_signs
 from quorate.skills.solution import CAPPED, CONVERGED
-from quorate.voting.vote import majority, plug_in_vote
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.vote import majority, plug_in_vote, vote_weights
 
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
 CYCLING = "the trimming went round in a cycle, whose mean these skills are"
@@ -97,9 +98,9 @@ def m_msr(
     ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
     notes = tuple(undetermined_note(status))
     if found.status != CONVERGED:
-        notes += (f"m-msr: {found.status} (after {found.iterations:,} rounds)",)
-    result = outcome("m-msr", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
-    return replace(result, status=status, signs=signs)
+        notes += (Note(NOT_SETTLED, f"m-msr: {found.status} (after {found.iterations:,} rounds)"),)
+    workforce = Workforce(skills=skills, weights=weights, status=status, signs=signs)
+    return outcome("m-msr", answers, ballot, gold=known, workforce=workforce, graph=verdict, notes=notes)
 
 
 def complete(

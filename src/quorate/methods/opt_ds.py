@@ -13,6 +13,7 @@ from quorate.methods.outcome import contradiction
 from quorate.methods.spectral import spectral_start
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.notes import OTHER_START, Note
 from quorate.voting.confusion import check_size
 from quorate.voting.em import Fit, column_shares, expectation_maximisation
 from quorate.voting.one_coin import OneCoin, fit_one_coin
@@ -65,9 +66,10 @@ def opt_ds(
     check_size(given.answers, "opt-ds")
     rng = np.random.default_rng(seed)
     start = spectral_start(given.answers, starts=starts, power_steps=power_steps, rng=rng)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     if isinstance(start, str):
-        notes = (f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate",)
+        text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
+        notes = (Note(OTHER_START, text),)
     counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
     votes = majority(given.answers).posterior
     options: dict[str, Any] = {"gold": given.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}

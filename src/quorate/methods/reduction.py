@@ -10,6 +10,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import one_of
 from quorate.meetings.graph import identify
+from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import Ballot, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
@@ -55,9 +56,9 @@ class ClassVote:
     converged: bool
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """What a reader must know."""
-        return () if self.converged else (SLOW,)
+        return () if self.converged else (Note(NOT_SETTLED, SLOW),)
 
 
 BinaryMethod: TypeAlias = Callable[[BinaryAnswers], Verdict]
@@ -88,7 +89,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
             if there is none. With two classes both ask one question, and are the method itself.
 
     Raises:
-        UnknownMethodError: there is no such extension.
+        UnknownNameError: there is no such extension.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": [1, 3, 3, 2]})

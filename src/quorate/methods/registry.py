@@ -1,18 +1,18 @@
 """Every method by its name, and the one function that runs any of them."""
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from quorate.answers import Answers
-from quorate.errors import OptionError, one_of
+from quorate.errors import UnknownMethodError, one_of
 from quorate.gold import answers_and_gold
+from quorate.methods.option_names import check_options
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
 from quorate.result import Result
-from quorate.uncertainty.intervals import KINDS, LEVEL, check_level
+from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,9 @@ METHODS = {
         "rank_one:rank_one", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
     ),
     "rank-one-centred": Method(
-        "quorate:rank_one_centred", "rank-one completion of answers centred at each worker's habit", "this project"
+        "rank_one_centred:rank_one_centred",
+        "rank-one completion of answers centred at each worker's habit",
+        "this project",
     ),
     "majority": Method("majority:majority_vote", "every vote counts the same", "as old as voting"),
     "iwmv": Method("iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
@@ -89,18 +91,12 @@ def aggregate(
     >>> quorate.aggregate(answers).labels["label"].to_pylist()
     ['x', 'x']
     """
-    run = METHODS[one_of(method, METHODS, "method")].load()
-    check_level(level)
-    one_of(intervals, KINDS, "kind of interval")
+    run = METHODS[one_of(method, METHODS, "method", UnknownMethodError)].load()
     reading, options = split_reading(options)
+    check_options(method, run, options)
+    choice = IntervalChoice(check_level(level), one_of(intervals, KINDS, "kind of interval"))
     answers, known = answers_and_gold(source, gold, reading)
-    try:
-        return replace(run(answers, gold=known, **options), level=level, interval_kind=intervals)
-    except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
-            raise
-        accepted = ", ".join(name for name in inspect.signature(run).parameters if name != "answers")
-        raise OptionError(f"the method {method!r} has no such option ({error}); it takes {accepted}") from None
+    return replace(run(answers, gold=known, **options), interval_choice=choice)
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:

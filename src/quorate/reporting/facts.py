@@ -9,8 +9,9 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.charts.standing import GUESSING, WORSE, standings
 from quorate.methods.registry import METHODS
-from quorate.result import LOW_TRUST, Result, count, left_out
+from quorate.result import Result, count, left_out
 from quorate.skills.evidence import IDENTIFIED, NOT_ESTIMATED
+from quorate.skills.notes import LOW_TRUST, UNDETERMINED
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
     >>> first_things(quorate.aggregate(answers))[0][:41]
     "3 of 3 workers' skills are not determined"
     """
-    lines = [note for note in result.notes if not (is_told and "skills are not determined" in note)]
+    lines = [note.text for note in result.notes if not (is_told and note.kind == UNDETERMINED)]
     if result.trust is not None and result.trust < LOW_TRUST:
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "

@@ -111,18 +111,23 @@ def choose(
     return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)
 
 
+IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED = range(8)
+# Why a worker's skill is not determined, by its status.
+UNDETERMINED = {
+    ISOLATED: "shares no task with anyone",
+    BIPARTITE: "its component is bipartite",
+    ONE_CLASS: "only one class was ever given",
+    UNINFORMED: "all its mates have skill zero",
+    NO_ANSWERS: "none of its answers was left",
+}
+BELOW_THRESHOLD = "no correlation above the threshold"
 # A worker's status is a position in this list.
 STATUSES = (
     "identified",
-    "undetermined: shares no task with anyone",
-    "undetermined: its component is bipartite",
-    "undetermined: only one class was ever given",
-    "undetermined: all its mates have skill zero",
-    "undetermined: none of its answers was left",
-    "ignored: no correlation above the threshold",
+    *(f"undetermined: {reason}" for reason in UNDETERMINED.values()),
+    f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
 )
-IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED = range(len(STATUSES))
 
 
 def statuses(evidence: Evidence) -> IntArray:
@@ -145,42 +150,3 @@ def statuses(evidence: Evidence) -> IntArray:
         status[:] = ONE_CLASS
     status[evidence.per_worker == 0] = NO_ANSWERS
     return status
-
-
-def undetermined_note(status: IntArray) -> list[str]:
-    """Tell in one line how many workers are not determined, and why; nothing if all are.
-
-    >>> undetermined_note(np.array([0, 1, 1]))
-    ["2 of 3 workers' skills are not determined: shares no task with anyone (2)"]
-    """
-    counts = {
-        text.removeprefix("undetermined: "): int((status == code).sum())
-        for code, text in enumerate(STATUSES)
-        if text.startswith("undetermined") and np.any(status == code)
-    }
-    if not counts:
-        return []
-    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    return [f"{sum(counts.values()):,} of {len(status):,} workers' skills are not determined: {reasons}"]
-
-
-def orientation_note(evidence: Evidence) -> list[str]:
-    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
-
-    >>> import quorate
-    >>> from quorate.skills.evidence import gather
-    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
-    >>> orientation_note(gather(quorate.read(rows)))
-    ['2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it']
-    """
-    verdict = evidence.verdict
-    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
-    free = int((verdict.identifiable & ~anchored).sum())
-    if free == 0 or free + int(anchored.sum()) < 2:
-        return []
-    if free == 1:
-        return ["1 group of workers never met gold: it is taken to be right more often than wrong"]
-    return [
-        f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels would "
-        "settle it"
-    ]

@@ -3,6 +3,7 @@
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.uncertainty.intervals import Inference, Intervals, Score, check_level, skill_intervals
 from quorate.uncertainty.rank_one_score import OneCoinInference
+from quorate.uncertainty.workforce import Workforce
 
 __all__ = [
     "CentredInference",
@@ -10,6 +11,7 @@ __all__ = [
     "Intervals",
     "OneCoinInference",
     "Score",
+    "Workforce",
     "check_level",
     "skill_intervals",
 ]

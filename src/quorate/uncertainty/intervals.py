@@ -79,6 +79,35 @@ class Intervals:
         return self.high - self.low
 
 
+@dataclass(frozen=True)
+class IntervalChoice:
+    """Which intervals were asked for; they are computed when somebody looks at them."""
+
+    level: float = LEVEL
+    kind: str = "auto"
+
+
+def interval_kind(inference: Inference | None, kind: str) -> str:
+    """Say which kind of interval there will be, without computing it: full, fast or none.
+
+    Args:
+        inference: what the estimate rests on; None where there is no skill to speak of.
+        kind: what was asked for; ``auto`` is full up to a million answers, fast above.
+
+    Raises:
+        UnknownNameError: there is no such kind.
+
+    >>> interval_kind(None, "auto")
+    'none'
+    """
+    one_of(kind, KINDS, "kind of interval")
+    if inference is None or inference.n_classes < 2:
+        return "none"
+    if kind == "auto":
+        return "full" if inference.n_answers <= AUTO_FULL else "fast"
+    return kind
+
+
 def check_level(level: float) -> float:
     """Return the level, if it is one.
 
@@ -108,8 +137,7 @@ def skill_intervals(
         inference: what the estimate rests on; None where there is no skill to speak of.
         n_workers: without gold.
         level: the share of intervals that hold the true skill, under the model.
-        kind: ``full``; ``fast``, which takes the mates' skills for known; ``none``; or ``auto``: full up to a million
-            answers, fast above.
+        kind: ``full``; ``fast``, which takes the mates' skills for known; ``none``; or ``auto``, see `interval_kind`.
         draws: of random signs, from which the full interval learns how uncertain the mates are.
         seed: of those draws.
 
@@ -123,12 +151,10 @@ def skill_intervals(
     ('full', True)
     """
     z = _quantile((1 + check_level(level)) / 2)
-    one_of(kind, KINDS, "kind of interval")
-    if inference is None or kind == "none" or inference.n_classes < 2:
+    kind = interval_kind(inference, kind)
+    if inference is None or kind == "none":
         nothing = np.full(n_workers, np.nan)
         return Intervals(nothing, nothing, nothing, nothing, level, "none")
-    if kind == "auto":
-        kind = "full" if inference.n_answers <= AUTO_FULL else "fast"
     score = inference.score()
     f = inference.inflation(draws=draws, seed=seed) if kind == "full" else np.ones(len(score.raw))
     lowest = -1 / (inference.n_classes - 1)

@@ -1,15 +1,17 @@
 """Skills -> weights -> scores -> posterior, labels and ties."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.answers import Answers, Counted
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
 from quorate.errors import OptionError
 from quorate.voting.posterior import hold_known, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
+SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
@@ -45,6 +47,47 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     return cut
 
 
+def vote_weights(answers: Counted, skills: FloatArray) -> FloatArray:
+    """Weigh each vote by its log-odds; a worker of undetermined skill (NaN) takes part with the crowd's mean skill.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> vote_weights(answers, np.array([0.6, 0.6, np.nan])).round(3).tolist()
+    [1.386, 1.386, 1.386]
+    """
+    known = ~np.isnan(skills)
+    n_answers = answers.per_worker[known]
+    if answers.n_classes < 2 or n_answers.sum() == 0:
+        return np.ones(len(skills))
+    # By the sum rule the mean is positive but for workers of many answers and negative skill; their votes are not
+    # to turn the others' round.
+    mean = max(float(n_answers @ skills[known] / n_answers.sum()), 0.0)
+    return weight(np.where(known, skills, mean), answers.n_classes)
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """How sure the labels are, all together."""
+
+    mean: float  # of their confidence
+    doubtful: int  # labels of a confidence below SURE
+    ties: int
+
+
+class LabelsElsewhere(Protocol):
+    """The outcome of a vote that was held where the answers lie, and stays there until somebody asks for it."""
+
+    @property
+    def table(self) -> object:
+        """The labels as a table of the engine, which knows what to do with it."""
+
+    def sureness(self) -> Sureness:
+        """Return how sure the labels are."""
+
+    def labels(self) -> Table:
+        """Read the labels out: one row a task, as `quorate.Result.labels` has them."""
+
+
 @dataclass(frozen=True)
 class Ballot:
     """The outcome of a vote: shapes (tasks, classes) and (tasks,)."""
@@ -72,6 +115,23 @@ class Ballot:
         others[np.arange(len(self.label)), self.label] = 0.0
         gap: FloatArray = self.confidence - others.max(axis=1, initial=0.0)
         return gap
+
+    def sureness(self) -> Sureness:
+        """Return how sure the labels are."""
+        sure = self.confidence
+        return Sureness(float(sure.mean()), int((sure < SURE).sum()), int(self.tied.sum()))
+
+    def labels(self, answers: Answers) -> Table:
+        """Put names to the codes: one row a task, as `quorate.Result.labels` has them."""
+        columns = {
+            "task": answers.task_names,
+            "label": take(answers.classes, self.label),
+            "confidence": self.confidence,
+            "margin": self.margin,
+            "n_answers": answers.per_task,
+            "tied": self.tied,
+        }
+        return Table(table_of(columns))
 
 
 def tally(answers: Answers, weights: FloatArray) -> FloatArray:
@@ -152,6 +212,17 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
             among &= _leaders(np.where(among, rule, -np.inf))
         label[tied] = among.argmax(axis=1)
     return Ballot(scores, posterior, label, tied)
+
+
+def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
+    """Choose each task's class by its probability, and where that ties by the rules of `decide`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> by_posterior(answers, np.array([[0.6, 0.4]])).label.tolist()
+    [0]
+    """
+    return decide(answers, np.log(np.maximum(posterior, np.finfo(np.float64).tiny)), posterior)
 
 
 def reveal(ballot: Ballot, gold: IntArray) -> Ballot:

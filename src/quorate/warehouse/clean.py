@@ -1,34 +1,34 @@
 """Rows in an engine -> answers there, as integers: missing fields, repeats and conflicts settled as in memory."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy, table_of, take, to_numpy
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError
 from quorate.reading.columns import order_classes
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.result import count
 from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
-from quorate.warehouse.crowd import Crowd
 from quorate.warehouse.engine import Engine
+from quorate.warehouse.expressions import Column, EngineTable
 
 
 @dataclass(frozen=True)
 class Cleaned:
     """Answers as they count: in the engine, one row an answer."""
 
-    crowd: Crowd
-    answers: Any  # ibis: task as it was, w (worker code), c (class code); a table of its own
-    labels: Any  # ibis: c, label
-    lost: Any | None  # ibis: the tasks whose answers were all left out
+    roster: Roster
+    answers: EngineTable  # ibis: task as it was, w (worker code), c (class code); a table of its own
+    labels: EngineTable  # ibis: c, label
+    lost: EngineTable | None  # ibis: the tasks whose answers were all left out
     most: int  # answers of the task that has the most
     is_settled: bool  # whether repeats were looked for
 
 
-def clean(engine: Engine, source: Any, reading: ReadOptions = AS_USUAL, *, settled: bool = True) -> Cleaned:
+def clean(engine: Engine, source: EngineTable, reading: ReadOptions = AS_USUAL, *, settled: bool = True) -> Cleaned:
     """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
 
     Four queries over the source, of which the last writes the answers as integers; whatever follows reads those. One
@@ -38,14 +38,14 @@ def clean(engine: Engine, source: Any, reading: ReadOptions = AS_USUAL, *, settl
         engine: where the answers are.
         source: the answers: task, worker, label, and order where there is one.
         reading: what becomes of conflicts and missing fields, and the classes.
-        settled: look for repeats. Without, it is for the caller to notice them (`quorate.warehouse.pairs`).
+        settled: look for repeats. Without, it is for the caller to notice them (`quorate.warehouse.counted_pairs`).
 
     Raises:
         InputError: the answers cannot be used as they are; each cause has its own class.
 
     >>> from quorate.warehouse.source import open_source
     >>> found = clean(*open_source({"task": [1, 1, 1], "worker": list("abb"), "label": list("xyy")}))
-    >>> found.crowd.n_answers, found.crowd.n_repeats
+    >>> found.roster.n_answers, found.roster.n_repeats
     (2, 1)
     """
     on_conflict, classes = reading.on_conflict, reading.classes
@@ -84,20 +84,21 @@ def clean(engine: Engine, source: Any, reading: ReadOptions = AS_USUAL, *, settl
         lost = engine.keep(named.anti_join(kept.answers, "task"), "looking for tasks without an answer")
         n_lost = int(engine.backend.to_pyarrow(lost.count()).as_py())
     conflicting, repeated = repeats.left_out(on_conflict)
-    crowd = Crowd(
-        worker_names,
-        class_names,
-        per_worker,
-        kept.tasks + n_lost,
-        n_rows,
+    roster = Roster(
+        engine=engine.name,
+        worker_names=worker_names,
+        classes=class_names,
+        per_worker=per_worker,
+        n_tasks=kept.tasks + n_lost,
+        n_rows=n_rows,
         n_repeats=repeated,
         n_conflicting=conflicting,
         n_skipped=n_skipped,
     )
-    return Cleaned(crowd, kept.answers, classed, lost if n_lost else None, kept.most, settled)
+    return Cleaned(roster, kept.answers, classed, lost if n_lost else None, kept.most, settled)
 
 
-def is_missing(column: Any, *, label: bool = False) -> Any:
+def is_missing(column: Column, *, label: bool = False) -> Column:
     """Whether a field is null, blank text or NaN; in a label also the text ``nan``, as `reading.columns` has it.
 
     >>> import ibis
@@ -116,12 +117,12 @@ def is_missing(column: Any, *, label: bool = False) -> Any:
     return gone.fill_null(True)
 
 
-def _times(flag: Any) -> Any:
+def _times(flag: Column) -> Column:
     """Count how often a flag is set."""
     return flag.cast("int64").sum().fill_null(0).cast("int64")
 
 
-def _count_missing(engine: Engine, marked: Any, skip: bool) -> tuple[int, int]:
+def _count_missing(engine: Engine, marked: EngineTable, skip: bool) -> tuple[int, int]:
     """Return the rows, and those that lack a field; refuse those unless they may be skipped."""
     flags = {"no_task": "task", "no_worker": "worker", "no_label": "label"}
     sums = {name: _times(marked[name]) for name in (*flags, "lacking")}
@@ -140,7 +141,7 @@ def _count_missing(engine: Engine, marked: Any, skip: bool) -> tuple[int, int]:
     return found["rows"], found["lacking"]
 
 
-def _refuse_missing(engine: Engine, rows: Any, name: str, n: int) -> None:
+def _refuse_missing(engine: Engine, rows: EngineTable, name: str, n: int) -> None:
     """Say which column lacks a value, and show one such row by what it has: an engine's rows have no numbers."""
     row = engine.fetch(rows.select("task", "worker", "label").limit(1), "naming a row").to_pylist()[0]
     value = row.pop(name)
@@ -151,7 +152,9 @@ def _refuse_missing(engine: Engine, rows: Any, name: str, n: int) -> None:
     raise BlankFieldError(f"{name!r} is missing {text}; {remedy}")
 
 
-def _table(engine: Engine, counts: Any, name: str, code: str, stage: str) -> tuple[Any, pa.Array, IntArray]:
+def _table(
+    engine: Engine, counts: EngineTable, name: str, code: str, stage: str
+) -> tuple[EngineTable, pa.Array, IntArray]:
     """Give the ids numbers, by their order in the engine; return the table there, and ids and counts here."""
     import ibis
 
@@ -164,7 +167,7 @@ def _table(engine: Engine, counts: Any, name: str, code: str, stage: str) -> tup
     return kept, names, to_numpy(n.cast(pa.int64())).copy()
 
 
-def _recount(engine: Engine, answers: Any, code: str, n: int, stage: str) -> IntArray:
+def _recount(engine: Engine, answers: EngineTable, code: str, n: int, stage: str) -> IntArray:
     rows = engine.fetch(answers.group_by(code).agg(n=lambda t: t.count()), stage)
     counts = np.zeros(n, np.int64)
     codes, found = (to_numpy(rows.column(name).combine_chunks().cast(pa.int64())) for name in (code, "n"))
@@ -172,7 +175,7 @@ def _recount(engine: Engine, answers: Any, code: str, n: int, stage: str) -> Int
     return counts
 
 
-def _class_table(engine: Engine, labels: Any, code_of: IntArray, class_names: pa.Array) -> Any:
+def _class_table(engine: Engine, labels: EngineTable, code_of: IntArray, class_names: pa.Array) -> EngineTable:
     """Return label and c: the code of each class, in the order of the classes, where the engine's own is another."""
     small = "int16" if len(class_names) < 1 << 15 else "int32"
     if len(code_of) == len(class_names) and np.array_equal(code_of, np.arange(len(code_of))):
@@ -187,8 +190,8 @@ def _class_table(engine: Engine, labels: Any, code_of: IntArray, class_names: pa
 
 
 def _without_unused(
-    engine: Engine, kept: Settled, classed: Any, class_names: pa.Array
-) -> tuple[Settled, Any, pa.Array]:
+    engine: Engine, kept: Settled, classed: EngineTable, class_names: pa.Array
+) -> tuple[Settled, EngineTable, pa.Array]:
     """Renumber the classes, where every answer of some of them was dropped."""
     used = np.flatnonzero(_recount(engine, kept.answers, "c", len(class_names), "counting the labels"))
     if len(used) == len(class_names):
@@ -196,14 +199,14 @@ def _without_unused(
     new, listed = order_classes(np.arange(len(used)), take(class_names, used), None)
     places = engine.upload(table_of({"c": used.astype(np.int32), "new": new.astype(np.int32)}))
 
-    def renumbered(table: Any, *others: str) -> Any:
+    def renumbered(table: EngineTable, *others: str) -> EngineTable:
         joined = table.join(places, table.c.cast("int32") == places.c)
         return joined.select(*others, c=places.new.cast("int16"))
 
     return replace(kept, answers=renumbered(kept.answers, "task", "w")), renumbered(classed, "label"), listed
 
 
-def check_order(on_conflict: str, source: Any) -> None:
+def check_order(on_conflict: str, source: EngineTable) -> None:
     """Refuse to keep the first or the last where nothing says which that is.
 
     Raises:

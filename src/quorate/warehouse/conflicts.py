@@ -1,12 +1,12 @@
 """Rows that repeat an answer: which count, which contradict each other, and what stays of them."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
 from quorate.errors import ConflictingAnswersError, listing
 from quorate.warehouse.engine import Engine
+from quorate.warehouse.expressions import EngineTable
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class Repeats:
 class Settled:
     """Answers of which each worker has one a task."""
 
-    answers: Any  # ibis: task, w, c
+    answers: EngineTable  # ibis: task, w, c
     tasks: int
     most: int
 
 
-def by_worker_and_task(coded: Any) -> Any:
+def by_worker_and_task(coded: EngineTable) -> EngineTable:
     """Group rows by task and worker: how many, and the least and the greatest label among them.
 
     >>> import ibis
@@ -49,7 +49,7 @@ def by_worker_and_task(coded: Any) -> Any:
     return coded.group_by(["task", "w"]).agg(n=coded.count(), low=coded.c.min(), high=coded.c.max())
 
 
-def repeats_of(engine: Engine, coded: Any) -> Repeats:
+def repeats_of(engine: Engine, coded: EngineTable) -> Repeats:
     """Count repeats, conflicts and tasks in one query.
 
     >>> from quorate.warehouse.engine import connect
@@ -75,7 +75,7 @@ def repeats_of(engine: Engine, coded: Any) -> Repeats:
     )
 
 
-def no_repeats(engine: Engine, coded: Any) -> Repeats:
+def no_repeats(engine: Engine, coded: EngineTable) -> Repeats:
     """Count the tasks only, as if there were no repeats: a quarter of what it costs to look for them.
 
     >>> from quorate.warehouse.engine import connect
@@ -88,7 +88,9 @@ def no_repeats(engine: Engine, coded: Any) -> Repeats:
     return Repeats(int(found["tasks"]), int(found["most"]), 0, 0, 0)
 
 
-def settle(engine: Engine, coded: Any, repeats: Repeats, policy: str, names: tuple[pa.Array, pa.Array]) -> Settled:
+def settle(
+    engine: Engine, coded: EngineTable, repeats: Repeats, policy: str, names: tuple[pa.Array, pa.Array]
+) -> Settled:
     """Keep one answer of each worker and task, and none where they conflict and are to be dropped.
 
     Raises:
@@ -120,7 +122,7 @@ def settle(engine: Engine, coded: Any, repeats: Repeats, policy: str, names: tup
     return Settled(kept, **{name: int(found[name][0].as_py()) for name in ("tasks", "most")})
 
 
-def _refuse(engine: Engine, coded: Any, repeats: Repeats, workers: pa.Array, labels: pa.Array) -> None:
+def _refuse(engine: Engine, coded: EngineTable, repeats: Repeats, workers: pa.Array, labels: pa.Array) -> None:
     both = by_worker_and_task(coded)
     example = both.filter(both.low != both.high).order_by(["task", "w"]).limit(1)
     rows = engine.fetch(

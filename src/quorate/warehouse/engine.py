@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
 
 import pyarrow as pa
 
 from quorate.errors import EngineError, OptionError, QuorateError, one_of
 from quorate.progress import listener, report
+from quorate.warehouse.expressions import Backend, Column, EngineTable
 from quorate.warehouse.statements import drop_table
 
 ENGINES = ("duckdb", "spark")
@@ -58,21 +58,33 @@ DUCKDB = EngineOptions()
 class Engine:
     """A connection, and the names of the queries that ran over it."""
 
-    backend: Any  # an ibis backend
+    connection: Backend | None  # None in a copy that came by pickle
     journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
-    held: dict[str, Any] = field(default_factory=dict, repr=False)  # tables of ours in the engine, by name
+    held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # tables of ours there, by name
+    last_name: str = ""  # what ibis called it, in such a copy
+
+    @property
+    def backend(self) -> Backend:
+        """What ibis speaks to it with."""
+        if self.connection is None:
+            raise EngineError(f"this copy has no connection to {self.last_name}; connections cannot be pickled")
+        return self.connection
 
     @property
     def name(self) -> str:
         """What ibis calls it."""
-        return str(self.backend.name)
+        return self.last_name if self.connection is None else str(self.connection.name)
 
-    def fetch(self, expression: Any, stage: str) -> pa.Table:
+    def without_connection(self) -> "Engine":
+        """Return what can be kept where the engine is not: its name, and the queries that ran."""
+        return Engine(None, list(self.journal), {}, self.name)
+
+    def fetch(self, expression: EngineTable | Column, stage: str) -> pa.Table:
         """Run a query and take its (small) result out of the engine."""
         with self.running(stage):
             return self.backend.to_pyarrow(expression.as_table())
 
-    def stream(self, expression: Any, stage: str) -> Iterator[pa.RecordBatch]:
+    def stream(self, expression: EngineTable, stage: str) -> Iterator[pa.RecordBatch]:
         """Run a query and take its result out piece by piece."""
         with self.running(stage):
             if self.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
@@ -82,7 +94,7 @@ class Engine:
             else:
                 yield from self.backend.to_pyarrow_batches(expression, chunk_size=BATCH)
 
-    def keep(self, expression: Any, stage: str) -> Any:
+    def keep(self, expression: EngineTable, stage: str) -> EngineTable:
         """Run a query and leave its result in the engine until `release`."""
         with self.running(stage):
             name = f"quorate_{secrets.token_hex(8)}"
@@ -94,7 +106,7 @@ class Engine:
                 self.held[table.op().name] = table
             return table
 
-    def release(self, *but: Any) -> None:
+    def release(self, *but: EngineTable) -> None:
         """Remove what we left in the engine, except the tables given."""
         stay = {table.op().name for table in but}
         for name in [name for name in self.held if name not in stay]:
@@ -104,11 +116,11 @@ class Engine:
             elif hasattr(kept, "release"):
                 kept.release()
 
-    def upload(self, table: pa.Table) -> Any:
+    def upload(self, table: pa.Table) -> EngineTable:
         """Give the engine a small table."""
         import ibis
 
-        ours = ibis.memtable(table)
+        ours: EngineTable = ibis.memtable(table)
         self.backend.to_pyarrow(ours.count())  # an engine learns of the table when a query over it is run
         self.held[ours.op().name] = ours
         return self.backend.table(ours.op().name)
@@ -144,26 +156,25 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
     if where.connect is not None:
         return _connect_url(where.connect)
     name = where.name
-    ibis = _import(name)
+    _check_installed(name)
     try:
-        return _duckdb(ibis, where.memory, where.temp) if name == "duckdb" else _spark(ibis, where.master)
+        return _duckdb(where.memory, where.temp) if name == "duckdb" else _spark(where.master)
     except QuorateError:
         raise
     except Exception as error:
         raise EngineError(f"cannot start {name}: {_first_line(error)}") from error
 
 
-def _import(engine: str) -> Any:
-    if find_spec("ibis") is None or find_spec(EXTRAS[engine]) is None:
-        raise EngineError(f"the engine {engine} is not installed: pip install 'quorate[{engine}]'")
+def _check_installed(kind: str) -> None:
+    if find_spec("ibis") is None or find_spec(EXTRAS[kind]) is None:
+        raise EngineError(f"the engine {kind} is not installed: pip install 'quorate[{kind}]'")
+
+
+def _duckdb(memory: str | None, temp: str | None) -> Engine:
     import ibis
 
-    return ibis
-
-
-def _duckdb(ibis: Any, memory: str | None, temp: str | None) -> Engine:
     # The order of rows means nothing here, and keeping it costs memory.
-    options: dict[str, Any] = {"preserve_insertion_order": False}
+    options: dict[str, bool | str] = {"preserve_insertion_order": False}
     if memory is not None:
         options["memory_limit"] = memory
     if temp is not None:
@@ -171,14 +182,15 @@ def _duckdb(ibis: Any, memory: str | None, temp: str | None) -> Engine:
     return Engine(_quiet(ibis.duckdb.connect(**options)))
 
 
-def _quiet(backend: Any) -> Any:
+def _quiet(backend: Backend) -> Backend:
     """Let DuckDB say how far it is when asked, and draw no bar of its own."""
     if backend.name == "duckdb":
         backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
     return backend
 
 
-def _spark(ibis: Any, master: str | None) -> Engine:
+def _spark(master: str | None) -> Engine:
+    import ibis
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("quorate").config("spark.sql.execution.arrow.pyspark.enabled", "true")
@@ -198,7 +210,7 @@ def _connect_url(url: str) -> Engine:
 
 
 @contextmanager
-def _watching(backend: Any, stage: str) -> Iterator[None]:
+def _watching(backend: Backend, stage: str) -> Iterator[None]:
     """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
     told, done = listener(), threading.Event()
     if told is None or backend.name != "duckdb":

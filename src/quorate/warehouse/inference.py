@@ -8,18 +8,18 @@ skills joined in.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray, table_of, to_numpy
-from quorate.errors import OptionError
+from quorate.errors import NotInMemoryError
 from quorate.skills.moments import Moments
 from quorate.uncertainty import Score
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
-from quorate.warehouse.gold import Gold
+from quorate.warehouse.engine_gold import EngineGold
+from quorate.warehouse.expressions import Column
 
 
 @dataclass(frozen=True)
@@ -61,12 +61,47 @@ class PairInference:
         """Refuse: the draws need every answer again and again.
 
         Raises:
-            OptionError: always.
+            NotInMemoryError: always.
         """
-        raise OptionError("full intervals need many passes over the answers; in an engine choose intervals='fast'")
+        raise no_full_intervals()
+
+    def scored(self) -> "ScoredSkills":
+        """Ask the engine now, and return what needs it no more."""
+        return ScoredSkills(self.skills, self.n_classes, self.n_answers, self.score())
 
 
-def square_sums(engine: Engine, found: Cleaned, skills: FloatArray, gold: Gold | None = None) -> FloatArray:
+@dataclass(frozen=True)
+class ScoredSkills:
+    """Rank-one skills and their score, gold's included: all that a fast interval needs, and nothing of the engine."""
+
+    skills: FloatArray  # NaN where not determined
+    n_classes: int
+    n_answers: int
+    found: Score
+
+    def score(self) -> Score:
+        """Return each worker's raw estimate and the variance it has."""
+        return self.found
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Refuse: the draws need every answer again and again.
+
+        Raises:
+            NotInMemoryError: always.
+        """
+        raise no_full_intervals()
+
+
+def no_full_intervals() -> NotInMemoryError:
+    """Say why there are no full intervals in an engine, and what to do.
+
+    >>> print(no_full_intervals())
+    full intervals need many passes over the answers; in an engine choose intervals='fast'
+    """
+    return NotInMemoryError("full intervals need many passes over the answers; in an engine choose intervals='fast'")
+
+
+def square_sums(engine: Engine, found: Cleaned, skills: FloatArray, gold: EngineGold | None = None) -> FloatArray:
     """For each worker (gold is the last), sum over its tasks the square of the sum of x_j² over all who answered.
 
     One query over the answers, which reads them twice.
@@ -91,7 +126,8 @@ def square_sums(engine: Engine, found: Cleaned, skills: FloatArray, gold: Gold |
     return sums
 
 
-def _constant(code: int) -> Any:
+def _constant(code: int) -> Column:
     import ibis
 
-    return ibis.literal(code, "int32")
+    constant: Column = ibis.literal(code, "int32")
+    return constant

@@ -10,6 +10,7 @@ from quorate.reading.files import Source, format_of, read_table
 from quorate.reading.objects import check_columns
 from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
 from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect
+from quorate.warehouse.expressions import EngineTable
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter")
@@ -35,7 +36,7 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
 
 def open_source(
     source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
-) -> tuple[Engine, Any]:
+) -> tuple[Engine, EngineTable]:
     """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
 
     Args:
@@ -75,7 +76,7 @@ def _wanted(reading: ReadOptions, where: EngineOptions) -> dict[str, str]:
     return reading.wanted() | order
 
 
-def _table(home: Engine, name: str) -> Any:
+def _table(home: Engine, name: str) -> EngineTable:
     database, _, own = name.rpartition(".")
     try:
         return home.backend.table(own, database=database or None)
@@ -83,7 +84,7 @@ def _table(home: Engine, name: str) -> Any:
         raise EngineError(f"{home.name} has no table {name!r} ({str(error).splitlines()[0][:200]})") from error
 
 
-def _file(home: Engine, source: str | Path, reading: ReadOptions) -> Any:
+def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
     path = str(source)
     if path == "-":
         raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
@@ -113,7 +114,7 @@ def _format(path: str) -> str:
     return found
 
 
-def _select(table: Any, reading: ReadOptions, where: EngineOptions) -> Any:
+def _select(table: EngineTable, reading: ReadOptions, where: EngineOptions) -> EngineTable:
     check_columns(table.columns, _wanted(reading, where), "the table")
     named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
     for name in named.values():

@@ -1,9 +1,9 @@
 """What ibis cannot say in every engine: rename a table, drop one, and whether there is one."""
 
-from typing import Any
+from quorate.warehouse.expressions import Backend
 
 
-def rename_table(backend: Any, old: str, new: str) -> None:
+def rename_table(backend: Backend, old: str, new: str) -> None:
     """Give a table another name.
 
     >>> import ibis
@@ -16,7 +16,7 @@ def rename_table(backend: Any, old: str, new: str) -> None:
     _run(backend, f"ALTER TABLE {_quoted(backend, old)} RENAME TO {_quoted(backend, new)}")
 
 
-def drop_table(backend: Any, name: str) -> None:
+def drop_table(backend: Backend, name: str) -> None:
     """Remove a table, if it is there.
 
     >>> import ibis
@@ -25,7 +25,7 @@ def drop_table(backend: Any, name: str) -> None:
     _run(backend, f"DROP TABLE IF EXISTS {_quoted(backend, name)}")
 
 
-def has_table(backend: Any, name: str) -> bool:
+def has_table(backend: Backend, name: str) -> bool:
     """Whether there is a table of that name; asks for its columns, since not every engine lists its tables to ibis.
 
     >>> import ibis
@@ -40,13 +40,13 @@ def has_table(backend: Any, name: str) -> bool:
     return True
 
 
-def _run(backend: Any, statement: str) -> None:
+def _run(backend: Backend, statement: str) -> None:
     cursor = backend.raw_sql(statement)
     if backend.name not in ("duckdb", "pyspark") and hasattr(cursor, "close"):  # those two hand out the connection
         cursor.close()
 
 
-def _quoted(backend: Any, name: str) -> str:
+def _quoted(backend: Backend, name: str) -> str:
     import sqlglot
 
     return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=backend.dialect))

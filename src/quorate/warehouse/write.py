@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from quorate.errors import EngineError, QuorateError, UnwritableFileError
 from quorate.warehouse.engine import Engine
+from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.statements import drop_table, has_table, rename_table
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
@@ -35,7 +35,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
         raise EngineError(f"there is a table {output_table!r} already; drop it, or choose another name")
 
 
-def write_file(engine: Engine, labels: Any, output: str | Path) -> Any:
+def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> EngineTable:
     """Let the engine write a file (Spark: a folder of files), and return it as a table.
 
     >>> import os, tempfile, pyarrow as pa
@@ -67,7 +67,7 @@ def write_file(engine: Engine, labels: Any, output: str | Path) -> Any:
     return backend.read_csv(str(output), header=True, **({"inferSchema": True} if spark else {}))
 
 
-def write_table(engine: Engine, labels: Any, name: str) -> Any:
+def write_table(engine: Engine, labels: EngineTable, name: str) -> EngineTable:
     """Let the engine make a table, which has its name only when it is complete.
 
     >>> import pyarrow as pa

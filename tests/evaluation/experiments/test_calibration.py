@@ -1,5 +1,6 @@
 """What a confidence means: as often right as it says, and not surer for skills that hardly anything is known of."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,7 +12,6 @@ from quorate.evaluation.experiments.calibration import Judged, few_answers, hard
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.evaluation.simulate import Crowd, crowd
 from quorate.methods.registry import aggregate
-from quorate.result import Result
 from quorate.voting.vote import plug_in_vote, skill_of, weight
 from tests.crowds import answers_of
 
@@ -58,7 +58,7 @@ def test_a_vote_that_knows_the_skills_is_right_as_often_as_it_says(n_classes: in
     simulated = crowd(4_000, 40, 5, n_classes=n_classes, seed=2)
     ballot = plug_in_vote(simulated.answers, weight(simulated.skills, n_classes))
     known = aggregate(simulated.answers, "rank-one")
-    judged = judge(Result(**{**vars(known), "ballot": ballot}), simulated.truth_table)
+    judged = judge(replace(known, vote=ballot), simulated.truth_table)
     assert abs(judged.gap) < three_errors(judged)
 
 

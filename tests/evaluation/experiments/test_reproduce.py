@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quorate.errors import QuorateError, UnknownMethodError, UnreadableFileError, UnwritableFileError
+from quorate.errors import QuorateError, UnknownNameError, UnreadableFileError, UnwritableFileError
 from quorate.evaluation.experiments import learnability
 from quorate.evaluation.experiments.reproduce import FAILED, ITEMS, UNCHANGED, WRITTEN, reproduce, source_hash
 from quorate.progress import listening
@@ -84,7 +84,7 @@ def test_the_hash_sees_the_experiment_and_not_its_siblings() -> None:
 
 
 def test_an_unknown_item_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(UnknownMethodError, match=r"no item 'figure-7'.*graph-types.*all"):
+    with pytest.raises(UnknownNameError, match=r"no item 'figure-7'.*graph-types.*all"):
         reproduce(["learnability", "figure-7"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

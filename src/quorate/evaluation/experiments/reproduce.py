@@ -155,7 +155,7 @@ def reproduce(
         seed: the same seed gives the same bytes, but for what is measured in seconds.
 
     Raises:
-        UnknownMethodError: there is no such item.
+        UnknownNameError: there is no such item.
         QuorateError: altair or vl-convert is not installed.
         UnwritableFileError: the folder cannot be written to.
     """

@@ -83,7 +83,7 @@ def errors_along(data: Dataset, start: float, iterations: int) -> dict[int, floa
     true = true_classes(plain, data.truth)
 
     def error(skills: FloatArray) -> float:
-        voted = replace(plain, ballot=plug_in_vote(answers, weight(skills, answers.n_classes)))
+        voted = replace(plain, vote=plug_in_vote(answers, weight(skills, answers.n_classes)))
         return float(1 - credit(voted, true)[true != -1].mean())
 
     return {k: error(found[k]) for k in looks(min(iterations, len(found) - 1))}

@@ -1,7 +1,6 @@
 """Known labels -> a small table in the engine, of codes that the answers there have."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +13,20 @@ from quorate.reading.files import Source
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
+from quorate.warehouse.expressions import EngineTable
 
 
 @dataclass(frozen=True)
-class Gold:
+class EngineGold:
     """Known labels, where the answers are."""
 
-    table: Any  # ibis: task, g (class code)
+    table: EngineTable  # ibis: task, g (class code)
     n_tasks: int
 
 
-def read_gold(engine: Engine, found: Cleaned, source: Source | None, reading: ReadOptions = AS_USUAL) -> Gold | None:
+def read_gold(
+    engine: Engine, found: Cleaned, source: Source | None, reading: ReadOptions = AS_USUAL
+) -> EngineGold | None:
     """Take the known labels to the engine; one query over the answers checks that their tasks are there.
 
     Args:
@@ -45,7 +47,7 @@ def read_gold(engine: Engine, found: Cleaned, source: Source | None, reading: Re
     if source is None:
         return None
     tasks, labels = read_alike(source, reading)
-    classes = found.crowd.classes
+    classes = found.roster.classes
     labels = as_type(labels, classes.type, "known labels")
     codes = positions(labels, classes)
     if (codes < 0).any():
@@ -65,4 +67,4 @@ def read_gold(engine: Engine, found: Cleaned, source: Source | None, reading: Re
             f"gold names tasks that nobody answered: {listing(strangers['task'].to_pylist())}. Check the ids, or take "
             "them out"
         )
-    return Gold(table, len(tasks))
+    return EngineGold(table, len(tasks))

@@ -8,7 +8,6 @@ engine, and enter every product by sums over the task (`quorate.skills.moments`)
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,14 +18,15 @@ from quorate.errors import TooLargeError
 from quorate.meetings.pairs import PairStats, n_meetings, pair_stats
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
-from quorate.warehouse.gold import Gold
+from quorate.warehouse.engine_gold import EngineGold
+from quorate.warehouse.expressions import EngineTable
 
 BIG_TASK = 200  # answers: beyond it a task would cost a hundred rows of join for each of its answers
 MOST_PAIRS = 50_000_000  # that are put in one sorted table, where somebody asks for that
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedPairs:
     """The pairs of a crowd: those of ordinary tasks counted, those of big tasks as the answers that make them."""
 
     n_workers: int  # gold included
@@ -84,7 +84,9 @@ class RepeatsFound(Exception):  # noqa: N818  # no error: the answers are cleane
     """A worker answered a task more than once."""
 
 
-def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big_task: int = BIG_TASK) -> Counted:
+def count_pairs(
+    engine: Engine, found: Cleaned, gold: EngineGold | None = None, *, big_task: int = BIG_TASK
+) -> CountedPairs:
     """Count the pairs inside the engine; gold is the last worker.
 
     One query over the answers (which reads them twice), one more for gold, two more where there are big tasks. An
@@ -102,8 +104,8 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
-    answers, crowd = found.answers, found.crowd
-    n_workers = crowd.n_workers + (gold is not None)
+    answers, roster = found.answers, found.roster
+    n_workers = roster.n_workers + (gold is not None)
     big = None
     if found.most > big_task:
         sizes = answers.group_by("task").agg(n=answers.count())
@@ -111,17 +113,17 @@ def count_pairs(engine: Engine, found: Cleaned, gold: Gold | None = None, *, big
         rows = found.answers.join(listed, "task").select("t", "w", "c")
         big = _big_answers(engine, rows, found, n_workers)
         answers = answers.anti_join(listed, "task")
-    n_left = crowd.n_answers - (0 if big is None else big.n_answers)
+    n_left = roster.n_answers - (0 if big is None else big.n_answers)
     pairs = engine.stream(pairs_of(answers, with_own=not found.is_settled), "counting pairs")
-    blocks, n_own = _blocks(pairs, crowd.n_workers)
+    blocks, n_own = _blocks(pairs, roster.n_workers)
     if not found.is_settled and n_own != n_left:
         raise RepeatsFound
     if gold is not None:
-        blocks += (_with_gold(engine, found.answers, gold, crowd.n_workers),)
-    return Counted(n_workers, blocks, big)
+        blocks += (_with_gold(engine, found.answers, gold, roster.n_workers),)
+    return CountedPairs(n_workers, blocks, big)
 
 
-def pairs_of(answers: Any, *, with_own: bool = False) -> Any:
+def pairs_of(answers: EngineTable, *, with_own: bool = False) -> EngineTable:
     """Join the answers with themselves on the task, and count by two workers: i, j, shared, agreed.
 
     Args:
@@ -174,23 +176,23 @@ def _smallest(values: IntArray) -> IntArray:
     return values.astype(np.min_scalar_type(int(values.max())))
 
 
-def _numbered(tasks: Any) -> Any:
+def _numbered(tasks: EngineTable) -> EngineTable:
     import ibis
 
     return tasks.select("task", t=ibis.row_number().over(ibis.window(order_by=tasks.task)).cast("int32"))
 
 
-def _big_answers(engine: Engine, rows: Any, found: Cleaned, n_workers: int) -> Answers:
+def _big_answers(engine: Engine, rows: EngineTable, found: Cleaned, n_workers: int) -> Answers:
     table = engine.fetch(rows, "taking out the big tasks").combine_chunks()
     task, worker, label = (to_numpy(table.column(name).combine_chunks().cast(pa.int32())) for name in ("t", "w", "c"))
     order = np.lexsort([worker, task])
     task, worker, label = task[order], worker[order], label[order]
     if np.any((task[1:] == task[:-1]) & (worker[1:] == worker[:-1])):
         raise RepeatsFound
-    return Answers(task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.crowd.classes)
+    return Answers(task, worker, label, pa.nulls(int(task[-1]) + 1), pa.nulls(n_workers), found.roster.classes)
 
 
-def _with_gold(engine: Engine, answers: Any, gold: Gold, code: int) -> PairStats:
+def _with_gold(engine: Engine, answers: EngineTable, gold: EngineGold, code: int) -> PairStats:
     met = answers.join(gold.table, "task")
     rows = engine.fetch(
         met.group_by("w").agg(shared=met.count(), agreed=(met.c == met.g).cast("int64").sum()), "comparing with gold"

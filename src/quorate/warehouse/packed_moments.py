@@ -12,7 +12,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.skills.moments import Moments, from_answers
-from quorate.warehouse.pairs import Counted
+from quorate.warehouse.counted_pairs import CountedPairs
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,11 @@ class _Rows:
         return found
 
 
-def moments_of(counted: Counted, n_classes: int) -> Moments:
+def moments_of(counted: CountedPairs, n_classes: int) -> Moments:
     """Form the moments of all pairs with the weights N_ij.
 
     >>> pairs = PairStats(*np.array([[0], [1], [4], [3]]))
-    >>> moments = moments_of(Counted(2, (pairs,), None), n_classes=2)
+    >>> moments = moments_of(CountedPairs(2, (pairs,), None), n_classes=2)
     >>> (moments.signed @ np.array([1.0, 10.0])).tolist(), (moments.shared @ np.array([1.0, 10.0])).tolist()
     ([20.0, 2.0], [40.0, 4.0])
     """
@@ -123,14 +123,14 @@ def _sum(one: Moments, two: Moments) -> Moments:
     )
 
 
-def deciding_pairs(counted: Counted) -> tuple[IntArray, IntArray]:
+def deciding_pairs(counted: CountedPairs) -> tuple[IntArray, IntArray]:
     """Return pairs enough to know the components of the graph, and whether each has an odd cycle.
 
     Two copies of every worker, each pair joining unlike copies: a pair whose ends are joined already, in both ways,
     decides nothing.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [1, 1, 1], [1, 1, 1]]))
-    >>> [ends.tolist() for ends in deciding_pairs(Counted(3, (pairs,), None))]
+    >>> [ends.tolist() for ends in deciding_pairs(CountedPairs(3, (pairs,), None))]
     [[0, 0, 1], [1, 2, 2]]
     """
     from scipy import sparse

@@ -6,7 +6,6 @@ their number, and where none of the classes given scores as well, the first of t
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,31 +13,32 @@ from quorate.arrays import FloatArray, table_of
 from quorate.voting.vote import TIE
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
-from quorate.warehouse.gold import Gold
+from quorate.warehouse.engine_gold import EngineGold
+from quorate.warehouse.expressions import Column, EngineTable
 
 WIDE = 8  # classes, up to which each has a column
 BITS = 62  # classes whose presence one 64-bit number tells
 
 
 @dataclass(frozen=True)
-class Vote:
+class Weighing:
     """How votes are weighed: by log-odds, whose posterior is their softmax, or by shares of the weight cast."""
 
     weights: FloatArray  # of each worker
     log_odds: bool
 
 
-def decide(engine: Engine, found: Cleaned, vote: Vote, gold: Gold | None = None) -> Any:
+def decide(engine: Engine, found: Cleaned, vote: Weighing, gold: EngineGold | None = None) -> EngineTable:
     """Return the ballot as an ibis expression: task, c, confidence, margin, n_answers, tied. Nothing is run yet.
 
     >>> from quorate.warehouse.clean import clean
     >>> from quorate.warehouse.source import open_source
     >>> engine, source = open_source({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> ballot = decide(engine, clean(engine, source), Vote(np.array([2.0, 0.5, 0.25]), log_odds=False))
+    >>> ballot = decide(engine, clean(engine, source), Weighing(np.array([2.0, 0.5, 0.25]), log_odds=False))
     >>> ballot.select("c", "confidence", "tied").to_pyarrow().to_pylist()
     [{'c': 0, 'confidence': 0.727..., 'tied': False}]
     """
-    m = found.crowd.n_classes
+    m = found.roster.n_classes
     w = np.arange(len(vote.weights), dtype=np.int32)
     weights = engine.upload(table_of({"w": w, "weight": vote.weights.astype(np.float64)}))
     votes = found.answers.join(weights, "w").select("task", "c", "weight")
@@ -49,25 +49,25 @@ def decide(engine: Engine, found: Cleaned, vote: Vote, gold: Gold | None = None)
     return ballot if gold is None else _reveal(ballot, gold)
 
 
-def named(ballot: Any, found: Cleaned) -> Any:
+def named(ballot: EngineTable, found: Cleaned) -> EngineTable:
     """Give the ballot the labels behind its codes, in the columns of `quorate.Result.labels`.
 
     >>> from quorate.warehouse.clean import clean
     >>> from quorate.warehouse.source import open_source
     >>> engine, source = open_source({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
     >>> found = clean(engine, source)
-    >>> named(decide(engine, found, Vote(np.ones(3), log_odds=False)), found).to_pyarrow()["label"].to_pylist()
+    >>> named(decide(engine, found, Weighing(np.ones(3), log_odds=False)), found).to_pyarrow()["label"].to_pylist()
     ['y']
     """
     joined = ballot.join(found.labels, "c")
     return joined.select("task", "label", "confidence", "margin", "n_answers", "tied")
 
 
-def _wide(votes: Any, m: int) -> Any:
+def _wide(votes: EngineTable, m: int) -> EngineTable:
     """Sum the votes of each task in a column for each class, and decide within the row."""
     import ibis
 
-    def largest(values: list[Any]) -> Any:
+    def largest(values: list[Column]) -> Column:
         return ibis.greatest(*values) if m > 1 else values[0]
 
     tasks = votes.group_by("task").agg(
@@ -93,11 +93,11 @@ def _wide(votes: Any, m: int) -> Any:
     )
 
 
-def _plus(values: list[Any]) -> Any:
+def _plus(values: list[Column]) -> Column:
     return sum(values[1:], values[0])
 
 
-def _long(votes: Any, m: int) -> Any:
+def _long(votes: EngineTable, m: int) -> EngineTable:
     """Decide each task from rows, one for each class that somebody gave it."""
     import ibis
 
@@ -109,7 +109,7 @@ def _long(votes: Any, m: int) -> Any:
     )
 
 
-def _cells(votes: Any, m: int) -> Any:
+def _cells(votes: EngineTable, m: int) -> EngineTable:
     """Sum the votes of each task and class given, and set beside each the best and the least needed of its task."""
     import ibis
 
@@ -133,7 +133,7 @@ def _cells(votes: Any, m: int) -> Any:
     )
 
 
-def _chosen(cells: Any, m: int) -> Any:
+def _chosen(cells: EngineTable, m: int) -> EngineTable:
     """Decide each task: its class, and the score of that class and of the best other one."""
     import ibis
 
@@ -169,7 +169,7 @@ def _chosen(cells: Any, m: int) -> Any:
     )
 
 
-def _posterior(tasks: Any, m: int, log_odds: bool) -> Any:
+def _posterior(tasks: EngineTable, m: int, log_odds: bool) -> EngineTable:
     """Turn scores to probabilities: the softmax of log-odds, or shares of the weight cast."""
     import ibis
 
@@ -186,7 +186,7 @@ def _posterior(tasks: Any, m: int, log_odds: bool) -> Any:
     return tasks.select("task", "c", confidence=confidence, margin=margin, n_answers="n_answers", tied="tied")
 
 
-def _presence(code: Any, m: int) -> list[Any]:
+def _presence(code: Column, m: int) -> list[Column]:
     """Write which classes there are as bits of one or more integers."""
     import ibis
 
@@ -199,15 +199,16 @@ def _presence(code: Any, m: int) -> list[Any]:
     ]
 
 
-def _first_absent(tasks: Any, m: int) -> Any:
+def _first_absent(tasks: EngineTable, m: int) -> Column:
     """Find the first class that nobody gave; 0 if there is none, which is not asked for."""
     import ibis
 
     bits = [(tasks[f"given_{c // BITS}"] & (1 << (c % BITS)), c) for c in range(m)]
-    return ibis.cases(*((bit == 0, c) for bit, c in bits), else_=0)
+    first: Column = ibis.cases(*((bit == 0, c) for bit, c in bits), else_=0)
+    return first
 
 
-def _unanswered(lost: Any, m: int) -> Any:
+def _unanswered(lost: EngineTable, m: int) -> EngineTable:
     """Label the tasks whose answers were all left out: every class ties, and the first is taken."""
     import ibis
 
@@ -220,7 +221,7 @@ def _unanswered(lost: Any, m: int) -> Any:
     )
 
 
-def _reveal(ballot: Any, gold: Gold) -> Any:
+def _reveal(ballot: EngineTable, gold: EngineGold) -> EngineTable:
     """Give the tasks whose label is known that label, for certain."""
     import ibis
 

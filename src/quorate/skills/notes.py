@@ -1,0 +1,74 @@
+"""What a reader of a result must know: a kind, for whoever asks by program, and a sentence for whoever reads."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.skills.evidence import UNDETERMINED as WHY_UNDETERMINED
+from quorate.skills.evidence import Evidence
+
+UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
+ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
+NOT_SETTLED = "not-settled"  # the method stopped before it was done
+OTHER_START = "other-start"  # the method could not begin as its paper says
+CONTRADICTION = "contradiction"  # most labels contradict the majority
+OTHER_METHOD = "other-method"  # another method ran than the one that is usual
+LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
+KINDS = (UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD)
+
+
+@dataclass(frozen=True)
+class Note:
+    """One thing to know before trusting any figure.
+
+    >>> note = Note(NOT_SETTLED, "iwmv: the labels had not settled after 3 votes")
+    >>> note.kind, str(note)
+    ('not-settled', 'iwmv: the labels had not settled after 3 votes')
+    """
+
+    kind: str  # one of KINDS
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def undetermined_note(status: IntArray) -> list[Note]:
+    """Tell in one line how many workers are not determined, and why; nothing if all are.
+
+    >>> undetermined_note(np.array([0, 1, 1]))[0].text
+    "2 of 3 workers' skills are not determined: shares no task with anyone (2)"
+    """
+    counts = {reason: int((status == code).sum()) for code, reason in WHY_UNDETERMINED.items() if code in status}
+    if not counts:
+        return []
+    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+    n_undetermined, n_workers = sum(counts.values()), len(status)
+    text = f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: {reasons}"
+    return [Note(UNDETERMINED, text)]
+
+
+def orientation_note(evidence: Evidence) -> list[Note]:
+    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+
+    >>> import quorate
+    >>> from quorate.skills.evidence import gather
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
+    >>> orientation_note(gather(quorate.read(rows)))[0].text
+    '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
+    """
+    verdict = evidence.verdict
+    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
+    free = int((verdict.identifiable & ~anchored).sum())
+    if free == 0 or free + int(anchored.sum()) < 2:
+        return []
+    if free == 1:
+        return [Note(ORIENTATION, "1 group of workers never met gold: it is taken to be right more often than wrong")]
+    return [
+        Note(
+            ORIENTATION,
+            f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels "
+            "would settle it",
+        )
+    ]

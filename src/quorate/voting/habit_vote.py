@@ -1,0 +1,33 @@
+"""The vote of workers who know the answer, or else follow a habit: the model that centred answers assume."""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.skills.centred import Habits
+from quorate.voting.confusion import cells_of
+
+LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
+
+
+def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
+    """Score each class by a model in which a worker knows with probability x, and else answers by habit.
+
+    Args:
+        answers: who answered what.
+        skills: x of each worker.
+        habits: of the workers, and the class prior.
+
+    Returns the log joint probability, tasks × classes.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import habits_of
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> habit_scores(answers, np.array([0.9, 0.1, 0.1]), habits_of(answers)).argmax(axis=1).tolist()
+    [0]
+    """
+    m = answers.n_classes
+    x, habit = skills[:, None, None], habits.frequency[: answers.n_workers, :, None]
+    theta = np.maximum(x * np.eye(m) + (1 - x) * habit, LEAST_CHANCE)
+    theta /= theta.sum(axis=1, keepdims=True)
+    return cells_of(answers).log_joint(np.log(theta), habits.prior)

@@ -1,0 +1,70 @@
+"""Options are checked against the method's own signature before it runs; what goes wrong inside it is not theirs."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import quorate
+from quorate.errors import OptionError, UnknownNameError
+from quorate.methods import registry
+from quorate.methods.option_names import option_names
+from quorate.methods.registry import METHODS, Method
+from quorate.skills import SOLVERS
+
+ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_an_option_that_a_method_does_not_have_is_named_with_those_it_has(name: str) -> None:
+    known = option_names(METHODS[name].load(), {})
+    with pytest.raises(OptionError, match=f"the method '{name}' has no option 'nonsense'; it takes {', '.join(known)}"):
+        quorate.aggregate(ROWS, name, nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "meant"),
+    [
+        ("iwmv", {"max_iteration": 3}, "max_iterations"),
+        ("rank-one", {"tolerence": 1e-3}, "tolerance"),
+        ("rank-one", {"solver": "exponentiated", "kapa": 0.1}, "kappa"),
+        ("quorate", {"causious": True}, "cautious"),
+    ],
+)
+def test_the_nearest_name_is_proposed(method: str, options: dict[str, Any], meant: str) -> None:
+    with pytest.raises(OptionError, match=rf"\(did you mean '{meant}'\?\)"):
+        quorate.aggregate(ROWS, method, **options)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_solver_takes_its_own_options_and_no_other_solver_s(solver: str) -> None:
+    own = option_names(METHODS["rank-one"].load(), {"solver": solver})
+    assert set(inspect.signature(SOLVERS[solver]).parameters) - {"problem", "start"} <= set(own)
+    if "kappa" not in own:
+        with pytest.raises(OptionError, match="has no option 'kappa'"):
+            quorate.aggregate(ROWS, "rank-one", solver=solver, kappa=0.1)
+
+
+def test_an_unknown_solver_is_said_to_be_that() -> None:
+    with pytest.raises(UnknownNameError, match="there is no solver 'magic'; choose from coordinate"):
+        quorate.aggregate(ROWS, "rank-one", solver="magic", step=0.1)
+
+
+def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A method that calls something with a wrong keyword has a bug, and the caller's options have no part in it."""
+
+    def broken(answers: quorate.Answers) -> quorate.Result:
+        inner: Callable[..., None] = lambda: None  # noqa: E731
+        inner(surprise=1)
+        raise AssertionError
+
+    monkeypatch.setattr(Method, "load", lambda self: broken)
+    monkeypatch.setitem(registry.METHODS, "broken", Method("broken:broken", "", ""))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'surprise'"):
+        quorate.aggregate(ROWS, "broken")
+
+
+def test_an_option_is_refused_before_the_answers_are_read() -> None:
+    with pytest.raises(OptionError, match="has no option"):
+        quorate.aggregate("no-such-file.csv", "iwmv", nonsense=1)
