@@ -127,7 +127,7 @@ def test_the_tables_of_options_and_the_api_are_up_to_date() -> None:
 
 
 def test_a_page_about_no_command_is_told() -> None:
-    with pytest.raises(reference.UnknownNameError, match=r"no command 'dance'; register it in src/quorate/cli\.py"):
+    with pytest.raises(reference.UnknownNameError, match=r"no command 'dance'; register it in src/quorate/cli/app\.py"):
         reference.with_options("<!-- options of dance -->\n<!-- end -->")
 
 

@@ -20,7 +20,7 @@ PACKAGE = "__init__"
 FRONT_DOOR = {
     "result.py": "a result diagnoses and draws itself",
     "cli/app.py": "the version",
-    "report/build.py": "the version",
+    "reporting/build.py": "the version",
     "evaluation/experiments/reproduce.py": "the version, and the folder whose files are hashed",
 }
 WIDE, HIGH, GAP = 122, 34, 26  # of a room in the picture, and between two

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import typer
 
 import quorate
 from quorate.cli.app import app
+from quorate.reading.options import ReadOptions
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
@@ -28,9 +29,11 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 # What the API page shows: a heading, a sentence, and names that `quorate` offers.
 API = [
     ("Reading and aggregating", ["read", "Answers", "aggregate", "majority_vote", "Result"]),
-    ("What is wrong, what next", ["diagnose", "Diagnosis", "advise", "Advice"]),
+    ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times", "advise", "Advice"]),
+    ("Collected by advice", ["adaptive_skills"]),
+    ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),
     ("Streams", ["Ledger"]),
-    ("Exports", ["read_export", "Export"]),
+    ("Exports", ["read_export", "Export", "write_results", "write_table"]),
     ("Modules", ["simulate", "estimators", "warehouse", "charts"]),
 ]
 
@@ -86,7 +89,9 @@ def with_options(text: str) -> str:
     def filled(match: re.Match[str]) -> str:
         name = match.group(1)
         if name not in known:
-            raise UnknownNameError(f"there is no command {name!r}; register it in src/quorate/cli.py, or mend the mark")
+            raise UnknownNameError(
+                f"there is no command {name!r}; register it in src/quorate/cli/app.py, or mend the mark"
+            )
         return f"<!-- options of {name} -->\n{options_table(known[name])}\n<!-- end -->"
 
     return MARKS.sub(filled, text)
@@ -143,11 +148,30 @@ def _summary(thing: Any) -> str:
 
 def _signature(function: Any) -> str:
     """Write a signature with short names, the same on every version of Python."""
-    text = str(inspect.signature(function))
+    text = str(_with_keywords(function))
     text = re.sub(r"\bself, |\bself\b|\bcls, |\bcls\b", "", text)
     text = re.sub(r"numpy\.ndarray\[(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]", "array", text)
     text = re.sub(r"(quorate\.[a-z_.]*\.|pyarrow\.lib\.|collections\.abc\.|typing\.|pathlib\.(_local\.)?)", "", text)
     return re.sub(r"(-> )'([\w.]+)'", r"\1\2", text)
+
+
+def _with_keywords(function: Any) -> inspect.Signature:
+    """Show the keywords that a function takes as one TypedDict, where its docstring explains each of them."""
+    signature = inspect.signature(function)
+    *others, last = list(signature.parameters.values()) or [None]
+    if last is None or last.kind is not inspect.Parameter.VAR_KEYWORD or last.annotation is Any:
+        return signature
+    if "\n    task: " not in (inspect.getdoc(function) or ""):
+        return signature.replace(parameters=[*others, last.replace(annotation=inspect.Parameter.empty)])
+    hints = get_type_hints(get_args(last.annotation)[0])
+    keywords = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(ReadOptions)
+        if field.name in hints
+    ]
+    return signature.replace(parameters=[*others, *keywords])
 
 
 def _folded(text: str, width: int = 88) -> str:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.report.browser import Browser
+from tests.reporting.browser import Browser
 
 from quorate.evaluation import simulate
-from quorate.report import make_report
+from quorate.reporting import report
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 LOOKS: dict[str, dict[str, Any]] = {
@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
     """Write one picture for each look."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, Browser() as browser:
-        page = make_report(crowd(), title="Tone of reviews, March").write(Path(place) / "report.html")[0]
+        page = report(crowd(), title="Tone of reviews, March").write(Path(place) / "report.html")[0]
         for name, look in LOOKS.items():
             browser.look(**look)
             browser.open(page)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from quorate import estimators as estimators
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
+    from quorate.advice import adaptive_skills as adaptive_skills
     from quorate.advice import advise as advise
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
@@ -19,13 +20,22 @@ if TYPE_CHECKING:
     from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
     from quorate.evaluation import datasets as datasets
     from quorate.evaluation import simulate as simulate
+    from quorate.evaluation.compare import Comparison as Comparison
+    from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.score import calibration_error as calibration_error
+    from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
     from quorate.reading.formats.export import Export as Export
     from quorate.reading.read import read as read
+    from quorate.reading.times import read_times as read_times
+    from quorate.reporting import Report as Report
+    from quorate.reporting import report as report
     from quorate.result import Result as Result
+    from quorate.writing.results import write_results as write_results
+    from quorate.writing.tables import write_table as write_table
 
 __version__ = "0.1.0"
 
@@ -33,17 +43,27 @@ __version__ = "0.1.0"
 _HOMES = {
     "Advice": "advice",
     "Answers": "answers",
+    "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
     "Export": "reading.formats.export",
     "Ledger": "ledger",
+    "Report": "reporting",
     "Result": "result",
+    "adaptive_skills": "advice",
     "advise": "advice",
     "aggregate": "methods.registry",
+    "calibration_error": "evaluation.score",
+    "compare": "evaluation.compare",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
+    "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "read": "reading.read",
     "read_export": "reading.exports",
+    "read_times": "reading.times",
+    "report": "reporting",
+    "write_results": "writing.results",
+    "write_table": "writing.tables",
 }
 _MODULES = {
     "charts": "charts",

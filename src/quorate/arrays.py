@@ -87,6 +87,27 @@ def table_of(columns: Mapping[str, pa.Array | NDArray[Any]]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=list(columns))
 
 
+def starts_of(sizes: IntArray) -> IntArray:
+    """Say where each of these runs begins, one laid after another, and last where they all end.
+
+    >>> starts_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    starts: IntArray = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def sortable(values: FloatArray) -> FloatArray:
+    """Round to twelve decimals: numbers that differ only by the order in which they were summed then sort as equals.
+
+    >>> np.lexsort([[0, 1], sortable(np.array([0.1 + 0.2, 0.3]))]).tolist()
+    [0, 1]
+    """
+    rounded: FloatArray = np.round(values, 12)
+    return rounded
+
+
 class Table:
     """A thin coat over `pyarrow.Table`: everything the table can do, this can, and it speaks Arrow to other libraries.
 

@@ -1,7 +1,8 @@
-"""Known labels -> the codes they have among the answers."""
+"""Known labels: read as the answers are, and given the codes that they have among the answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,11 @@ from quorate.errors import (
 )
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
+from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions
+from quorate.reading.read import Reading, given
+
+# A class can only be listed in Python: the command line has no such option.
+MEND_CLASS = "Check the spelling, or list that class too (classes=, in Python)"
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class Matched:
 
 
 def match_truth(
-    source: Source, answers: Answers, *, task: str = "task", label: str = "label"
+    source: Source, answers: Answers, *, task: str = "task", label: str = "label", what: str = "the known labels"
 ) -> tuple[Matched, Matched]:
     """Find the tasks and labels of a truth table among those of the answers, task for task.
 
@@ -42,6 +48,7 @@ def match_truth(
         answers: the answers that the codes belong to.
         task: the column of task ids.
         label: the column of labels.
+        what: messages call the table.
 
     Raises:
         ConflictingGoldError: a task has two labels.
@@ -52,11 +59,13 @@ def match_truth(
     >>> tasks.codes.tolist(), labels.codes.tolist()
     ([1, -1], [1, -1])
     """
-    tasks, labels = read_labels(source, task=task, label=label)
+    tasks, labels = read_labels(source, task=task, label=label, what=what)
     return _match(tasks, answers.task_names, "tasks"), _match(labels, answers.classes, "labels")
 
 
-def read_labels(source: Source, *, task: str = "task", label: str = "label") -> tuple[pa.Array, pa.Array]:
+def read_labels(
+    source: Source, *, task: str = "task", label: str = "label", what: str = "the labels"
+) -> tuple[pa.Array, pa.Array]:
     """Read one label a task; a task may be listed several times if its label is always the same.
 
     Takes what `match_truth` takes.
@@ -69,16 +78,17 @@ def read_labels(source: Source, *, task: str = "task", label: str = "label") -> 
     >>> tasks.to_pylist(), labels.to_pylist()
     ([7, 8], ['elk', 'fox'])
     """
-    if isinstance(source, Mapping) and set(source) != {task, label}:
+    if isinstance(source, Mapping) and not {task, label} <= set(source):
         source = {task: list(source.keys()), label: list(source.values())}
-    table = read_table(source, [task, label])
+    remedy = f"Of {what}, the columns {task!r} and {label!r} are read; rename yours"
+    table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     (tasks, task_names), (labels, label_names) = (
-        encode(table.column(k), name, is_label=k == 1) for k, name in enumerate((task, label))
+        encode(table.column(name), name, is_label=name == label) for name in (task, label)
     )
     for codes, name in ((tasks, task), (labels, label)):
         if (codes < 0).any():
             rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
-            raise BlankFieldError(f"{name!r} is missing in {rows} of the labels; fill it in")
+            raise BlankFieldError(f"{name!r} is missing in {rows} of {what}; fill it in")
     given = np.full(len(task_names), -1, np.int64)
     given[tasks] = labels
     clash = np.flatnonzero(given[tasks] != labels)
@@ -138,8 +148,78 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
             f"gold has classes that nobody gave: {labels.strangers()}; the classes of the answers are "
-            f"{listing(answers.classes.to_pylist(), 12)}. Check the spelling, or list every class with classes="
+            f"{listing(answers.classes.to_pylist(), 12)}. {MEND_CLASS}"
         )
     gold = np.full(answers.n_tasks, -1, np.int32)
     gold[tasks.codes] = labels.codes
     return gold
+
+
+def read_alike(
+    source: Source, reading: ReadOptions = AS_USUAL, what: str = "the known labels"
+) -> tuple[pa.Array, pa.Array]:
+    """Read labels that go with answers, from the columns that the answers have.
+
+    Args:
+        source: what `match_truth` takes.
+        reading: how the answers are read.
+        what: messages call them.
+
+    >>> tasks, labels = read_alike({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> tasks.to_pylist()
+    [1]
+    """
+    if isinstance(source, Mapping) and set(source) == {"task", "label"}:  # columns by their usual names
+        reading = AS_USUAL
+    task, _, label = reading.columns
+    return read_labels(source, task=task, label=label, what=what)
+
+
+def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:
+    """Read labels that go with answers which have been read; None for none.
+
+    Takes what `read_alike` takes.
+
+    >>> from quorate.reading.read import read_source
+    >>> found = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> labels_for(found, {1: "cat"})["task"].to_pylist()
+    [1]
+    """
+    if source is None:
+        return None
+    tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    return {"task": tasks, "label": labels}
+
+
+def gold_for(found: Reading, source: Source | None) -> Any:
+    """Read known labels that go with answers; where none are given, those that another tool's export says are known.
+
+    >>> import quorate
+    >>> from quorate.reading.read import Reading
+    >>> gold_for(Reading(quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})), None) is None
+    True
+    """
+    if source is None and found.export is not None:
+        return found.export.gold
+    return labels_for(found, source)
+
+
+def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
+    """Take what a public function was given: the answers, read if they are not yet, and the known labels among them.
+
+    Args:
+        source: answers, or what `quorate.read` takes.
+        gold: what `match_truth` takes, in the columns that the answers have.
+        reading: the keyword arguments that say how to read.
+
+    Raises:
+        OptionError: the answers were read before, so that nothing can be said any more about how.
+        InputError: the answers or the known labels cannot be used.
+
+    >>> table = {"item": [1], "worker": ["ann"], "label": ["cat"]}
+    >>> answers, known = answers_and_gold(table, {1: "cat"}, {"task": "item"})
+    >>> answers.n_tasks, known["label"].to_pylist()
+    (1, ['cat'])
+    """
+    found = given(source, reading)
+    return found.answers, gold_for(found, gold)

@@ -1,10 +1,11 @@
 """A way for long work to say how far it is, to whoever listens; costs nothing when nobody does."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+T = TypeVar("T")
 Observer: TypeAlias = Callable[[str, int, int | None], None]
 
 _observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
@@ -24,8 +25,27 @@ def report(stage: str, done: int, total: int | None = None) -> None:
         observer(stage, done, total)
 
 
+def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
+    """Hand out the items one by one, and say how many are behind us.
+
+    >>> heard = []
+    >>> with listening(lambda stage, done, total: heard.append((done, total))):
+    ...     doubled = [2 * item for item in tracked("doubling", [3, 4])]
+    >>> doubled, heard
+    ([6, 8], [(0, 2), (1, 2), (2, 2)])
+    """
+    return items if _observer.get() is None else _tracked(stage, items)
+
+
+def _tracked(stage: str, items: Sequence[T]) -> Iterator[T]:
+    for done, item in enumerate(items):
+        report(stage, done, len(items))
+        yield item
+    report(stage, len(items), len(items))
+
+
 def listener() -> Observer | None:
-    """Return who listens, if anybody does: for work in other threads, which cannot see it.
+    """Return who listens, if anybody does: for work in other threads, which cannot see it, and for short loops.
 
     >>> listener() is None
     True

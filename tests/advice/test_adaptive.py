@@ -4,24 +4,24 @@ import pytest
 from quorate.advice import adaptive_skills
 from quorate.advice.adaptive import likelihood_intervals
 from quorate.advice.belief import believe
-from quorate.advice.coins import fit_coins, judge, log_likelihood, without_own
+from quorate.advice.coins import fit_coins, judge, log_likelihood_of, without_own
 from quorate.evaluation.experiments.collection import ADVICE, collect_by
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.graph import identify
 from quorate.methods.rank_one import rank_one
-from quorate.voting.em import expectation_maximisation
+from quorate.voting.one_coin import fit_one_coin
 from quorate.voting.vote import majority
 from tests.crowds import answers_of
 
 
 @pytest.mark.parametrize("m", [2, 4])
-def test_the_fit_is_the_one_coin_em_of_the_baselines(m: int) -> None:
+def test_the_fit_from_accuracies_ends_where_that_from_the_majority_does(m: int) -> None:
     answers = crowd(300, 12, 4, n_classes=m, seed=m).answers
     ours = fit_coins(answers, None, identify(answers), tolerance=1e-11, max_iterations=5000)
     start = majority(answers).posterior
-    theirs = expectation_maximisation(answers, start, one_coin=True, tolerance=1e-12, max_iterations=5000)
+    theirs = fit_one_coin(answers, start, tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)  # both stop that near the same point
-    assert log_likelihood(answers, ours.accuracy, None) == pytest.approx(theirs.log_likelihoods[-1], rel=1e-6)
+    assert log_likelihood_of(answers, ours.accuracy, None) == pytest.approx(theirs.log_likelihoods[-1], rel=1e-6)
 
 
 def test_drawn_to_the_mean_each_accuracy_counts_the_mean_as_so_many_answers() -> None:
@@ -42,14 +42,14 @@ def test_a_fit_that_starts_with_everyone_contrary_ends_the_right_way_up() -> Non
     assert down == pytest.approx(up, abs=1e-3)  # both have stopped within the tolerance of the same point
 
 
-def test_gold_counts_in_the_fit_as_in_the_baselines() -> None:
+def test_gold_counts_in_the_fit_as_in_that_from_the_majority() -> None:
     simulated = crowd(100, 8, 3, seed=5)
     known = np.where(np.arange(100) < 30, simulated.truth, -1)
     answers = simulated.answers
     verdict = judge(answers.with_worker(known), 8)
     ours = fit_coins(answers, known, verdict, tolerance=1e-11, max_iterations=5000)
     start = majority(answers).posterior
-    theirs = expectation_maximisation(answers, start, one_coin=True, gold=known, tolerance=1e-12, max_iterations=5000)
+    theirs = fit_one_coin(answers, start, gold=known, tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)
 
 

@@ -96,7 +96,7 @@ def test_leaving_out_weak_pairs_keeps_what_is_joined(n: int, seed: int) -> None:
     pairs = pair_stats(answers)
     kept = strongest(pairs, n, n)
     assert len(kept) == min(len(pairs), n)
-    fewer = PairStats(*(getattr(pairs, name)[kept] for name in ("i", "j", "shared", "agreed")))
+    fewer = pairs.among(kept)
     assert np.array_equal(identify_pairs(fewer, n).component, identify_pairs(pairs, n).component)
 
 

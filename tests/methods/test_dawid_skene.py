@@ -8,19 +8,19 @@ from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.score import expected_error
-from quorate.methods.dawid_skene import dawid_skene, one_coin
+from quorate.methods.dawid_skene import dawid_skene
+from quorate.methods.one_coin import one_coin
 from quorate.voting import confusion
 from quorate.voting.em import expectation_maximisation
 from quorate.voting.vote import majority
 from tests.crowds import answers_of, rows
 
 
-@given(rows(max_tasks=10), st.booleans(), st.booleans())
-def test_the_likelihood_never_falls(table: list[tuple[int, str, str]], coin: bool, prior: bool) -> None:
+@given(rows(max_tasks=10), st.booleans())
+def test_the_likelihood_never_falls(table: list[tuple[int, str, str]], prior: bool) -> None:
     answers = answers_of(table)
-    fit = expectation_maximisation(
-        answers, majority(answers).posterior, one_coin=coin, class_prior=prior, max_iterations=30, tolerance=0.0
-    )
+    start = majority(answers).posterior
+    fit = expectation_maximisation(answers, start, class_prior=prior, max_iterations=30, tolerance=0.0)
     assert (np.diff(fit.log_likelihoods) >= -1e-7).all()
 
 
@@ -90,3 +90,11 @@ def test_a_crowd_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(confusion, "ENTRIES", 10)
     with pytest.raises(TooLargeError, match="rank-one or iwmv"):
         dawid_skene(simulate.crowd(20, 6, 3).answers)
+
+
+def test_one_accuracy_a_worker_needs_no_room_for_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = simulate.crowd(20, 15, 3).answers
+    monkeypatch.setattr(confusion, "ENTRIES", 50)  # 20 tasks × 2 classes fit, 15 workers × 2 × 2 do not
+    assert len(one_coin(answers).labels) == 20
+    with pytest.raises(TooLargeError, match="confusion matrix"):
+        dawid_skene(answers)

@@ -40,7 +40,6 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
     ("conflict.csv", HEADER.encode() + b"1,a,x\n2,a,x\n1,a,y\n", errors.ConflictingAnswersError, "rows 1, 3"),
     ("fake.parquet", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "not a Parquet file"),
     ("fake.jsonl", b"task,worker,label\n1,a,x\n", errors.WrongFormatError, "line 1"),
-    ("list.jsonl", b'[{"task": 1, "worker": 2, "label": 3}]\n', errors.WrongFormatError, "one object a line"),
     ("broken.jsonl", b'{"task": 1, "worker": 2, "label": 3}\n{"task": 1,\n', errors.WrongFormatError, "line 2"),
     (
         "mixed.jsonl",
@@ -69,6 +68,14 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, error: type[Except
         read(path)
     assert says in str(caught.value)
     assert type(caught.value) is error
+
+
+def test_a_list_of_objects_is_no_table_but_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "list.jsonl"
+    path.write_text('[{"task": 1, "worker": 2, "label": 3}]\n')
+    with pytest.raises(errors.WrongFormatError, match="one object a line"):
+        read(path, tool="table")
+    assert read(path).n_answers == 1
 
 
 def test_a_parquet_file_named_csv(tmp_path: Path) -> None:

@@ -19,8 +19,10 @@ from quorate.errors import (
     UnreadableFileError,
     WrongFormatError,
 )
-from quorate.reading.exports import read_answers, read_export
+from quorate.reading.exports import read_export
 from quorate.reading.formats.known import FORMATS
+from quorate.reading.options import ReadOptions
+from quorate.reading.read import read, read_source
 from tests.reading.exported import ANSWERS, CASES, SAMPLES, rows
 
 
@@ -170,20 +172,20 @@ def test_a_plain_table_goes_straight_to_read(tmp_path: Path) -> None:
     path = tmp_path / "answers.csv"
     path.write_text("task,worker,label\n1,ann,cat\n1,bob,\n")
     with pytest.raises(BlankFieldError, match="row 2"):
-        read_answers(path)
-    answers, export = read_answers(path, skip_missing=True)
-    assert (answers.n_skipped, export) == (1, None)
+        read(path)
+    found = read_source(path, ReadOptions(skip_missing=True))
+    assert (found.answers.n_skipped, found.export) == (1, None)
     renamed = tmp_path / "renamed.csv"
     renamed.write_text("item,who,says\n1,ann,cat\n")
-    assert read_answers(renamed, task="item", worker="who", label="says")[1] is None
+    assert read_source(renamed, ReadOptions(task="item", worker="who", label="says")).export is None
     with pytest.raises(MissingColumnError):
-        read_answers(renamed, "table")
+        read(renamed, tool="table")
 
 
 def test_a_plain_table_is_recognised_without_loading_any_format() -> None:
     script = (
-        "import sys; from quorate.reading.exports import read_answers; "
-        "read_answers({'task': [1], 'worker': ['a'], 'label': ['x']}); "
+        "import sys; from quorate.reading.read import read; "
+        "read({'task': [1], 'worker': ['a'], 'label': ['x']}); "
         "print([name for name in sys.modules if name.startswith('quorate.reading.formats.')])"
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 import quorate
-from quorate.reading.exports import read_answers, read_export, recognise
+from quorate.reading.exports import read_export, recognise
 from quorate.reading.formats.known import FORMATS
+from quorate.reading.options import ReadOptions
+from quorate.reading.read import read_source
 from tests.reading.exported import ANSWERS, CASES, SAMPLES, rows
 
 
@@ -23,7 +25,7 @@ def test_the_same_answers_come_out_of_every_tool(sample: str) -> None:
     asked = question if len(questions) > 1 else None
     export = read_export(SAMPLES / sample, question=asked)
     assert sorted(rows(export)) == sorted(ANSWERS)
-    assert (export.format, export.question, export.questions) == (tool, question, questions)
+    assert (export.tool, export.question, export.questions) == (tool, question, questions)
     assert export.left_out == left_out
     said = "\n".join(export.lines())
     assert "7 answers by 3 workers on 3 tasks" in said
@@ -54,7 +56,7 @@ def test_a_byte_order_mark_changes_nothing(sample: str, tmp_path: Path) -> None:
     marked.write_bytes(b"\xef\xbb\xbf" + (SAMPLES / sample).read_bytes())
     tool, question, questions, _ = CASES[sample]
     export = read_export(marked, question=question if len(questions) > 1 else None)
-    assert (export.format, sorted(rows(export))) == (tool, sorted(ANSWERS))
+    assert (export.tool, sorted(rows(export))) == (tool, sorted(ANSWERS))
 
 
 @pytest.mark.parametrize("sample", CASES)
@@ -64,16 +66,15 @@ def test_looking_at_standard_input_eats_nothing(sample: str, seekable: bool, mon
     data = io.BytesIO((SAMPLES / sample).read_bytes())
     stream = data if seekable else io.BufferedReader(data)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(stream))
-    answers, export = read_answers("-", question=question if len(questions) > 1 else None)
+    found = read_source("-", ReadOptions(question=question if len(questions) > 1 else None))
+    answers, export = found.answers, found.export
     assert answers.n_answers == len(ANSWERS)
     assert export is not None
-    assert export.format == CASES[sample][0]
+    assert export.tool == CASES[sample][0]
 
 
 def test_an_export_may_come_through_a_pipe() -> None:
-    script = (
-        "from quorate.reading.exports import read_answers; print(read_answers('-', question='animal')[0].n_answers)"
-    )
+    script = "import quorate; print(quorate.read('-', question='animal').n_answers)"
     piped = (SAMPLES / "labelstudio.json").read_bytes()
     run = subprocess.run([sys.executable, "-c", script], input=piped, capture_output=True, check=True)
     assert run.stdout.split() == [b"7"]
@@ -130,7 +131,8 @@ def test_a_known_class_that_nobody_gave_is_a_class_all_the_same() -> None:
         {"ASSIGNMENT:worker_id": who, "ASSIGNMENT:task_id": 1, "OUTPUT:x": said, "GOLDEN:x": "elk"}
         for who, said in (("ann", "cat"), ("bob", "dog"))
     ]
-    answers, export = read_answers(rows)
+    found = read_source(rows)
+    answers, export = found.answers, found.export
     assert export is not None
     assert answers.classes.to_pylist() == ["cat", "dog", "elk"]
     result = quorate.aggregate(answers, "majority", gold=export.gold)

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import quorate
 from quorate.answers import Answers
-from quorate.reading.read import _sorted, read
+from quorate.reading.read import read
+from quorate.reading.rows import _sorted
 from tests.crowds import answers_of, rows
 
 ROWS = [("t1", "ann", "cat"), ("t1", "bob", "dog"), ("t2", "ann", "cat")]

@@ -48,8 +48,7 @@ class ExactEvidence(Evidence):
     """Evidence whose table holds exact correlations, which no count of answers does."""
 
     def __init__(self, skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> None:
-        ones = np.ones(len(i), np.int64)
-        pairs = PairStats(i, j, ones, ones)
+        pairs = PairStats.linked(i, j)
         n = len(skills)
         super().__init__(
             np.ones(n, np.int64),

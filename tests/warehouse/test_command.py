@@ -52,7 +52,7 @@ def test_a_pattern_of_files_is_aggregated_where_it_lies(capsys: Any) -> None:
     assert "rank-one was used" in told
     assert "rank-one in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
     expected = quorate.aggregate("answers.csv", "rank-one")
-    ours = by_id(quorate.reading.files.read_table("labels.parquet", ["task", "label"]), "task")
+    ours = by_id(quorate.reading.files.read_table("labels.parquet", {"task": "", "label": ""}), "task")
     assert {task: row["label"] for task, row in ours.items()} == {
         row["task"]: row["label"] for row in expected.labels.to_pylist()
     }

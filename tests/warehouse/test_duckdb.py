@@ -33,7 +33,7 @@ def test_public_sets_come_out_alike(name: str, real: type[RealData], tmp_path: P
     found = aggregate(str(tmp_path / "*.parquet"), "rank-one", output=tmp_path / "labels.parquet")
     assert_alike(found, quorate.aggregate(answers, "rank-one", intervals="fast"))
     # The file that the engine wrote is the table that it returns.
-    assert quorate.reading.files.read_table(tmp_path / "labels.parquet", ["task"]).num_rows == answers.n_tasks
+    assert quorate.reading.files.read_table(tmp_path / "labels.parquet", {"task": ""}).num_rows == answers.n_tasks
 
 
 @pytest.mark.parametrize("method", ["majority", "iwmv"])

@@ -18,7 +18,7 @@ from quorate.errors import EngineError
 from quorate.meetings.pairs import pair_stats
 from quorate.reading.columns import positions
 from quorate.warehouse import aggregate
-from quorate.warehouse.engine import connect
+from quorate.warehouse.engine import EngineOptions, connect
 from quorate.warehouse.engine_labels import labels_there
 from quorate.warehouse.write import write_file
 from quorate.warehouse.write import write_table as write_engine_table
@@ -80,7 +80,7 @@ SELECT CASE WHEN range < 1999990 THEN range ELSE error('the line went dead') END
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_a_failure_in_the_middle_of_a_file_leaves_what_was_there(ending: str, tmp_path: Path) -> None:
-    engine, target = connect("duckdb"), tmp_path / f"labels.{ending}"
+    engine, target = connect(), tmp_path / f"labels.{ending}"
     target.write_text("yesterday's labels")
     engine.backend.con.execute(BREAKS)
     with pytest.raises(EngineError, match="the line went dead"):
@@ -90,7 +90,7 @@ def test_a_failure_in_the_middle_of_a_file_leaves_what_was_there(ending: str, tm
 
 
 def test_a_failure_in_the_middle_of_a_table_leaves_none(tmp_path: Path) -> None:
-    engine = connect(url=f"duckdb://{tmp_path / 'lake.duckdb'}")
+    engine = connect(EngineOptions(connect=f"duckdb://{tmp_path / 'lake.duckdb'}"))
     engine.backend.con.execute(BREAKS)
     with pytest.raises(EngineError, match="the line went dead"):
         write_engine_table(engine, engine.backend.table("breaks"), "labels")

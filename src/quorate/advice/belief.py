@@ -63,7 +63,7 @@ def believe(
     q = without_own(answers, coins.accuracy, known)
     slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
     # Fisher's information at the mean, in answers of which the truth is known.
-    told = np.minimum(np.bincount(answers.worker, slope**2, n_workers) * mean * (1 - mean), n)
+    told = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
     own = np.clip(coins.accuracy + strength / np.maximum(n, 1) * (coins.accuracy - coins.mean), 0, 1)
     drawn = (told * own + strength * mean) / (told + strength)
     return Belief(drawn, told + strength, mean, strength, coins)

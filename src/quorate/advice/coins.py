@@ -1,4 +1,4 @@
-"""One accuracy a worker by EM, as it is or drawn to the crowd's mean [Dawid79]."""
+"""One accuracy a worker, as advice needs it: by EM from accuracies, each component turned the right way round."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,8 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.meetings.graph import Identifiability, identify
-from quorate.progress import report
+from quorate.voting.one_coin import fit_one_coin, log_joint
+from quorate.voting.posterior import log_likelihood
 from quorate.voting.vote import accuracy, skill_of, tally, weight
 
 START = 0.5  # the skill that everyone is first taken to have
@@ -34,7 +35,7 @@ def fit_coins(
     max_iterations: int = 300,
     tolerance: float = 1e-5,
 ) -> Coins:
-    """Fit one accuracy a worker by EM, the classes being alike frequent: `quorate.voting.em` in one number a worker.
+    """Fit one accuracy a worker by `quorate.voting.one_coin`, the classes being alike frequent.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
     left out.
@@ -43,7 +44,7 @@ def fit_coins(
         answers: who answered what.
         known: the known class of each task, -1 where unknown; None where no gold is given.
         verdict: the components, each of which is oriented by itself.
-        strength: draw each accuracy to the crowd's mean, as so many further answers would; 0 for the likelihood alone.
+        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk.
         start: accuracies to start from; by default everyone has skill 0.5.
         max_iterations: steps at the most.
         tolerance: for the mean change of accuracies, each worker counted by its answers.
@@ -54,50 +55,41 @@ def fit_coins(
     >>> bool(np.abs(skill_of(coins.accuracy, 2) - crowd.skills).max() < 0.1)
     True
     """
-    m, n_workers = answers.n_classes, answers.n_workers
-    is_gold = np.zeros(answers.n_tasks, dtype=bool) if known is None else known >= 0
-    compared = part(answers, (answers.per_task > 1) | is_gold)
-    certain = _gold_odds(compared, known)
-    n = compared.per_worker.astype(np.float64)
-    counted = np.where(verdict.determined[:n_workers], n, 0.0)
-    mean = float(accuracy(np.array(START), m))
-    p = np.full(n_workers, mean) if start is None else start
-    converged, step = False, 0
-    for step in range(1, max_iterations + 1):
-        right = np.bincount(compared.worker, expit(log_odds(compared, p, certain)), n_workers)
-        if counted.any():
-            mean = float(np.where(n > 0, right / np.maximum(n, 1), 0.0) @ counted / counted.sum())
-        new = np.where(n + strength > 0, (right + strength * mean) / np.maximum(n + strength, 1e-300), 1 / m)
-        change = np.abs(new - p) @ n / max(n.sum(), 1)
-        p = new
-        report("EM steps", step, max_iterations)
-        if change <= tolerance:
-            converged = True
-            break
+    m = answers.n_classes
+    compared = answers.where(((answers.per_task > 1) | _is_known(answers, known))[answers.task])
+    everyone = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
+    determined = verdict.determined[: answers.n_workers]
+    fit = fit_one_coin(
+        compared,
+        accuracy=everyone if start is None else start,
+        strength=strength,
+        among=determined,
+        gold=known,
+        standing="accuracy",
+        max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
+        tolerance=tolerance,
+    )
+    p, mean = fit.accuracy, fit.mean
     if m == 2:
-        p = _oriented(p, n, verdict)
+        counted = np.where(determined, compared.per_worker, 0)
+        p = _oriented(p, compared.per_worker, verdict)
         mean = float(p @ counted / counted.sum()) if counted.any() else mean
-    return Coins(p, mean, step, converged)
+    return Coins(p, mean, fit.steps - 1, fit.converged)
 
 
-def log_likelihood(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
+def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
     """Return the log-probability of all answers, and of the known labels, the classes being alike frequent.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> round(float(np.exp(log_likelihood(answers, np.array([0.8, 0.6]), None))), 3)  # (0.8·0.4 + 0.2·0.6)/2
+    >>> round(float(np.exp(log_likelihood_of(answers, np.array([0.8, 0.6]), None))), 3)  # (0.8·0.4 + 0.2·0.6)/2
     0.22
     """
     m = answers.n_classes
-    p = np.clip(p, 1e-12, 1 - 1e-12)
-    scores = tally(answers, weight(skill_of(p, m), m))
-    value = np.logaddexp.reduce(scores, axis=1)
-    if known is not None:
-        value = np.where(known >= 0, scores[np.arange(len(known)), np.maximum(known, 0)], value)
-    return float(value.sum() + answers.per_worker @ np.log((1 - p) / (m - 1)) - answers.n_tasks * np.log(m))
+    return log_likelihood(log_joint(answers, np.clip(p, 1e-12, 1 - 1e-12), np.full(m, 1 / m)), known)
 
 
-def _oriented(p: FloatArray, n: FloatArray, verdict: Identifiability) -> FloatArray:
+def _oriented(p: FloatArray, n: IntArray, verdict: Identifiability) -> FloatArray:
     """Turn the components that came out worse than guessing: with two classes p and 1 - p fit alike."""
     component = verdict.component[: len(p)]
     total = np.bincount(component, n * (2 * p - 1), verdict.n_components)
@@ -117,19 +109,6 @@ def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> Floa
     """
     own = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
     return expit(log_odds(answers, p, _gold_odds(answers, known)) - own)  # gold's odds are infinite, and stay so
-
-
-def part(answers: Answers, tasks: BoolArray) -> Answers:
-    """Keep the answers to some tasks only; the codes stay as they are.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> part(answers, np.array([False, True])).worker.tolist()
-    [0]
-    """
-    kept = tasks[answers.task]
-    names = (answers.task_names, answers.worker_names, answers.classes)
-    return Answers(answers.task[kept], answers.worker[kept], answers.label[kept], *names)
 
 
 def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
@@ -158,8 +137,12 @@ def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None)
         rest[rows, top] = share.sum(axis=1)
         with np.errstate(divide="ignore"):
             odds = scores - best[:, None] - np.log(rest)
-    flat: FloatArray = odds.ravel()[answers.task.astype(np.int64) * answers.n_classes + answers.label]
+    flat: FloatArray = odds.ravel()[answers.cells]
     return flat if certain is None else np.where(np.isnan(certain), flat, certain)
+
+
+def _is_known(answers: Answers, known: IntArray | None) -> BoolArray:
+    return np.zeros(answers.n_tasks, dtype=bool) if known is None else known >= 0
 
 
 def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:

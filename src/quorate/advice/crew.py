@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
-from quorate.errors import BlankFieldError, ColumnTypeError, MissingColumnError, NoRowsError, OptionError, rows_phrase
+from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 
@@ -86,15 +86,13 @@ def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[p
     """Return all names, the codes of those who are listed, and their costs."""
     if isinstance(source, Sequence) and not isinstance(source, str) and not isinstance(source, Mapping):
         source = {WORKER: list(source)}
-    columns = [WORKER] if cost is None else [WORKER, cost]
-    try:
-        table = read_table(source, columns)
-    except MissingColumnError as error:
-        remedy = "A table of workers needs the column 'worker', and costs the column that cost= (--cost) names"
-        raise MissingColumnError(f"{str(error).split('. Name the right one')[0]}. {remedy}") from None
+    columns = {WORKER: "A table of workers needs the column 'worker'; rename yours"}
+    if cost is not None:
+        columns[cost] = "Let cost= (--cost) name one of those"
+    table = read_table(source, columns, fixed=True)
     if table.num_rows == 0:
         raise NoRowsError("the table of workers lists nobody, so nobody can be asked; list who is available")
-    codes, listed = encode(table.column(0), WORKER)
+    codes, listed = encode(table.column(WORKER), WORKER)
     if (codes < 0).any():
         rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
         raise BlankFieldError(f"'worker' is missing in {rows} of the table of workers; fill it in")
@@ -103,7 +101,7 @@ def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[p
     new = place < 0
     place[new] = answers.n_workers + np.arange(int(new.sum()))
     names = pa.concat_arrays([answers.worker_names, listed.filter(from_numpy(new))])
-    return names, place, np.ones(len(listed)) if cost is None else _costs(table.column(1), cost, codes, len(listed))
+    return names, place, np.ones(len(listed)) if cost is None else _costs(table.column(cost), cost, codes, len(listed))
 
 
 def _costs(column: pa.ChunkedArray, name: str, codes: IntArray, n: int) -> FloatArray:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.advice.crew import Crew
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 
-LEAST = 1e-9  # nats: an answer that tells less is not asked for
+LEAST_GAIN = 1e-9  # nats: an answer that tells less is not asked for
 SAMPLE = 64  # tasks on which workers of different cost are compared
 
 
@@ -129,7 +129,7 @@ def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray
 def _worth_most(once: FloatArray, left: FloatArray, given: IntArray, room: IntArray, n: int) -> IntArray:
     """List tasks, each as often as it should get a further answer: the n largest of once·left^k, k >= ``given``."""
     worth = once * left**given
-    live = np.flatnonzero((worth > LEAST) & (room > 0))
+    live = np.flatnonzero((worth > LEAST_GAIN) & (room > 0))
     log_worth, log_left = np.log(worth[live]), np.log(np.clip(left[live], 1e-12, 1 - 1e-12))
     most = room[live]
 
@@ -137,14 +137,14 @@ def _worth_most(once: FloatArray, left: FloatArray, given: IntArray, room: IntAr
         number: IntArray = np.minimum(np.floor((level - log_worth) / log_left).astype(np.int64) + 1, most)
         return np.where(log_worth >= level, number, 0)
 
-    low, high = np.log(LEAST), float(log_worth.max(initial=np.log(LEAST)))
+    low, high = np.log(LEAST_GAIN), float(log_worth.max(initial=np.log(LEAST_GAIN)))
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if counts(middle).sum() >= n else (low, middle)
     times = counts(low)
     task = np.repeat(np.arange(len(live)), times)
-    turn = np.arange(len(task)) - np.repeat(np.cumsum(times) - times, times)
-    order = np.lexsort([turn, task, -np.round(log_worth[task] + turn * log_left[task], 9)])[:n]
+    turn = np.arange(len(task)) - np.repeat(starts_of(times)[:-1], times)
+    order = np.lexsort([turn, task, -sortable(log_worth[task] + turn * log_left[task])])[:n]
     return live[task[order]]
 
 
@@ -155,7 +155,7 @@ class _Asked:
         self.n_tasks, self.room = n_tasks, crew.room.copy()
         task, worker = done
         self.done = task[np.argsort(worker, kind="stable")]
-        self.start = np.concatenate([[0], np.cumsum(np.bincount(worker, minlength=crew.size))])
+        self.start = starts_of(np.bincount(worker, minlength=crew.size))
         self.new: dict[int, list[IntArray]] = {}
         self.n = 0
 
@@ -217,5 +217,5 @@ def _with_gains(
     so_far = np.cumsum(remains) - remains
     first = np.searchsorted(task, task)  # where each task's run begins
     gain = alone * np.exp(so_far - so_far[first])
-    best = np.lexsort([worker, task, -gain / crew.cost[worker]])
+    best = np.lexsort([worker, task, -sortable(gain / crew.cost[worker])])
     return Plan(task[best], worker[best], gain[best])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.advice.coins import START, Coins, fit_coins, log_likelihood
+from quorate.advice.coins import START, Coins, fit_coins, log_likelihood_of
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability
@@ -43,7 +43,7 @@ def fit_either_way(
     if np.all(start >= 1 / answers.n_classes):
         return first
     second = fit_coins(answers, known, verdict, start=start, **options)
-    fits = [log_likelihood(answers, each.accuracy, known) for each in (first, second)]
+    fits = [log_likelihood_of(answers, each.accuracy, known) for each in (first, second)]
     return second if fits[1] > fits[0] + 1e-6 else first
 
 

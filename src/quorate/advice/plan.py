@@ -1,5 +1,7 @@
 """Which worker should answer which task next: repair first, then information, and a word when it is enough."""
 
+from typing import Unpack
+
 import numpy as np
 
 from quorate.advice.advice import Advice
@@ -10,12 +12,12 @@ from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
 from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
-from quorate.gold import known_classes
+from quorate.gold import answers_and_gold, known_classes
 from quorate.meetings.graph import Identifiability
 from quorate.reading.files import Source
-from quorate.reading.read import read
+from quorate.reading.options import ReadKeywords
 from quorate.result import count
 from quorate.voting.vote import skill_of
 
@@ -23,7 +25,7 @@ USUAL_TARGET = 0.05  # the error at which the summary looks if no target is give
 
 
 def advise(
-    answers: Answers | Source,
+    source: Answers | Source,
     budget: int,
     *,
     workers: Source = None,
@@ -32,6 +34,7 @@ def advise(
     target_error: float | None = None,
     gold: Source = None,
     width: float = 0.4,
+    **reading: Unpack[ReadKeywords],
 ) -> Advice:
     """Say which worker should answer which task next.
 
@@ -39,7 +42,7 @@ def advise(
     are expected to tell most about the labels. Nobody is asked twice for a task.
 
     Args:
-        answers: what `quorate.read` returned, or anything that it reads.
+        source: what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
         workers: who is available: a table with the column ``worker``, or a list of ids. They may be new: then they are
             taken to have the crowd's mean skill. By default everyone who has answered.
@@ -48,8 +51,9 @@ def advise(
         cost: the column of ``workers`` with the cost of an answer; gain a unit of cost is then what counts.
         target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
             advised than the whole set is thought to need.
-        gold: known labels of some tasks.
+        gold: known labels of some tasks, as in `quorate.aggregate`.
         width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
+        reading: as `quorate.read` takes it.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.
@@ -60,15 +64,15 @@ def advise(
     >>> advice.assignments["task"].to_pylist(), advice.assignments["worker"].to_pylist()
     (['t82', 't95', 't69'], ['w9', 'w9', 'w9'])
     """
-    given = answers if isinstance(answers, Answers) else read(answers)
+    answers, gold = answers_and_gold(source, gold, reading)
     _check(budget, target_error, width)
-    check_classes(given)
-    crew = gather_crew(given, budget, workers=workers, per_worker=per_worker, cost=cost)
-    known = known_classes(gold, given)
-    crowd = with_gold(given, known)
-    verdict = judge(crowd, given.n_workers)
-    belief = believe(given, crowd, known, verdict)
-    return advise_from(given, budget, crew, crowd, verdict, belief, known, target_error=target_error, width=width)
+    check_classes(answers)
+    crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
+    known = known_classes(gold, answers)
+    crowd = with_gold(answers, known)
+    verdict = judge(crowd, answers.n_workers)
+    belief = believe(answers, crowd, known, verdict)
+    return advise_from(answers, budget, crew, crowd, verdict, belief, known, target_error=target_error, width=width)
 
 
 def advise_from(
@@ -145,7 +149,7 @@ def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
     """Return how many answers each worker would give if the best take all that they have room for."""
     free = np.flatnonzero(crew.available & (crew.room > 0))
     order = free[np.argsort(-accuracy[free], kind="stable")]
-    before = np.cumsum(crew.room[order]) - crew.room[order]
+    before = starts_of(crew.room[order])[:-1]
     gives = np.zeros(crew.size)
     gives[order] = np.clip(budget - before, 0, crew.room[order])
     return gives

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.advice.coins import part
 from quorate.advice.crew import Crew
 from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
@@ -184,7 +183,7 @@ class _Draft:
         a = self.answers
         inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
         inside[group.members[group.members < a.n_workers]] = True  # gold is no one to ask
-        n_inside = np.bincount(a.task, inside[a.worker], a.n_tasks)
+        n_inside = a.by_task(inside[a.worker])
         own = n_inside == a.per_task  # the group's own tasks
         most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())
@@ -215,4 +214,4 @@ class _Draft:
 
 def _two_sided_without_threes(answers: Answers) -> bool:
     """Whether the tasks of two answers close no odd cycle, so that the few with three decide the scale."""
-    return bool(identify(part(answers, answers.per_task == 2)).bipartite.all())
+    return bool(identify(answers.where((answers.per_task == 2)[answers.task])).bipartite.all())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.voting.vote import MOST
+from quorate.voting.vote import MOST_LOG_ODDS
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def _way(posterior: FloatArray, error: float) -> FloatArray:
     """Return how far the log-odds of the true class have to rise, on average over which class that is."""
     goal = np.log1p(-error) - np.log(error)
     with np.errstate(divide="ignore"):
-        odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MOST, MOST)
+        odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MOST_LOG_ODDS, MOST_LOG_ODDS)
     way: FloatArray = (posterior * np.maximum(goal - odds, 0.0)).sum(axis=1)
     return way
 

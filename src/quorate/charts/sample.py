@@ -1,6 +1,7 @@
 """Of a large crowd, whom to draw: those the reader asked about, some of every component, and the most active."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,11 +45,9 @@ def pairs_among(answers: Answers, chosen: IntArray) -> PairStats:
     """
     place = np.full(answers.n_workers, -1)
     place[chosen] = np.arange(len(chosen))
-    code = place[answers.worker]
-    inside = code >= 0
+    inside = answers.where(place[answers.worker] >= 0)
     names = take(answers.worker_names, chosen)
-    columns = answers.task[inside], code[inside], answers.label[inside]
-    return pair_stats(Answers(*columns, answers.task_names, names, answers.classes))
+    return pair_stats(replace(inside, worker=place[inside.worker], worker_names=names))
 
 
 def strongest(pairs: PairStats, n: int, most: int) -> IntArray:

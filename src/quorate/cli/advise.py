@@ -1,17 +1,20 @@
 """`quorate advise`: which worker should answer which task next, and when to stop."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Gold, Json
+
+if TYPE_CHECKING:
+    from quorate.reading.read import Reading
 
 
 @reads_answers
 def advise(
-    reading: Reading,
+    reading: "Reading",
     *,
     budget: Annotated[int, typer.Option(metavar="N", help="How many further answers there can be.")],
     workers: Annotated[
@@ -47,13 +50,13 @@ def advise(
 
     with showing_progress():
         found = advise(
-            reading.answers,
+            reading,
             budget,
             workers=workers,
             per_worker=per_worker,
             cost=cost,
             target_error=target_error,
-            gold=reading.gold(gold),
+            gold=gold,
         )
     for table, path in (("assignments", output), ("tasks", tasks_out)):
         if path is not None:

@@ -1,19 +1,22 @@
 """`quorate aggregate`: answers -> labels, skills, posterior."""
 
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.arguments import reads_answers
 from quorate.cli.engine import aggregate_there, in_engine
 from quorate.cli.options import Gold, Json
+
+if TYPE_CHECKING:
+    from quorate.reading.read import Reading
 
 
 @in_engine(aggregate_there)
 @reads_answers
 def aggregate(
-    reading: Reading,
+    reading: "Reading",
     *,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
@@ -62,9 +65,7 @@ def aggregate(
     }
     options = {name: value for name, value in chosen.items() if value is not None}
     with showing_progress():
-        result = aggregate(
-            reading.answers, method, gold=reading.gold(gold), level=level, intervals=intervals, **options
-        )
+        result = aggregate(reading, method, gold=gold, level=level, intervals=intervals, **options)
     if to is not None and reading.export is not None:
         write_results(reading.export, result.labels, output or "-", to)
     for table, path in (("labels", None if to else output), ("workers", workers_out), ("posterior", posterior_out)):

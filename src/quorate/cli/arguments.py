@@ -1,8 +1,7 @@
 """The options that every command which reads answers takes, in one place."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,11 +10,11 @@ import typer
 from quorate.cli.options import offering
 
 if TYPE_CHECKING:
-    from quorate.answers import Answers
-    from quorate.reading.formats.export import Export
+    from quorate.reading.options import ReadOptions
+    from quorate.reading.read import Reading
 
 
-def reading_options(
+def _reading_options(
     file: Annotated[
         str,
         typer.Argument(
@@ -26,7 +25,7 @@ def reading_options(
     task: Annotated[str, typer.Option(metavar="COLUMN", help="Column of task ids.")] = "task",
     worker: Annotated[str, typer.Option(metavar="COLUMN", help="Column of worker ids.")] = "worker",
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column of labels.")] = "label",
-    source_format: Annotated[
+    tool: Annotated[
         str,
         typer.Option(
             "--from",
@@ -51,65 +50,42 @@ def reading_options(
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
     encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
-) -> "tuple[Answers, Export | None]":
-    """Read answers as the options say; for another tool's export, also what else was in it."""
-    from quorate.reading.exports import read_answers
-
-    return read_answers(
-        file,
-        source_format,
-        question=question,
-        join_choices=join_choices,
-        keep_rejected=keep_rejected,
-        task=task,
-        worker=worker,
-        label=label,
-        on_conflict=on_conflict,
-        skip_missing=skip_missing,
-        kind=input_format,
-        delimiter=delimiter,
-        encoding=encoding,
-    )
+) -> None:
+    """How answers are read; see `quorate.read`."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What the reading options read, and how to read gold alike."""
+FLAGS = inspect.signature(_reading_options).parameters
+COLUMNS = ("task", "worker", "label")
 
-    answers: "Answers"
-    export: "Export | None"  # what else another tool's export held
-    options: dict[str, Any]
 
-    def gold(self, path: str | None) -> Any:
-        """Read known labels from the columns that the answers have; without a path, those that an export holds."""
-        return self.export.gold if path is None and self.export is not None else self.labels(path)
+def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
+    """Make the library's options of those that a command was given; what it does not offer is as usual."""
+    from quorate.reading.options import ReadOptions
 
-    def labels(self, path: str | None) -> Any:
-        """Read known or true labels from the columns that the answers have; None for no path."""
-        if path is None:
-            return None
-        from quorate.gold import read_labels
-
-        columns = {"task": "task", "label": "label"} if self.export else {k: self.options[k] for k in ("task", "label")}
-        tasks, labels = read_labels(path, **columns)
-        return {"task": tasks, "label": labels}
+    said = {name: given[name] for name in FLAGS if name in given and name not in ("file", "input_format")}
+    # A column of the usual name is none that was chosen: another tool's export has names of its own.
+    said |= {name: None for name in COLUMNS if said.get(name) == FLAGS[name].default}
+    return ReadOptions(**said, format=given.get("input_format"))
 
 
 def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the reading options, and hand it what they read as its first argument."""
-    ours = inspect.signature(reading_options).parameters
+    """Give a command the reading options, and hand it what was read as its first argument."""
     own = list(inspect.signature(command).parameters.values())[1:]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        from quorate.cli.terminal import print_lines, showing_progress
+        command(_read(given), **{parameter.name: given[parameter.name] for parameter in own})
 
-        options = {name: given[name] for name in ours}
-        with showing_progress():
-            answers, export = reading_options(**options)
-        if export is not None:
-            print_lines(export.lines(), error=True)
-        reading = Reading(answers, export, options)
-        command(reading, **{parameter.name: given[parameter.name] for parameter in own})
+    return offering((*FLAGS.values(), *own), run)
 
-    return offering((*ours.values(), *own), run)
+
+def _read(given: Mapping[str, Any]) -> "Reading":
+    """Read the answers, and say what was read from another tool's export."""
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.reading.read import read_source
+
+    with showing_progress():
+        found = read_source(given["file"], read_options_of(given))
+    if found.export is not None:
+        print_lines(found.export.lines(), error=True)
+    return found

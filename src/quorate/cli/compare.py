@@ -1,16 +1,19 @@
 """`quorate compare` and `quorate methods`: many methods side by side, and the list of them."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Gold, Json, Seed
+
+if TYPE_CHECKING:
+    from quorate.reading.read import Reading
 
 
 @reads_answers
 def compare(
-    reading: Reading,
+    reading: "Reading",
     *,
     truth: Annotated[
         str | None, typer.Option(metavar="FILE", help="True labels to score against, in the same columns.")
@@ -29,8 +32,7 @@ def compare(
 
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     with showing_progress():
-        known, true = reading.gold(gold), reading.labels(truth)
-        found = compare(reading.answers, true, methods=chosen, gold=known, seed=seed)
+        found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:
         typer.echo(to_json(found.to_dict()))
         return

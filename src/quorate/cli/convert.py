@@ -16,7 +16,7 @@ def convert(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where the answers go; - for standard output.")
     ] = "-",
-    source_format: Annotated[
+    tool: Annotated[
         str,
         typer.Option(
             "--from",
@@ -78,7 +78,7 @@ def convert(
     with showing_progress():
         export = read_export(
             file,
-            source_format,
+            tool,
             question=question,
             task=task,
             worker=worker,
@@ -86,7 +86,7 @@ def convert(
             join_choices=join_choices,
             keep_rejected=keep_rejected,
             skip_missing=skip_missing,
-            kind=input_format,
+            format=input_format,
             delimiter=delimiter,
             encoding=encoding,
         )

@@ -4,18 +4,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.arguments import reads_answers
 from quorate.cli.engine import diagnose_there, in_engine
 from quorate.cli.options import Gold, Json
 
 if TYPE_CHECKING:
     from quorate.arrays import FloatArray
+    from quorate.reading.read import Reading
 
 
 @in_engine(diagnose_there)
 @reads_answers
 def diagnose(
-    reading: Reading,
+    reading: "Reading",
     *,
     gold: Gold = None,
     time: Annotated[
@@ -31,7 +32,7 @@ def diagnose(
 
     with showing_progress():
         times = None if time is None else _times(reading, time)
-        found = diagnose(reading.answers, gold=reading.gold(gold), times=times, delta=delta)
+        found = diagnose(reading, gold=gold, times=times, delta=delta)
     if json:
         typer.echo(to_json(found.to_dict()))
         return
@@ -39,24 +40,12 @@ def diagnose(
     print_table("Components", found.columns(), found.rows())
 
 
-def _times(reading: Reading, column: str) -> "FloatArray":
+def _times(reading: "Reading", column: str) -> "FloatArray":
     """Read the file again for its times; the answers themselves keep none."""
     from quorate.errors import OptionError
-    from quorate.reading.times import read_times
+    from quorate.reading.times import times_of
 
-    given = reading.options
-    if given["file"] == "-" or reading.export is not None:
-        what = "standard input, which is read once" if given["file"] == "-" else "another tool's export"
+    if reading.source == "-" or reading.export is not None:
+        what = "standard input, which is read once" if reading.source == "-" else "another tool's export"
         raise OptionError(f"--time cannot be read from {what}; give a table with the columns task, worker, label, time")
-    return read_times(
-        given["file"],
-        reading.answers,
-        time=column,
-        task=given["task"],
-        worker=given["worker"],
-        label=given["label"],
-        skip_missing=given["skip_missing"],
-        format=given["input_format"],
-        delimiter=given["delimiter"],
-        encoding=given["encoding"],
-    )
+    return times_of(reading.source, reading.answers, column, reading.options)

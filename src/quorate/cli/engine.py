@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.arguments import read_options_of
 from quorate.cli.options import offering
 from quorate.errors import OptionError
 
 if TYPE_CHECKING:
+    from quorate.reading.options import ReadOptions
     from quorate.result import Result
+    from quorate.warehouse.engine import EngineOptions
 
 
 def _engine_options(
@@ -33,6 +36,7 @@ def _engine_options(
 
 OURS = inspect.signature(_engine_options).parameters
 WHICH = ("engine", "connect", "table")  # any of these sends the command into an engine
+READING = ("task", "worker", "label", "on_conflict", "skip_missing", "input_format", "delimiter")  # that it can heed
 METHOD = typer.Option(help="See `quorate methods`.", show_default="quorate; in an engine rank-one")
 OUTPUT_TABLE = inspect.Parameter(
     "output_table",
@@ -47,20 +51,24 @@ OUTPUT_TABLE = inspect.Parameter(
 def in_engine(there: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command that reads answers the engine options; with one of them, ``there`` runs instead.
 
-    ``there`` names as its parameters the options of the command that mean something inside an engine; any other that
-    is given says that it does not.
+    ``there`` takes how the answers are read and where they are, and names as its other parameters the options of the
+    command that mean something inside an engine; any other that is given says that it does not.
     """
 
     def wrap(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command).parameters
-        taken = set(inspect.signature(there).parameters)
+        taken = {name for name in inspect.signature(there).parameters if name not in ("reading", "where")}
         extra = [OURS[name] for name in OURS] + ([OUTPUT_TABLE] if "output_table" in taken else [])
 
         @wraps(command)
         def run(**given: Any) -> None:
             if any(given[name] is not None for name in WHICH):
-                _refuse_others(given, own, taken)
-                there(**{name: value for name, value in given.items() if name in taken})
+                from quorate.warehouse.engine import EngineOptions
+
+                _refuse_others(given, own, taken | set(READING))
+                chosen = {name: value for name, value in given.items() if name in taken}
+                where = EngineOptions(**{name: given[name] for name in OURS})
+                there(reading=read_options_of({name: given[name] for name in READING}), where=where, **chosen)
                 return
             here = {name: given[name] for name in own}
             for parameter in extra:
@@ -97,38 +105,27 @@ def _refuse_others(given: dict[str, Any], own: Any, taken: set[str]) -> None:
 
 
 def _flag(name: str) -> str:
-    return "--from" if name == "source_format" else f"--{name.replace('_', '-')}"
+    return "--from" if name == "tool" else f"--{name.replace('_', '-')}"
 
 
 def aggregate_there(
+    reading: "ReadOptions",
+    where: "EngineOptions",
+    *,
     file: str | None,
-    task: str,
-    worker: str,
-    label: str,
-    on_conflict: str,
-    skip_missing: bool,
-    input_format: str | None,
-    delimiter: str | None,
-    output: str | None,
-    workers_out: str | None,
     method: str | None,
+    output: str | None,
+    output_table: str | None,
+    workers_out: str | None,
+    gold: str | None,
+    level: float,
+    intervals: str,
     solver: str | None,
     tau: float | None,
     weighting: str | None,
     threshold: float | None,
     signs: str | None,
-    level: float,
-    intervals: str,
-    gold: str | None,
     json: bool,
-    engine: str | None,
-    memory: str | None,
-    temp: str | None,
-    master: str | None,
-    connect: str | None,
-    table: str | None,
-    order: str | None,
-    output_table: str | None,
 ) -> None:
     """Aggregate inside an engine, and print what `quorate aggregate` prints."""
     from quorate.cli.terminal import print_lines, showing_progress
@@ -136,37 +133,20 @@ def aggregate_there(
     from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json, write_table
 
-    chosen: dict[str, Any] = {
-        "solver": solver,
-        "tau": tau,
-        "weighting": weighting,
-        "threshold": threshold,
-        "signs": signs,
-    }
+    chosen = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
+    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with showing_progress():
         result = aggregate(
             file,
             method,
-            engine=engine,
-            memory=memory,
-            temp=temp,
-            master=master,
-            connect=connect,
-            table=table,
-            task=task,
-            worker=worker,
-            label=label,
-            order=order,
-            format=input_format,
-            delimiter=delimiter,
-            on_conflict=on_conflict,
-            skip_missing=skip_missing,
-            gold=_gold(gold, task, label),
+            gold=gold,
             output=None if output == "-" else output,
             output_table=output_table,
             intervals=intervals,
             level=level,
-            **{name: value for name, value in chosen.items() if value is not None},
+            **vars(reading),
+            **vars(where),
+            **options,
         )
     if workers_out is not None:
         write_table(result.workers, workers_out)
@@ -180,24 +160,7 @@ def aggregate_there(
 
 
 def diagnose_there(
-    file: str | None,
-    task: str,
-    worker: str,
-    label: str,
-    on_conflict: str,
-    skip_missing: bool,
-    input_format: str | None,
-    delimiter: str | None,
-    gold: str | None,
-    delta: float,
-    json: bool,
-    engine: str | None,
-    memory: str | None,
-    temp: str | None,
-    master: str | None,
-    connect: str | None,
-    table: str | None,
-    order: str | None,
+    reading: "ReadOptions", where: "EngineOptions", *, file: str | None, gold: str | None, delta: float, json: bool
 ) -> None:
     """Diagnose inside an engine, and print what `quorate diagnose` prints."""
     from quorate.cli.terminal import print_lines, print_table, showing_progress
@@ -206,39 +169,12 @@ def diagnose_there(
     from quorate.writing.tables import to_json
 
     with showing_progress():
-        found = diagnose(
-            file,
-            gold=_gold(gold, task, label),
-            on_conflict=on_conflict,
-            skip_missing=skip_missing,
-            delta=delta,
-            engine=engine,
-            memory=memory,
-            temp=temp,
-            master=master,
-            url=connect,
-            table=table,
-            format=input_format,
-            delimiter=delimiter,
-            task=task,
-            worker=worker,
-            label=label,
-            order=order,
-        )
+        found = diagnose(file, gold=gold, delta=delta, **vars(reading), **vars(where))
     if json:
         typer.echo(to_json({**found.to_dict(), **labels_there(found.result).run()}))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())
-
-
-def _gold(path: str | None, task: str, label: str) -> Any:
-    if path is None:
-        return None
-    from quorate.gold import read_labels
-
-    tasks, labels = read_labels(path, task=task, label=label)
-    return {"task": tasks, "label": labels}
 
 
 def _show(result: "Result", *, whole: bool) -> None:

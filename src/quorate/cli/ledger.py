@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import reading_options
+from quorate.cli.arguments import FLAGS, read_options_of
 from quorate.cli.options import Gold, Json, offering
 
 if TYPE_CHECKING:
     from quorate.ledger import Ledger
+    from quorate.reading.options import ReadOptions
 
 app = typer.Typer(help="Answers that arrive in batches, kept in one file.", no_args_is_help=True)
 
@@ -23,17 +24,15 @@ Book = Annotated[str, typer.Argument(metavar="LEDGER", help="The file that keeps
 
 
 def _takes_reading_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options by which answers are read, as one dictionary for `Ledger.add`."""
-    offered = inspect.signature(reading_options).parameters
+    """Give a command the options by which a plain table of answers is read, as one value."""
     own = [each for each in inspect.signature(command).parameters.values() if each.name != "reading"]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        reading = {name: given[name] for name in READING}
-        reading["format"] = reading.pop("input_format")
+        reading = read_options_of({name: given[name] for name in READING})
         command(**{each.name: given[each.name] for each in own}, reading=reading)
 
-    return offering((*own, *(offered[name] for name in READING)), run)
+    return offering((*own, *(FLAGS[name] for name in READING)), run)
 
 
 @app.command("add")
@@ -44,7 +43,7 @@ def add_answers(
         list[str],
         typer.Argument(metavar="FILE...", help="Answers: CSV, TSV, Parquet, JSON lines; - for standard input."),
     ],
-    reading: dict[str, Any],
+    reading: "ReadOptions",
 ) -> None:
     """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
     from quorate.cli.terminal import print_lines, showing_progress
@@ -58,7 +57,7 @@ def add_answers(
         lines = []
         for number, file in enumerate(files):
             report("files", number, len(files))
-            found = book.add(file, **reading)
+            found = book.add(file, **vars(reading))
             left_out = {
                 "exact repeats": found.n_repeats,
                 "left out for a conflict": found.n_conflicting,
@@ -68,7 +67,7 @@ def add_answers(
             lines.append(f"{file}: {count(found.n_rows, 'row')}, {found.n_answers:+,} answers{notes}")
         report("files", len(files), len(files))
         _save(book, ledger, before)
-    print_lines([*lines, f"{ledger}: {_sizes(book)}"])
+    print_lines([*lines, f"{ledger}: {book.sizes()}"])
 
 
 @app.command("show")
@@ -104,7 +103,7 @@ def show_ledger(
         for title, tabled, path in (("Labels", "labels", output), ("Workers", "workers", workers_out)):
             if path is None:
                 print_head(title, getattr(result, tabled))
-    print_lines([f"{ledger}: {_sizes(book)}", *result.summary().splitlines()], error=piped)
+    print_lines([f"{ledger}: {book.sizes()}", *result.summary().splitlines()], error=piped)
 
 
 @app.command("merge")
@@ -127,11 +126,7 @@ def merge_ledgers(
         for path in ledgers:
             book.merge(Ledger.load(path), on_conflict=on_conflict)
         _save(book, output, before)
-    print_lines([f"{output}: {_sizes(book)}"])
-
-
-def _sizes(book: "Ledger") -> str:
-    return repr(book).removeprefix("<Ledger: ").removesuffix(">")
+    print_lines([f"{output}: {book.sizes()}"])
 
 
 def _state(path: str) -> tuple[int, int, int] | None:

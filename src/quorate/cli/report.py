@@ -1,16 +1,19 @@
 """`quorate report`: one page for people."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import Reading, reads_answers
+from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Gold
+
+if TYPE_CHECKING:
+    from quorate.reading.read import Reading
 
 
 @reads_answers
 def report(
-    reading: Reading,
+    reading: "Reading",
     *,
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes.")] = "report.html",
     tables: Annotated[
@@ -34,27 +37,11 @@ def report(
     from pathlib import Path
 
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.report.build import FAST, make_report
+    from quorate.reporting.build import FAST, report
 
     chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
-    source = reading.options["file"]
+    named = "The answers" if reading.source == "-" else Path(reading.source).name
     with showing_progress():
-        made = make_report(
-            reading.answers,
-            method=method,
-            gold=reading.gold(gold),
-            truth=reading.labels(truth),
-            methods=chosen,
-            sure=sure,
-            title=title or ("The answers" if source == "-" else Path(source).name),
-            left_out=_left_out(reading),
-        )
+        made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title or named)
         written = made.write(output, folder=tables, excel_safe=excel_safe)
     print_lines(f"wrote {path}" for path in written)
-
-
-def _left_out(reading: Reading) -> list[str]:
-    """Say what another tool's export held that was not read, and why."""
-    if reading.export is None:
-        return []
-    return [f"{n:,} left out of the export: {why}" for why, n in reading.export.left_out.items()]

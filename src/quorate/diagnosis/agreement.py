@@ -28,7 +28,7 @@ from quorate.uncertainty import Inference
 ENOUGH = 20  # shared tasks, below which no pair is tested
 ROUNDS = 20  # of setting pairs aside, at the most
 SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
-LEAST, MOST = 0.001, 0.999  # of a probability of agreement
+LEAST_AGREEMENT, MOST_AGREEMENT = 0.001, 0.999  # as probabilities: nobody agrees never, or always
 
 
 class RankOneInference(Protocol):
@@ -86,7 +86,7 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     known = ~np.isnan(inference.skills)
     tested = (pairs.shared >= ENOUGH) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
     expected, spread = (each[tested] for each in fit.expected())
-    shown = PairStats(*(getattr(pairs, name)[tested] for name in ("i", "j", "shared", "agreed")))
+    shown = pairs.among(tested)
     p = upper_tail(shown.shared, shown.agreed, expected, spread)
     return AgreementTest(shown, expected, spread, p, adjusted(p))
 
@@ -174,7 +174,7 @@ class _Fit:
         without_j = self._ratio(said[i] - w * c * x[j], rest_i, x[i])
         without_i = self._ratio(said[j] - w * c * x[i], rest_j, x[j])
         without_j[self.is_gold[i]], without_i[self.is_gold[j]] = 1.0, 1.0
-        q = np.clip(((m - 1) * without_j * without_i + 1) / m, LEAST, MOST)
+        q = np.clip(((m - 1) * without_j * without_i + 1) / m, LEAST_AGREEMENT, MOST_AGREEMENT)
         if not with_spread:
             return q, np.zeros(len(q))
         # The variance of each skill by its score, larger in proportion to what the pair's own tasks told of it.
@@ -188,10 +188,7 @@ class _Fit:
         return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
 
     def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
-        n = len(self.skills)
-        sums: FloatArray = np.bincount(self.pairs.i, for_i, n).astype(np.float64)
-        sums += np.bincount(self.pairs.j, for_j, n)
-        return sums
+        return self.pairs.by_worker(len(self.skills), for_i, for_j)
 
     def _ratio(self, said: FloatArray, met: FloatArray, otherwise: FloatArray) -> FloatArray:
         """Divide within the range of skills; where nothing else is known of a worker, its skill as it is."""

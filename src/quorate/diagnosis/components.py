@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
@@ -68,9 +66,7 @@ def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, 
     """
     if n_meetings(crowd) <= MOST_MEETINGS:
         return pair_stats(crowd), True
-    few = verdict.bipartite[verdict.component[crowd.worker]]
-    kept = (crowd.task[few], crowd.worker[few], crowd.label[few])
-    return pair_stats(Answers(*kept, crowd.task_names, crowd.worker_names, crowd.classes)), False
+    return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), False
 
 
 def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iterator[PartPairs]:
@@ -85,9 +81,8 @@ def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iter
     """
     inside = grouped(verdict.component[pairs.i], verdict.n_components)
     for part, own in zip(verdict.components(), inside, strict=True):
-        i, j = (np.searchsorted(part.workers, codes[own]) for codes in (pairs.i, pairs.j))
         known = complete or part.bipartite
-        yield PartPairs(part, part.workers, PairStats(i, j, pairs.shared[own], pairs.agreed[own]) if known else None)
+        yield PartPairs(part, part.workers, pairs.among(own).renamed(part.workers) if known else None)
 
 
 def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
@@ -118,7 +113,7 @@ def without(pairs: PairStats, first_left_out: int) -> PairStats:
     kept = pairs.j < first_left_out
     if kept.all():
         return pairs
-    return PairStats(pairs.i[kept], pairs.j[kept], pairs.shared[kept], pairs.agreed[kept])
+    return pairs.among(kept)
 
 
 def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:

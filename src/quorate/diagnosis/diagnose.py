@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,13 +26,14 @@ from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.tasks import task_findings, task_test
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
-from quorate.gold import named_gold
+from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.graph import Component
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.repair import Repair, repair
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
 from quorate.reading.files import Source
+from quorate.reading.options import ReadKeywords
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.evidence import IDENTIFIED, STATUSES
 from quorate.skills.trust import trust
@@ -186,20 +187,24 @@ class Diagnosis:
 
 
 def diagnose(
-    answers: Answers, *, gold: Source = None, times: FloatArray | None = None, delta: float = 0.05
+    source: Answers | Source,
+    *,
+    gold: Source = None,
+    times: FloatArray | None = None,
+    delta: float = 0.05,
+    **reading: Unpack[ReadKeywords],
 ) -> Diagnosis:
     """Judge what these answers determine, and what is wrong with them.
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; they anchor their component.
+        source: what `quorate.read` returned, or anything that it reads.
+        gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.reading.times.read_times` reads it; without, nobody's drift
             is looked for.
         delta: the probability with which the finite-task bounds may fail.
+        reading: as `quorate.read` takes it.
 
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> print(diagnose(answers).summary())
+    >>> print(diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}).summary())
     3 answers to 2 tasks by 3 workers, 2 classes
     2 findings, the most serious first:
     - 2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' and the reverse, ...
@@ -208,10 +213,11 @@ def diagnose(
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
-    coins = rank_one(answers, gold=gold)
+    answers, known = answers_and_gold(source, gold, reading)
+    coins = rank_one(answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
-        judged = standard(answers, gold=gold)
+        judged = standard(answers, gold=known)
     except TooLargeError:
         judged = coins
     return _diagnose(coins, judged, times, delta)

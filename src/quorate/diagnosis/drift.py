@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.errors import OptionError
-from quorate.voting.vote import weight
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import tally, weight
 
 ENOUGH = 20  # timed answers on tasks with a consensus, below which a worker is not tested
 ROUNDS = 5  # of setting those who drift aside, at the most
@@ -76,7 +77,7 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
     order = np.lexsort([times, answers.worker])  # NaN comes last
     timed = ~np.isnan(times)
     n = np.bincount(answers.worker[timed], minlength=answers.n_workers)
-    place = np.arange(answers.n_answers) - (np.cumsum(answers.per_worker) - answers.per_worker)[answers.worker[order]]
+    place = np.arange(answers.n_answers) - starts_of(answers.per_worker)[answers.worker[order]]
     # The mean place of each run of equal times.
     same = (np.diff(times[order], prepend=np.nan) == 0) & (np.diff(answers.worker[order], prepend=-1) == 0)
     run = np.cumsum(~same) - 1
@@ -91,13 +92,11 @@ def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatA
     """Return c, how much each answer is what its mates say, and k, how sure they are."""
     m = answers.n_classes
     known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + WEIGHTIEST, 1 - WEIGHTIEST)
-    votes = weight(known, m)[answers.worker]
-    cell = answers.task.astype(np.int64) * m + answers.label
-    scores = np.bincount(cell, votes, answers.n_tasks * m).astype(np.float64).reshape(-1, m)[answers.task]
+    weights = weight(known, m)
+    scores = tally(answers, weights)[answers.task]
     rows = np.arange(answers.n_answers)
-    scores[rows, answers.label] -= votes
-    q = np.exp(scores - scores.max(axis=1, keepdims=True))
-    q /= q.sum(axis=1, keepdims=True)
+    scores[rows, answers.label] -= weights[answers.worker]
+    q = softmax(scores)
     return (m * q[rows, answers.label] - 1) / (m - 1), (m * (q * q).sum(axis=1) - 1) / (m - 1)
 
 

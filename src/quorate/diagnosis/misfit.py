@@ -1,9 +1,9 @@
 """Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
 Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
-its task. The model of one coin and that of confusion are fitted alike and drawn to the crowd alike, so that what the
-latter gains, it gains by the classes. A model with more parameters than the truth needs foretells worse, not better:
-that is what guards against finding misfit where there is none.
+its task. The model of one coin and that of confusion are fitted alike and shrunk toward the crowd alike, so that what
+the latter gains, it gains by the classes. A model with more parameters than the truth needs foretells worse, not
+better: that is what guards against finding misfit where there is none.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, take
+from quorate.arrays import FloatArray
 from quorate.diagnosis.finding import Finding
 from quorate.progress import report
-from quorate.voting.confusion import cells_of, softmax
-from quorate.voting.em import expectation_maximisation
-from quorate.voting.refine import refine
+from quorate.voting.confusion import cells_of
+from quorate.voting.em import column_shares, expectation_maximisation
+from quorate.voting.one_coin import fit_one_coin
+from quorate.voting.posterior import one_more_each
+from quorate.voting.refine import refine, tilted
 from quorate.voting.vote import majority, skill_of
 
 FOLDS = 4
@@ -24,11 +26,10 @@ SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another
 ENOUGH = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
 FEWEST = 20  # tasks with two answers or more, below which it is left out as well
-STEPS = 20  # of EM
+STEPS, TOLERANCE = 20, 1e-4  # of EM: what it foretells then moves by far less than its standard error
 PSEUDO = 0.5  # answers in each cell of Dawid and Skene's matrices, so that nothing is impossible
-SPREAD, LEAST, MOST = 0.7, 5.0, 300.0  # how strongly an accuracy is drawn to the crowd's, as in `quorate.voting.refine`
 # What lets accuracy depend on the class: one confusion matrix for the crowd, scaled to each worker's accuracy; one for
-# each worker, drawn to that; one for each worker, by itself. The first two are what the standard method is made of.
+# each worker, shrunk toward that; one for each worker, by itself. The first two are the standard method's.
 RIVALS = {"pooled": "quorate", "quorate": "quorate", "dawid-skene": "dawid-skene"}
 
 
@@ -80,11 +81,11 @@ def held_out(answers: Answers) -> HeldOut | None:
     sums, right = [], np.zeros((2, m))
     for k in range(FOLDS):
         report("held-out folds", k, FOLDS)
-        fitted, held = _only(answers, (fold >= 0) & (fold != k)), _only(answers, fold == k)
+        fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
         models, counts = _fit(fitted)
         right += np.einsum("wcc->c", counts), counts.sum(axis=(0, 1))
         columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in models))
-        sums.append(np.stack([np.bincount(held.task, column, held.n_tasks) for column in columns], axis=1))
+        sums.append(np.stack([held.by_task(column) for column in columns], axis=1))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums), right[0] / np.maximum(right[1], 1e-9))
 
@@ -92,52 +93,37 @@ def held_out(answers: Answers) -> HeldOut | None:
 def _fit(answers: Answers) -> tuple[list[_Model], FloatArray]:
     """Fit one coin and the rivals, and return the expected counts of the standard method too."""
     m = answers.n_classes
-    accuracy, coin, posterior = _one_coin(answers)
-    shrunk = refine(answers, posterior, skill_of(accuracy, m))
-    free = expectation_maximisation(answers, posterior, class_prior=True, max_iterations=STEPS)
+    coin = fit_one_coin(
+        answers,
+        majority(answers).posterior,
+        prior=one_more_each,
+        strength=None,
+        max_iterations=STEPS,
+        tolerance=TOLERANCE,
+    )
+    shrunk = refine(answers, coin.posterior, skill_of(coin.accuracy, m))
+    free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
     models = [
-        coin,
-        _Model(_pooled(shrunk.counts, accuracy), _prior(shrunk.posterior)),
-        _Model(shrunk.confusion, _prior(shrunk.posterior)),
-        _Model(counts / counts.sum(axis=1, keepdims=True), _prior(free.posterior)),
+        _Model(_tied(coin.accuracy, m), coin.prior),
+        _Model(_pooled(shrunk.counts, coin.accuracy), one_more_each(shrunk.posterior)),
+        _Model(shrunk.confusion, one_more_each(shrunk.posterior)),
+        _Model(column_shares(counts), one_more_each(free.posterior)),
     ]
     return models, shrunk.counts
 
 
-def _one_coin(answers: Answers) -> tuple[FloatArray, _Model, FloatArray]:
-    """Fit one accuracy a worker by EM, drawn to the crowd's as far as `quorate.voting.refine` draws its matrices."""
-    cells, m, n = cells_of(answers), answers.n_classes, answers.per_worker
-    q = majority(answers).posterior
-    for _ in range(STEPS):
-        right = np.einsum("wcc->w", cells.expected_counts(q))
-        mean = float(np.clip(right.sum() / max(n.sum(), 1), 1 / m + 1e-3, 1 - 1e-6))
-        worth = float(np.clip(mean * (1 - mean) / (SPREAD * (mean - 1 / m)) ** 2 - 1, LEAST, MOST))
-        p = (right + worth * mean) / (n + worth)
-        wrong = ((1 - p) / (m - 1))[:, None, None]
-        model = _Model(np.where(np.eye(m, dtype=bool), p[:, None, None], wrong), _prior(q))
-        before, q = q, softmax(cells.log_joint(np.log(model.confusion), model.prior))
-        if np.abs(q - before).sum(axis=1).mean() <= 1e-4:
-            break
-    return p, model, q
+def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
+    """Write accuracies as matrices, wrong answers being alike likely."""
+    right, wrong = accuracy[:, None, None], ((1 - accuracy) / (n_classes - 1))[:, None, None]
+    return np.where(np.eye(n_classes, dtype=bool), right, wrong)
 
 
 def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     """Give every worker the crowd's confusion matrix, its wrong answers scaled to how often the worker errs."""
-    m = counts.shape[2]
     total = counts.sum(axis=0) + PSEUDO
-    crowd = total / total.sum(axis=0)
     error = float((total.sum() - np.trace(total)) / total.sum())
-    wrong: FloatArray = (crowd * (1 - np.eye(m)))[None] * ((1 - accuracy) / error)[:, None, None]
-    wrong *= np.minimum(1.0, 0.999 / wrong.sum(axis=1, keepdims=True))
-    wrong[:, np.arange(m), np.arange(m)] = 1 - wrong.sum(axis=1)
-    return wrong
-
-
-def _prior(posterior: FloatArray) -> FloatArray:
-    n_tasks, m = posterior.shape
-    prior: FloatArray = (posterior.sum(axis=0) + 1) / (n_tasks + m)
-    return prior
+    return tilted(total / total.sum(axis=0), (1 - accuracy) / error)
 
 
 def _foretell(held: Answers, model: _Model) -> FloatArray:
@@ -160,14 +146,6 @@ def _summarise(sums: FloatArray, class_accuracy: FloatArray) -> HeldOut:
         error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
     likelihood = {name: float(sums[:, column].sum() / n) for column, name in enumerate(names, start=1)}
     return HeldOut(int(n), likelihood, gain, error, class_accuracy)
-
-
-def _only(answers: Answers, chosen: BoolArray) -> Answers:
-    """Keep some tasks, and every worker."""
-    mine = chosen[answers.task]
-    task = (np.cumsum(chosen) - 1)[answers.task[mine]].astype(answers.task.dtype)
-    names = take(answers.task_names, np.flatnonzero(chosen))
-    return Answers(task, answers.worker[mine], answers.label[mine], names, answers.worker_names, answers.classes)
 
 
 def misfit_findings(found: HeldOut | None, answers: Answers) -> list[Finding]:

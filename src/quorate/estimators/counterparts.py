@@ -132,7 +132,7 @@ IWMV = Wawa
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:
     """Return the skill of each worker's share of agreement with the labels."""
-    alike = np.bincount(answers.worker, answers.label == label[answers.task], answers.n_workers)
+    alike = answers.alike(label)
     share: FloatArray = np.divide(
         alike, answers.per_worker, out=np.full(answers.n_workers, np.nan), where=answers.per_worker > 0
     )

@@ -11,11 +11,13 @@ from quorate.arrays import FloatArray
 from quorate.errors import InputError, QuorateError, listing
 from quorate.methods.option_names import check_options, option_names
 from quorate.methods.registry import METHODS, aggregate
-from quorate.reading.files import Source
-from quorate.reading.read import read
+from quorate.reading.files import Source, read_table
+from quorate.reading.options import ROLES, ReadOptions
+from quorate.reading.rows import read_rows
 from quorate.result import Result
 from quorate.voting.vote import Ballot, accuracy, plug_in_vote, weighted_majority
 
+COLUMNS = dict.fromkeys(ROLES, "Rename the columns to task, worker and label")
 # crowd-kit's words for options that Quorate's methods have under another name.
 RENAMED = {"n_iter": ("max_iterations", "iterations"), "tol": ("tolerance",), "random_state": ("seed",)}
 
@@ -75,7 +77,8 @@ class Estimator:
         return self.fit(data, *more, **named).probas_
 
     def _read(self, data: Source) -> Answers:
-        return read(data, on_conflict=self.on_conflict, skip_missing=self.skip_missing)
+        table = read_table(data, COLUMNS, fixed=True)  # the columns have crowd-kit's names, and no option names others
+        return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
     def _keep(self, result: Result, skills: FloatArray, data: Source) -> Self:
         pd, answers = load_pandas(), result.answers
@@ -168,7 +171,8 @@ def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: 
     Raises:
         InputError: there are strangers.
 
-    >>> answers = read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
     >>> by_worker(answers, {"ann": 0.5}, "given a skill", others=0.0).tolist()
     [0.5, 0.0]
     """

@@ -4,7 +4,7 @@ import inspect
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,9 +12,12 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.errors import OptionError, QuorateError, UnknownMethodError, one_of
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
+from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report
 from quorate.reading.files import Source
+from quorate.reading.options import ReadKeywords
+from quorate.reading.read import given
 from quorate.result import Result
 
 
@@ -72,21 +75,24 @@ class Comparison:
 
 
 def compare(
-    answers: Answers,
+    source: Answers | Source,
     truth: Source = None,
     *,
     methods: Sequence[str] | None = None,
     gold: Source = None,
     seed: int = 0,
+    **reading: Unpack[ReadKeywords],
 ) -> Comparison:
     """Run several methods on the same answers; one that fails is marked, and the others go on.
 
     Args:
-        answers: who answered what.
-        truth: true labels of some or all tasks, to score against; not shown to the methods.
+        source: what `quorate.read` returned, or anything that it reads.
+        truth: true labels of some or all tasks, to score against, in the columns that the answers have; not shown to
+            the methods.
         methods: names, each with options if wanted, as ``er:classes=ordered``; all methods by default.
-        gold: known labels that the methods may use.
+        gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: for those that draw random numbers.
+        reading: as `quorate.read` takes it.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 10, 4, skills=np.linspace(-0.2, 0.9, 10), seed=0)
@@ -96,17 +102,19 @@ def compare(
     """
     chosen = list(METHODS) if methods is None else list(methods)
     parsed = [parse_method(each) for each in chosen]
+    found = given(source, reading)
+    answers, known, true = found.answers, gold_for(found, gold), labels_for(found, truth, "the truth")
     entries, labels = [], []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        entry, label = _run(spec, name, options, answers, truth, gold, seed)
+        entry, label = _run(spec, name, options, answers, true, known, seed)
         entries.append(entry)
         labels.append(label)
     report("methods", len(chosen), len(chosen))
     agreements = [_mean_agreement(number, labels) for number in range(len(labels))]
-    found = tuple(_with(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True))
-    n_scored = None if truth is None else expected_error(aggregate(answers, "majority"), truth).n_scored
-    return Comparison(found, tuple(labels), answers.n_tasks, n_scored)
+    entries = [_with(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
+    n_scored = None if true is None else expected_error(aggregate(answers, "majority"), true).n_scored
+    return Comparison(tuple(entries), tuple(labels), answers.n_tasks, n_scored)
 
 
 def parse_method(spec: str) -> tuple[str, dict[str, Any]]:

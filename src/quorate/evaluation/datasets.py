@@ -130,7 +130,7 @@ def fetch(file: str) -> Path:
 
 def _read_snow(path: Path) -> tuple[pa.Table, pa.Table]:
     """Read the tables of Snow et al.: an answer a row, the truth repeated beside each."""
-    table = read_table(path, ["orig_id", "!amt_worker_ids", "response", "gold"])
+    table = read_table(path, dict.fromkeys(["orig_id", "!amt_worker_ids", "response", "gold"], ""))
     answers = table.select([0, 1, 2]).rename_columns(["task", "worker", "label"])
     return answers, table.select([0, 3]).rename_columns(["task", "label"])
 

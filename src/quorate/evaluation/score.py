@@ -53,7 +53,10 @@ def score_labels(labels: Source, truth: Source, *, task: str = "task", label: st
     >>> score_labels(labels, {"task": [1, 2, 9], "label": ["cat", "cat", "cat"]})
     Score(error=0.5, n_scored=2, n_wrong=1, n_without_truth=1, n_without_label=1)
     """
-    (tasks, given), (known_tasks, known) = (read_labels(source, task=task, label=label) for source in (labels, truth))
+    (tasks, given), (known_tasks, known) = (
+        read_labels(source, task=task, label=label, what=what)
+        for source, what in ((labels, "the labels"), (truth, "the truth"))
+    )
     place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
     judged = place.drop_null()
     if len(judged) == 0:
@@ -78,7 +81,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
     wrong = float(len(judged) - credit(result, true)[judged].sum())
-    tasks, _ = match_truth(truth, result.answers)
+    tasks, _ = match_truth(truth, result.answers, what="the truth")
     strays = int((tasks.codes < 0).sum())
     return Score(wrong / len(judged), len(judged), wrong, result.answers.n_tasks - len(judged), strays)
 
@@ -146,7 +149,7 @@ def true_classes(result: Result, truth: Source) -> IntArray:
     >>> true_classes(result, {1: "y"}).tolist()
     [1, -1]
     """
-    tasks, labels = match_truth(truth, result.answers)
+    tasks, labels = match_truth(truth, result.answers, what="the truth")
     met = tasks.codes >= 0
     if not met.any():
         raise NoRowsError("the truth of none of these tasks is known; check that the two files name tasks alike")

@@ -8,15 +8,16 @@ not on how: the same rows give the same bytes.
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Table
-from quorate.errors import ConflictingAnswersError, NoRowsError, one_of
-from quorate.ledger.entries import DROPPED, Added, Entries, read_entries
+from quorate.errors import NoRowsError, one_of
+from quorate.ledger.contradictions import refuse_contradictions
+from quorate.ledger.entries import DROPPED, Added, Entries, coded, read_entries
 from quorate.ledger.file import load_entries, write_entries
 from quorate.ledger.names import Names
 from quorate.ledger.pair_skills import pair_skills
@@ -25,10 +26,11 @@ from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.methods.registry import aggregate
 from quorate.reading.columns import order_classes
 from quorate.reading.files import Source
-from quorate.reading.read import POLICIES
+from quorate.reading.options import POLICIES, TableKeywords, read_options
 from quorate.result import Result, count
 
 T = TypeVar("T")
+MEANINGFUL = TableKeywords.__optional_keys__ - {"classes"}  # how a batch may be read
 MANY = 8  # a batch of more than one answer for so many here is not counted in pair by pair: counting anew is quicker
 
 
@@ -60,36 +62,28 @@ class Ledger:
         return sum(self._per_label)
 
     def __repr__(self) -> str:
-        sizes = [count(len(self), "answer"), count(len(self._tasks), "task"), count(len(self._workers), "worker")]
-        return f"<Ledger: {', '.join(sizes)}>"
+        return f"<Ledger: {self.sizes()}>"
 
-    def add(
-        self,
-        source: Source,
-        *,
-        task: str = "task",
-        worker: str = "worker",
-        label: str = "label",
-        on_conflict: str = "error",
-        skip_missing: bool = False,
-        format: str | None = None,
-        delimiter: str | None = None,
-        encoding: str = "utf-8",
-    ) -> Added:
+    def sizes(self) -> str:
+        """Say how many answers, tasks and workers there are."""
+        numbers = {"answer": len(self), "task": len(self._tasks), "worker": len(self._workers)}
+        return ", ".join(count(n, what) for what, n in numbers.items())
+
+    def add(self, source: Source, **reading: Unpack[TableKeywords]) -> Added:
         """Add a batch of answers: all of it, or nothing where it is refused.
 
-        Takes what `quorate.read` takes, and keeps its promises across batches: an exact repeat counts once, and a
-        worker who gives a task another label than before is refused, unless ``on_conflict`` says whose label stands.
+        Takes what `quorate.read` takes of a plain table, but for ``classes``, and keeps its promises across batches: an
+        exact repeat counts once, and a worker who gives a task another label than before is refused, unless
+        ``on_conflict`` says whose label stands.
 
         Raises:
             InputError: the batch cannot be used; each cause has its own class, and the ledger is as it was.
         """
-        one_of(on_conflict, POLICIES, "conflict policy")
-        reading = {"format": format, "delimiter": delimiter, "encoding": encoding}
-        columns = (task, worker, label)
-        entries = read_entries(source, columns, on_conflict=on_conflict, skip_missing=skip_missing, **reading)
+        options = read_options(reading)
+        options.refuse_but(MEANINGFUL, "for a batch of a ledger")
+        entries = read_entries(source, options)
         before = self._figures()
-        self._absorb(entries, on_conflict)
+        self._absorb(entries, options.on_conflict)
         return Added(int(entries.rows.sum()) + entries.n_skipped, *(self._figures() - before).tolist())
 
     def merge(self, other: "Ledger", *, on_conflict: str = "error") -> None:
@@ -172,7 +166,7 @@ class Ledger:
         index = tuple(zip((self._tasks, self._workers, self._labels), entries.names, strict=True))
         known = [names.find(given) for names, given in index]
         if on_conflict == "error":
-            self._refuse_contradictions(entries, *known)
+            refuse_contradictions(entries, known, self._said, self._labels)
         tasks, workers, labels = (names.learn(given) for names, given in index)
         self._said += [{} for _ in range(len(self._tasks) - len(self._said))]
         self._per_worker += [0] * (len(self._workers) - len(self._per_worker))
@@ -181,7 +175,7 @@ class Ledger:
             self._tally = None
         self._n_skipped += entries.n_skipped
         self._handed_out = {}
-        columns = (tasks[entries.task], workers[entries.worker], _coded(entries.label, labels))
+        columns = (tasks[entries.task], workers[entries.worker], coded(entries.label, labels))
         everything = (each.tolist() for each in (*columns, entries.rows, entries.clashed))
         for task, worker, label, rows, clashed in zip(*everything, strict=True):
             said = self._said[task]
@@ -227,28 +221,6 @@ class Ledger:
         if self._tally is not None:
             self._tally.count(said, worker, label, by)
 
-    def _refuse_contradictions(self, entries: Entries, tasks: IntArray, workers: IntArray, labels: IntArray) -> None:
-        """Refuse entries that say something else than what is known of the same task and worker."""
-        task, worker = tasks[entries.task], workers[entries.worker]
-        label = _coded(entries.label, np.where(labels < 0, len(self._labels), labels))  # a new label differs from all
-        met = np.flatnonzero((task >= 0) & (worker >= 0))
-        columns = (each[met].tolist() for each in (task, worker, label))
-        clashes = [
-            (k, old)
-            for k, t, w, new in zip(met.tolist(), *columns, strict=True)
-            if (old := self._said[t].get(w)) is not None and old != new
-        ]
-        if not clashes:
-            return
-        (k, old), n = clashes[0], len(clashes)
-        of_task, of_worker = (entries.names[0][int(entries.task[k])], entries.names[1][int(entries.worker[k])])
-        raise ConflictingAnswersError(
-            f"{n:,} answer{'s' if n > 1 else ''} of this batch contradict{'s' if n == 1 else ''} the ledger; worker "
-            f"{of_worker.as_py()!r} gave task {of_task.as_py()!r} {_told(self._labels.array(), old)} before and now "
-            f"{_told(entries.names[2], int(entries.label[k]))}. Nothing was added. "
-            "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
-        )
-
     # --- handing out ---
 
     def _once(self, name: str, form: Callable[[], T]) -> T:
@@ -278,7 +250,7 @@ class Ledger:
         at = np.searchsorted(place[order], task_rank[many[:, 0]].astype(np.int64) << 32 | worker_rank[many[:, 1]])
         rows[at] = list(self._rows.values())
         clashed[at] = [key in self._clashed for key in self._rows]
-        columns = (task[order], worker[order], _coded(label[order], label_rank))
+        columns = (task[order], worker[order], coded(label[order], label_rank))
         return Entries(*columns, rows, clashed, (tasks, workers, labels), self._n_skipped)
 
     def _form_answers(self) -> Answers:
@@ -311,13 +283,3 @@ class Ledger:
 
     def _figures(self) -> IntArray:
         return np.array([len(self), self._n_repeats, self._n_conflicting, self._n_skipped])
-
-
-def _coded(label: IntArray, code: IntArray) -> IntArray:
-    """Give labels other codes; DROPPED stays."""
-    coded: IntArray = np.append(code, DROPPED)[label]  # DROPPED is the last position
-    return coded
-
-
-def _told(names: pa.Array, label: int) -> str:
-    return "several labels, which were dropped," if label == DROPPED else repr(names[label].as_py())

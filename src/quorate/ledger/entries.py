@@ -1,8 +1,6 @@
 """A batch of rows -> one entry for each task and worker: the label that stands, and the rows behind it."""
 
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +8,8 @@ import pyarrow as pa
 from quorate.arrays import BoolArray, IntArray
 from quorate.reading.columns import encode
 from quorate.reading.files import Source, read_table
-from quorate.reading.read import read
+from quorate.reading.options import ReadOptions
+from quorate.reading.rows import read_rows
 
 DROPPED = -1  # the label of an entry whose rows conflict and were dropped
 
@@ -39,32 +38,26 @@ class Added:
     n_skipped: int  # rows without a task, a worker or a label
 
 
-def read_entries(
-    source: Source, columns: tuple[str, str, str], *, on_conflict: str, skip_missing: bool, **reading: Any
-) -> Entries:
+def read_entries(source: Source, reading: ReadOptions) -> Entries:
     """Read a batch and settle what it says of each task and worker.
 
     Args:
         source: what `quorate.read` takes.
-        columns: of tasks, workers and labels.
-        on_conflict: as in `quorate.read`.
-        skip_missing: as in `quorate.read`.
-        reading: format, delimiter and encoding, as in `quorate.read`.
+        reading: how.
 
     Raises:
         InputError: the rows cannot be used; as in `quorate.read`.
 
     >>> rows = {"task": [1, 1], "worker": ["a", "a"], "label": ["x", "y"]}
-    >>> entries = read_entries(rows, ("task", "worker", "label"), on_conflict="last", skip_missing=False)
+    >>> entries = read_entries(rows, ReadOptions(on_conflict="last"))
     >>> entries.label.tolist(), entries.rows.tolist(), entries.clashed.tolist()
     ([1], [2], [True])
     """
-    table = read_table(source, columns, **reading)
-    refuse = partial(read, table, task=columns[0], worker=columns[1], label=columns[2])  # it names the rows
-    encoded = [encode(table.column(k), name, is_label=k == 2) for k, name in enumerate(columns)]
+    table = read_table(source, reading.wanted(), reading)
+    encoded = [encode(table.column(name), name, is_label=k == 2) for k, name in enumerate(reading.columns)]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in encoded])
-    if not present.all() and not skip_missing:
-        refuse(on_conflict="first")
+    if not present.all() and not reading.skip_missing:
+        read_rows(table, replace(reading, on_conflict="first"))  # names the rows
     task, worker, label = (codes[present].astype(np.int64) for codes, _ in encoded)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
     task, worker, label = task[order], worker[order], label[order]
@@ -73,15 +66,25 @@ def read_entries(
     group = np.cumsum(first) - 1
     n_groups = int(first.sum())
     clashed = np.bincount(group[1:][same & (label[1:] != label[:-1])], minlength=n_groups) > 0
-    if on_conflict == "error" and clashed.any():
-        refuse(skip_missing=skip_missing)
-    stands = label[last if on_conflict == "last" else first]
+    if reading.on_conflict == "error" and clashed.any():
+        read_rows(table, reading)  # names the rows
+    stands = label[last if reading.on_conflict == "last" else first]
     return Entries(
         task[first],
         worker[first],
-        np.where(clashed, DROPPED, stands) if on_conflict == "drop" else stands,
+        np.where(clashed, DROPPED, stands) if reading.on_conflict == "drop" else stands,
         np.bincount(group, minlength=n_groups),
         clashed,
         tuple(names for _, names in encoded),
         n_skipped=int((~present).sum()),
     )
+
+
+def coded(label: IntArray, code: IntArray) -> IntArray:
+    """Give labels other codes; DROPPED stays.
+
+    >>> coded(np.array([0, DROPPED, 1]), np.array([7, 8])).tolist()
+    [7, -1, 8]
+    """
+    new: IntArray = np.append(code, DROPPED)[label]  # DROPPED is the last position
+    return new

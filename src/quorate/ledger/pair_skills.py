@@ -43,7 +43,7 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
         "worker": names,
         "skill": from_numpy(found.skills, mask=np.isnan(found.skills)),
         "n_answers": per_worker,
-        "n_peers": np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=n),
+        "n_peers": pairs.n_peers(n),
         "status": take(from_strings(STATUSES), found.status),
     }
     return Table(table_of(columns))

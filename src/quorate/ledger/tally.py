@@ -14,8 +14,7 @@ BITS = 32  # of a number: a pair's key is two codes in one, and its count is `sh
 class PairTally:
     """Pair counts that answers are counted into and out of, each at the cost of one step for each mate.
 
-    >>> nothing = np.zeros(0, np.int64)
-    >>> tally = PairTally(PairStats(nothing, nothing, nothing, nothing), nothing)
+    >>> tally = PairTally(PairStats.none(), np.zeros(0, np.int64))
     >>> tally.count({0: 7, 1: 7, 2: 8}, worker=1, label=7, by=1)  # meets 0, who said the same, and 2
     >>> pairs = tally.stats(np.arange(3))
     >>> pairs.i.tolist(), pairs.j.tolist(), pairs.agreed.tolist()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
 
@@ -23,6 +23,35 @@ class PairStats:
     def __len__(self) -> int:
         return len(self.i)
 
+    @staticmethod
+    def none() -> "PairStats":
+        """No pair at all: what counting starts from."""
+        nothing = np.zeros(0, np.int64)
+        return PairStats(nothing, nothing, nothing, nothing)
+
+    @staticmethod
+    def linked(i: IntArray, j: IntArray) -> "PairStats":
+        """Pairs of whom it matters only that they met."""
+        ones = np.ones(len(i), np.int64)
+        return PairStats(i, j, ones, ones)
+
+    def among(self, which: BoolArray | IntArray) -> "PairStats":
+        """Keep some pairs, by a mask or by their places."""
+        return PairStats(self.i[which], self.j[which], self.shared[which], self.agreed[which])
+
+    def renamed(self, workers: IntArray) -> "PairStats":
+        """Call each worker by its place among these, which are sorted and hold them all."""
+        i, j = (np.searchsorted(workers, codes) for codes in (self.i, self.j))
+        return PairStats(i, j, self.shared, self.agreed)
+
+    def by_worker(self, n_workers: int, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
+        """Sum a value of each pair over the pairs of each worker; the two of a pair may have values of their own."""
+        return sums_of_ends(n_workers, self.i, self.j, for_i, for_j)
+
+    def n_peers(self, n_workers: int) -> IntArray:
+        """How many others each worker met."""
+        return np.bincount(self.i, minlength=n_workers) + np.bincount(self.j, minlength=n_workers)
+
     def __add__(self, other: "PairStats") -> "PairStats":
         """Merge the statistics of two disjoint sets of tasks, over the same worker codes."""
         return _collect(
@@ -38,8 +67,7 @@ def pair_stats(answers: Answers) -> PairStats:
     >>> pairs.shared.tolist(), pairs.agreed.tolist()
     ([2], [1])
     """
-    nothing = np.zeros(0, np.int64)
-    total = PairStats(nothing, nothing, nothing, nothing)
+    total = PairStats.none()
     for first, second in meetings(answers):
         one, two = answers.worker[first].astype(np.int64), answers.worker[second].astype(np.int64)
         agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
@@ -57,9 +85,8 @@ def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
     [([0, 0, 1], [1, 2, 2])]
     """
     # The answers are ordered by task, so an answer's later mates are the `ahead` ones that follow it.
-    ends = np.cumsum(answers.per_task)
-    ahead = ends[answers.task] - np.arange(answers.n_answers) - 1
-    before = np.concatenate([[0], np.cumsum(ahead)])
+    ahead = answers.start[answers.task + 1] - np.arange(answers.n_answers) - 1
+    before = starts_of(ahead)
     start = 0
     while start < answers.n_answers:
         stop = max(start + 1, int(np.searchsorted(before, before[start] + CHUNK, side="right")) - 1)
@@ -78,17 +105,6 @@ def n_meetings(answers: Answers) -> int:
     """
     redundancy = answers.per_task.astype(np.int64)
     return int((redundancy * (redundancy - 1) // 2).sum())
-
-
-def n_peers(answers: Answers) -> IntArray:
-    """Count with how many others each worker shares a task; costs what `pair_stats` costs.
-
-    >>> import quorate
-    >>> n_peers(quorate.read({"task": [1, 1, 2, 2], "worker": list("abac"), "label": list("xxxy")})).tolist()
-    [2, 1, 1]
-    """
-    pairs = pair_stats(answers)
-    return np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=answers.n_workers)
 
 
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
@@ -114,7 +130,18 @@ def drop_weak(pairs: PairStats, n_classes: int, n_workers: int, delta: float) ->
     """
     noise = np.sqrt(np.log(max(n_workers, 2)) / pairs.shared)
     strong = np.abs(correlations(pairs, n_classes)) >= delta + noise
-    return PairStats(pairs.i[strong], pairs.j[strong], pairs.shared[strong], pairs.agreed[strong])
+    return pairs.among(strong)
+
+
+def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
+    """Sum a value of each link over the links that end in each of n nodes; its two ends may have values of their own.
+
+    >>> sums_of_ends(3, np.array([0, 0]), np.array([1, 2]), np.array([1.0, 10.0])).tolist()
+    [11.0, 1.0, 10.0]
+    """
+    sums: FloatArray = np.bincount(i, for_i, n).astype(np.float64, copy=False)
+    sums += np.bincount(j, for_i if for_j is None else for_j, n)
+    return sums
 
 
 def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> PairStats:

@@ -92,7 +92,7 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
 
 def _hub(answers: Answers, available: IntArray) -> int:
     """Choose the task where the components meet: one with two answers, else one whose worker cannot be asked."""
-    able = np.bincount(answers.task, np.isin(answers.worker, available), answers.n_tasks)
+    able = answers.by_task(np.isin(answers.worker, available))
     return int(np.argmax(2 * np.minimum(answers.per_task, 2) + ((able == 0) & (answers.per_task > 0))))
 
 

@@ -53,7 +53,7 @@ def not_settled(votes: int) -> Note:
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:
     """Return each worker's share of answers that agree with the labels; 1/M where there is no answer."""
-    alike = np.bincount(answers.worker, answers.label == label[answers.task], answers.n_workers)
+    alike = answers.alike(label)
     n = answers.per_worker
     share: FloatArray = np.where(n > 0, alike / np.maximum(n, 1), 1 / answers.n_classes)
     return share

@@ -201,8 +201,7 @@ def separation(answers: Answers, label: IntArray, against: IntArray) -> Any:
     [[-1.0, 1.0, 1.0]]
     """
     sign = (answers.label == label[answers.task]) * 1.0 - (answers.label == against[answers.task])
-    rows = np.concatenate([[0], np.cumsum(answers.per_task)])
-    return sparse.csr_array((sign, answers.worker, rows), shape=(answers.n_tasks, answers.n_workers))
+    return answers.matrix(sign)
 
 
 def _draw_weights(
@@ -223,7 +222,7 @@ def _draw_weights(
 def _draw_confusion(answers: Answers, label: IntArray, rng: np.random.Generator) -> FloatArray:
     """Draw each worker's confusion matrix, column by column, from its Dirichlet law under a uniform prior."""
     k = answers.n_classes
-    cells = (answers.worker.astype(np.int64) * k + answers.label) * k + label[answers.task]
+    cells = answers.worker_cells * k + label[answers.task]
     counts = np.bincount(cells, minlength=answers.n_workers * k * k).reshape(-1, k, k)
     gamma = rng.standard_gamma(1.0 + counts)
     confusion: FloatArray = gamma / gamma.sum(axis=1, keepdims=True)

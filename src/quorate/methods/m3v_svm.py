@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.methods.given import given_classes
@@ -114,8 +114,8 @@ def _constraints(answers: Answers, label: IntArray) -> tuple[Any, IntArray]:
     alike = answers.label == label[answers.task]
     per_task = np.bincount(item, minlength=answers.n_tasks)
     repeats = per_task[answers.task[alike]]
-    first = np.repeat((np.cumsum(per_task) - per_task)[answers.task[alike]], repeats)
-    within = np.arange(len(first)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    first = np.repeat(starts_of(per_task)[answers.task[alike]], repeats)
+    within = np.arange(len(first)) - np.repeat(starts_of(repeats)[:-1], repeats)
     rows = np.concatenate([first + within, row[answers.task[~alike], answers.label[~alike]]])
     columns = np.concatenate([np.repeat(answers.worker[alike], repeats), answers.worker[~alike]])
     signs = np.concatenate([np.ones(len(first)), -np.ones(int((~alike).sum()))])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.meetings.pairs import PairStats, correlations
@@ -75,7 +75,7 @@ def m_msr(
     verdict, status = evidence.verdict, statuses(evidence)
     counted = count_pairs(answers, "m-msr")
     # A component without an odd cycle determines no skills; its pairs take no part.
-    pairs = _subset(counted, verdict.determined[counted.i])
+    pairs = counted.among(verdict.determined[counted.i])
     correlation = correlations(pairs, answers.n_classes)
     found = complete(
         pairs.i,
@@ -185,7 +185,7 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
         high = np.minimum(drop, np.bincount(target, ratio > estimate[target], n).astype(np.int64))
         ratio = _sorted_within(target, ratio)
         degree = np.bincount(target, minlength=n)
-        place = np.arange(len(target)) - (np.cumsum(degree) - degree)[target]
+        place = np.arange(len(target)) - starts_of(degree)[target]
         kept = (place >= low[target]) & (place < (degree - high)[target])
         target, ratio = target[kept], ratio[kept]
     number = np.bincount(target, minlength=n)
@@ -241,7 +241,3 @@ def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArra
 def _signs(pairs: PairStats, correlation: FloatArray, size: FloatArray) -> Signs:
     evidence = pairs.shared * correlation * size[pairs.i] * size[pairs.j]
     return weighed_signs(len(size), pairs.i, pairs.j, evidence)
-
-
-def _subset(pairs: PairStats, kept: BoolArray) -> PairStats:
-    return PairStats(pairs.i[kept], pairs.j[kept], pairs.shared[kept], pairs.agreed[kept])

@@ -1,5 +1,7 @@
 """Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16]."""
 
+from typing import Any
+
 import numpy as np
 
 from quorate.answers import Answers
@@ -13,10 +15,11 @@ from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import OTHER_START, Note
 from quorate.voting.confusion import check_size
-from quorate.voting.em import column_shares, expectation_maximisation
+from quorate.voting.em import Fit, column_shares, expectation_maximisation
+from quorate.voting.one_coin import OneCoin, fit_one_coin
 from quorate.voting.vote import decide, majority
 
-FLOOR = 1e-6  # no probability of a start is smaller, for EM could not leave zero
+LEAST_PROBABILITY = 1e-6  # of a start: EM could not leave zero
 IMPOSSIBLE = -1e300  # the score of a class that nobody gave
 
 
@@ -67,15 +70,16 @@ def opt_ds(
     if isinstance(start, str):
         text = f"opt-ds: {start}, so EM started from the majority vote instead of the spectral estimate"
         notes = (Note(OTHER_START, text),)
-    fit = expectation_maximisation(
-        given.answers,
-        majority(given.answers).posterior,
-        confusion=None if isinstance(start, str) else column_shares(np.maximum(start, FLOOR), one_coin),
-        one_coin=one_coin,
-        gold=given.known,
-        zeros=zeros,
-        max_iterations=rounds,
-        tolerance=0.0,
-    )
+    counts = None if isinstance(start, str) else np.maximum(start, LEAST_PROBABILITY)
+    votes = majority(given.answers).posterior
+    options: dict[str, Any] = {"gold": given.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
+    fit: OneCoin | Fit
+    if one_coin:
+        coins = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
+        fit = fit_one_coin(given.answers, votes, accuracy=coins, **options)
+    else:
+        matrices = None if counts is None else column_shares(counts)
+        fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
     ballot = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
-    return em_outcome("opt-ds", answers, fit, ballot, known, (*notes, *contradiction(answers, ballot.label, "opt-ds")))
+    notes += contradiction(answers, ballot.label, "opt-ds")
+    return em_outcome("opt-ds", answers, fit.accuracy, ballot, known, notes)

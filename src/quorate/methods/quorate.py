@@ -14,8 +14,9 @@ from quorate.skills.notes import orientation_note, undetermined_note
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.confusion import check_size, softmax
+from quorate.voting.confusion import check_size
 from quorate.voting.habit_vote import habit_scores
+from quorate.voting.posterior import softmax
 from quorate.voting.refine import refine
 from quorate.voting.temper import leaning_to_the_majority, tempered
 from quorate.voting.vote import by_posterior, majority

@@ -8,8 +8,9 @@ from quorate.result import Result
 from quorate.skills.evidence import gather
 from quorate.skills.notes import orientation_note, undetermined_note
 from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.voting.confusion import check_size, softmax
+from quorate.voting.confusion import check_size
 from quorate.voting.habit_vote import habit_scores
+from quorate.voting.posterior import softmax
 from quorate.voting.vote import by_posterior, majority
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from quorate.answers import Answers
 from quorate.errors import UnknownMethodError, one_of
+from quorate.gold import answers_and_gold
 from quorate.methods.option_names import check_options
 from quorate.reading.files import Source
-from quorate.reading.read import read
+from quorate.reading.options import split_reading
 from quorate.result import Result
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
 
@@ -54,15 +55,16 @@ METHODS = {
         "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
     ),
     "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
-    "one-coin": Method("dawid_skene:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "one-coin": Method("one_coin:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
 }
 
 
 def aggregate(
-    answers: Answers | Source,
+    source: Answers | Source,
     method: str = "quorate",
     *,
+    gold: Source = None,
     level: float = LEVEL,
     intervals: str = "auto",
     **options: Any,
@@ -70,11 +72,14 @@ def aggregate(
     """Turn answers into labels and skills.
 
     Args:
-        answers: what `quorate.read` returned, or anything that it reads.
+        source: what `quorate.read` returned, or anything that it reads.
         method: a name from `METHODS`.
+        gold: known labels of some tasks, in the columns that the answers have, or a mapping from task to label; by
+            default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        options: for the method; see its function, e.g. `quorate.methods.quorate.standard`.
+        options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
+            others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
     Raises:
         UnknownMethodError: there is no such method.
@@ -87,17 +92,18 @@ def aggregate(
     ['x', 'x']
     """
     run = METHODS[one_of(method, METHODS, "method", UnknownMethodError)].load()
-    check_options(method, run, options)
     choice = IntervalChoice(check_level(level), one_of(intervals, KINDS, "kind of interval"))
-    given = answers if isinstance(answers, Answers) else read(answers)
-    return replace(run(given, **options), interval_choice=choice)
+    reading, options = split_reading(options)
+    check_options(method, run, options)
+    answers, known = answers_and_gold(source, gold, reading)
+    return replace(run(answers, gold=known, **options), interval_choice=choice)
 
 
-def majority_vote(answers: Answers | Source, **options: Any) -> Result:
+def majority_vote(source: Answers | Source, **options: Any) -> Result:
     """Label each task by the class that most of its workers gave; the same shape as `aggregate`.
 
     >>> import quorate
     >>> majority_vote({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}).labels["label"].to_pylist()
     ['y']
     """
-    return aggregate(answers, "majority", **options)
+    return aggregate(source, "majority", **options)

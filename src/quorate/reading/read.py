@@ -1,50 +1,36 @@
-"""Table or file -> `Answers`: columns encoded, rows ordered, repeats and conflicts settled."""
+"""Anything that holds answers -> `Answers`. Start here."""
 
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray
-from quorate.errors import (
-    BlankFieldError,
-    ConflictingAnswersError,
-    NanLabelError,
-    NoRowsError,
-    listing,
-    one_of,
-    rows_phrase,
-)
-from quorate.progress import report
-from quorate.reading.columns import encode, order_classes
-from quorate.reading.files import Source, read_table
-
-POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
+from quorate.errors import OptionError
+from quorate.reading.exports import TABLE, export_of, recognise
+from quorate.reading.files import Source
+from quorate.reading.formats.export import Export
+from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
+from quorate.reading.rows import read_rows
 
 
-def read(
-    source: Source,
-    *,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    on_conflict: str = "error",
-    skip_missing: bool = False,
-    classes: Sequence[Any] | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-) -> Answers:
-    """Read answers from a file or a table.
+@dataclass(frozen=True)
+class Reading:
+    """Answers, from where and how they were read and, of another tool's export, what else it held."""
+
+    answers: Answers
+    source: Source = None
+    options: ReadOptions = AS_USUAL
+    export: Export | None = None
+
+
+def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
+    """Read answers from a file, a table, or another tool's export.
 
     Args:
-        source: a path (CSV, TSV, Parquet, JSON lines, also compressed), ``"-"`` for standard input, a mapping of
-            columns, or any table that speaks Arrow (pandas, polars, pyarrow, a DuckDB relation).
-        task: the column of task ids.
-        worker: the column of worker ids.
-        label: the column of labels.
+        source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
+            for standard input, a mapping of columns, or a table of pandas, polars, pyarrow, DuckDB or Hugging Face.
+        task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
+        worker: the column of worker ids, ``worker`` by default.
+        label: the column of labels, ``label`` by default.
         on_conflict: when a worker gave one task two different labels: ``error``, keep the ``first`` or the ``last``,
             or ``drop`` them all. An exact repeat always counts once.
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
@@ -52,117 +38,53 @@ def read(
         format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
         delimiter: what separates the fields of a CSV file, if it is no comma.
         encoding: of a CSV file.
+        tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
+            ``cleanlab``, or ``table`` for a plain table; by default the content tells.
+        question: of an export that asks several.
+        join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
+        keep_rejected: of an export, count assignments that the requester rejected.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
+        OptionError: an option has a value that means nothing.
 
     >>> answers = read({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
     >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
     (2, 2, ['cat', 'dog'])
     """
-    one_of(on_conflict, POLICIES, "conflict policy")
-    table = read_table(source, [task, worker, label], format=format, delimiter=delimiter, encoding=encoding)
-    if table.num_rows == 0:
-        raise NoRowsError("there are columns, but no answers under them")
-    names = (task, worker, label)
-    columns = []
-    for k, name in enumerate(names):
-        report("encoding", k, len(names))
-        columns.append(encode(table.column(k), name, is_label=k == 2))
-    report("encoding", len(names), len(names))
-    present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
-    if not present.all() and not skip_missing:
-        _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})
-    if not present.any():
-        raise NoRowsError(f"all {table.num_rows:,} rows lack a field; no answer is left")
-    n_rows = table.num_rows
-    del table  # the text is the largest thing in memory
-    (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
-    if not present.all():
-        tasks, workers, labels = tasks[present], workers[present], labels[present]
-    n_repeats = n_conflicting = 0
-    in_order = _sorted(tasks, workers, labels)
-    if np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
-        order = np.lexsort([workers, tasks])  # stable: the rows of a repeat stay in their order
-        tasks, workers, labels = tasks[order], workers[order], labels[order]
-        keep, clash = _settle_repeats(tasks, workers, labels, on_conflict)
-        if on_conflict == "error" and clash.any():
-            rows = np.flatnonzero(present)[order]
-            _refuse_conflicts(clash, rows, (tasks, task_names), (workers, worker_names), (labels, label_names))
-        if not keep.any():
-            raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-        n_conflicting = int((~keep & clash).sum())
-        n_repeats = int((~keep).sum()) - n_conflicting
-        in_order = tasks[keep], workers[keep], labels[keep]
-    tasks, workers, labels = in_order
-    labels, class_names = order_classes(labels, label_names, classes)
-    return Answers(
-        tasks,
-        workers,
-        labels,
-        task_names,
-        worker_names,
-        class_names,
-        n_rows=n_rows,
-        n_repeats=n_repeats,
-        n_conflicting=n_conflicting,
-        n_skipped=n_rows - int(present.sum()),
-    )
+    return read_source(source, read_options(reading)).answers
 
 
-def _refuse_missing(table: pa.Table, codes: dict[str, IntArray]) -> None:
-    """Say which column lacks a value, and in which rows."""
-    name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
-    value = table.column(name)[int(rows[0])].as_py()
-    remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
-    if value is not None and str(value).strip().lower() == "nan":
-        raise NanLabelError(f"{name!r} is NaN in {rows_phrase(rows.tolist())}; {remedy}")
-    raise BlankFieldError(f"{name!r} is missing in {rows_phrase(rows.tolist())}; {remedy}")
+def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
+    """Read answers from a plain table or an export; for an export, also keep what else it held.
+
+    Of a plain table only the first bytes are looked at before it is read.
+
+    >>> found = read_source({"task": [1], "worker": ["ann"], "label": ["cat"]})
+    >>> found.answers.n_answers, found.export
+    (1, None)
+    """
+    tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
+    if tool == TABLE:
+        return Reading(read_rows(source, reading), source, reading)
+    export = export_of(source, replace(reading, tool=tool))
+    classes = export.classes if reading.classes is None else reading.classes
+    plain = ReadOptions(on_conflict=reading.on_conflict, classes=classes)
+    return Reading(read_rows(export.table, plain), source, reading, export)
 
 
-def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort by task, then worker, then label: as one 64-bit number an answer, which numpy sorts fastest."""
-    step = task[1:] - task[:-1]
-    if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
-        return task, worker, label
-    bits = [max(int(codes.max()).bit_length(), 1) for codes in (task, worker, label)]
-    if sum(bits) > 63:
-        order = np.lexsort([label, worker, task])
-        return task[order], worker[order], label[order]
-    packed = task.astype(np.int64)
-    for codes, width in ((worker, bits[1]), (label, bits[2])):
-        packed <<= width
-        packed |= codes
-    packed.sort()
-    labels = (packed & ((1 << bits[2]) - 1)).astype(np.int32)
-    packed >>= bits[2]
-    workers = (packed & ((1 << bits[1]) - 1)).astype(np.int32)
-    packed >>= bits[1]
-    return packed.astype(np.int32), workers, labels
+def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
+    """Take answers as they are, and read anything else.
 
+    Raises:
+        OptionError: the answers were read before, so that nothing can be said any more about how.
 
-def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
-    """Which answers stay, and which belong to a worker and task with more than one label."""
-    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
-    first = np.concatenate([[True], ~same])
-    group = np.cumsum(first) - 1
-    differs = same & (labels[1:] != labels[:-1])
-    clash = np.bincount(group[1:][differs], minlength=group[-1] + 1)[group] > 0
-    last = np.concatenate([~same, [True]])
-    keep = np.where(clash, {"first": first, "last": last}.get(policy, np.zeros_like(first)), first)
-    return keep, clash
-
-
-def _refuse_conflicts(clash: BoolArray, rows: IntArray, *columns: tuple[IntArray, pa.Array]) -> None:
-    pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
-    (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
-    for k in np.flatnonzero(clash):
-        who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
-        pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
-    (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
-    raise ConflictingAnswersError(
-        f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {worker!r} gave task {task!r} {listing([label for _, label in given])} "
-        f"in {rows_phrase([row for row, _ in given])}. "
-        "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
-    )
+    >>> given({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
+    1
+    """
+    if not isinstance(source, Answers | Reading):
+        return read_source(source, read_options(reading))
+    if reading:
+        named = ", ".join(f"{name}=" for name in reading)
+        raise OptionError(f"these answers have been read already, so {named} comes too late; give it to quorate.read")
+    return source if isinstance(source, Reading) else Reading(source)

@@ -1,7 +1,7 @@
 """A column of times -> one number for each answer, by which the answers of a worker stand in order."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from quorate.arrays import FloatArray, IntArray, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, rows_phrase
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
+from quorate.reading.options import AS_USUAL, ReadOptions, TableKeywords, read_options
 
 KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
 
@@ -20,11 +21,7 @@ def read_times(
     answers: Answers,
     *,
     time: str = "time",
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    skip_missing: bool = False,
-    **options: Any,
+    **reading: Unpack[TableKeywords],
 ) -> FloatArray:
     """Return when each answer was given, in the order of the answers; only the order of the times matters.
 
@@ -32,11 +29,7 @@ def read_times(
         source: what the answers were read from.
         answers: as `quorate.read` returned them.
         time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
-        task: the column of task ids.
-        worker: the column of worker ids.
-        label: the column of labels.
-        skip_missing: let an answer without a time have none (NaN) instead of refusing.
-        options: of `quorate.reading.files.read_table`: ``format``, ``delimiter``, ``encoding``.
+        reading: as `quorate.read` was told; ``skip_missing`` lets an answer without a time have none (NaN).
 
     Raises:
         BlankFieldError: a time is missing.
@@ -48,19 +41,31 @@ def read_times(
     >>> bool(first > second)
     True
     """
-    table = read_table(source, [task, worker, label, time], **options)
-    when = _numbers(table.column(3), time)
+    return times_of(source, answers, time, read_options(reading))
+
+
+def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions = AS_USUAL) -> FloatArray:
+    """Do what `read_times` does.
+
+    >>> import quorate
+    >>> table = {"task": [1], "worker": ["a"], "label": ["x"], "when": [3]}
+    >>> times_of(table, quorate.read(table), "when").tolist()
+    [3.0]
+    """
+    remedy = "Let time= (--time) name one of those" if time != "time" else "Name the right one with time= (--time)"
+    table = read_table(source, {**reading.wanted(), time: remedy}, reading)
+    when = _numbers(table.column(time), time)
     known = (answers.task_names, answers.worker_names, answers.classes)
     codes = [
-        _codes(table.column(k), name, names, is_label=k == 2)
-        for k, (name, names) in enumerate(zip((task, worker, label), known, strict=True))
+        _codes(table.column(name), name, names, is_label=k == 2)
+        for k, (name, names) in enumerate(zip(reading.columns, known, strict=True))
     ]
     row_key, answer_key = _keys(codes, answers), _keys([answers.task, answers.worker, answers.label], answers)
     # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
     place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
     counted = (answer_key[place] == row_key) & np.logical_and.reduce([each >= 0 for each in codes])
     missing = np.flatnonzero(counted & np.isnan(when))
-    if len(missing) and not skip_missing:
+    if len(missing) and not reading.skip_missing:
         raise BlankFieldError(
             f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
             "with skip_missing=True (--skip-missing)"

@@ -56,14 +56,37 @@ def habits_of(answers: Answers) -> Habits:
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
     m = answers.n_classes
-    cells = answers.worker.astype(np.int64) * m + answers.label
-    given = np.bincount(cells, minlength=answers.n_workers * m).reshape(-1, m)
+    given = np.bincount(answers.worker_cells, minlength=answers.n_workers * m).reshape(-1, m)
     crowd = given.sum(axis=0) / given.sum()
     frequency = (given + HABIT_ANSWERS * crowd) / (answers.per_worker[:, None] + HABIT_ANSWERS)
     leading = answers.counts == answers.counts.max(axis=1, keepdims=True)
     plurality = (leading / leading.sum(axis=1, keepdims=True)).sum(axis=0) + 1.0  # ties split evenly
     prior = plurality / plurality.sum()
     return Habits(frequency, prior, float(1 - prior @ prior))
+
+
+def task_weights(answers: Answers) -> FloatArray:
+    """Return omega_t = 1/(R_t - 1), with which each answer counts once, however many it meets.
+
+    >>> import quorate
+    >>> task_weights(quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xxyx")})).tolist()
+    [0.5, 1.0]
+    """
+    omega: FloatArray = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    return omega
+
+
+def centred_answers(answers: Answers, habits: Habits) -> FloatArray:
+    """Return z_it = e_l - f_i of each answer; shape (answers, classes).
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+    >>> centred_answers(answers, habits_of(answers))[0].round(2).tolist()
+    [0.42, -0.42]
+    """
+    z = -habits.frequency[answers.worker]
+    z[np.arange(len(z)), answers.label] += 1
+    return z
 
 
 @dataclass(frozen=True)
@@ -113,17 +136,15 @@ def centred_moments(answers: Answers, habits: Habits) -> Moments:
     """
     m, n = answers.n_classes, answers.n_workers
     ones = np.ones(answers.n_answers)
-    start = np.concatenate([[0], np.cumsum(answers.per_task)])
-    workers = sparse.csr_array((ones, answers.worker, start), shape=(answers.n_tasks, n))
-    cells = answers.task.astype(np.int64) * m + answers.label
-    said = sparse.coo_array((ones, (cells, answers.worker)), shape=(answers.n_tasks * m, n)).tocsr()
+    workers = answers.matrix(ones)
+    said = sparse.coo_array((ones, (answers.cells, answers.worker)), shape=(answers.n_tasks * m, n)).tocsr()
     tasks, said_by = workers.T.tocsr(), said.T.tocsr()
-    omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    omega = task_weights(answers)
     per_answer = omega[answers.task]
     f = habits.frequency
     size = 1 - 2 * f[answers.worker, answers.label] + (f * f).sum(axis=1)[answers.worker]  # |z_it|²
-    shared = _WeightedSums(workers, tasks, omega, _sum(answers, per_answer))
-    signed: Operator = _CentredSums(workers, tasks, said, said_by, omega, _sum(answers, per_answer * size), habits)
+    shared = _WeightedSums(workers, tasks, omega, answers.by_worker(per_answer))
+    signed: Operator = _CentredSums(workers, tasks, said, said_by, omega, answers.by_worker(per_answer * size), habits)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
     return Moments(shared, signed, shared @ np.ones(n), energy=0.0)
 
@@ -175,7 +196,3 @@ def _start(moments: Moments, known: BoolArray) -> FloatArray:
     """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are."""
     gold = known.astype(np.float64)
     return np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))
-
-
-def _sum(answers: Answers, values: FloatArray) -> FloatArray:
-    return np.bincount(answers.worker, values, answers.n_workers).astype(np.float64, copy=False)

@@ -19,8 +19,7 @@ def constructive(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArr
     >>> constructive(4, i, j, s[i] * s[j]).round(9).tolist()
     [0.8, 0.6, 0.5, 0.4]
     """
-    ones = np.ones(len(i), np.int64)
-    verdict = identify_pairs(PairStats(i, j, ones, ones), n_workers)
+    verdict = identify_pairs(PairStats.linked(i, j), n_workers)
     entry = {}
     for a, b, c in zip(i.tolist(), j.tolist(), np.abs(correlation).tolist(), strict=True):
         entry[a, b] = entry[b, a] = c

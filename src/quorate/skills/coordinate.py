@@ -9,7 +9,7 @@ Anderson's extrapolation from the last sweeps then halves their number. A sweep 
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.progress import report
+from quorate.progress import listener
 from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
@@ -40,6 +40,7 @@ def coordinate_descent(
     x = problem.middle() if start is None else problem.clip(start)
     loss, gradient, own_best = _look(problem, x)
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
+    told = listener()
     status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
     while away > tolerance:
         if sweeps == max_iterations:
@@ -61,7 +62,8 @@ def coordinate_descent(
         damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
         x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
         before, away = away, problem.mean_size(own_best - x)
-        report("sweeps", sweeps, sweeps + sweeps_left(before, away, tolerance))
+        if told is not None:
+            told("sweeps", sweeps, sweeps + sweeps_left(before, away, tolerance))
         if record:
             path.append(x)
     norm = problem.stationarity(x, gradient)

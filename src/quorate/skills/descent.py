@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.progress import report
+from quorate.progress import listener
 from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
@@ -47,12 +47,14 @@ def descend(
     loss, gradient = evaluate(u)
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
+    told = listener()
     status, sweeps = CAPPED, 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)
         new_loss, new_gradient = evaluate(new)
         sweeps += 1
-        report("sweeps", sweeps)
+        if told is not None:
+            told("sweeps", sweeps, None)
         promised = gradient @ (new - u)
         if step is None and new_loss > loss + SUFFICIENT * promised + problem.rounding:
             trial /= 2

@@ -26,13 +26,11 @@ def matrix_products(answers: Answers) -> Callable[[FloatArray], tuple[FloatArray
 
     m, shape = answers.n_classes, (answers.n_tasks, answers.n_workers)
     n = answers.per_worker.astype(np.float64)
-    start = np.concatenate([[0], np.cumsum(answers.per_task)])
-    on_task = sparse.csr_array((np.ones(answers.n_answers), answers.worker, start), shape=shape)
+    on_task = answers.matrix()
     if m == 2:  # a_ijt is a product of signs
         said = sparse.csr_array((1.0 - 2.0 * answers.label, on_task.indices, on_task.indptr), shape=shape)
     else:
-        cells = answers.task.astype(np.int64) * m + answers.label
-        rows = (on_task.data, (cells, answers.worker))
+        rows = (on_task.data, (answers.cells, answers.worker))
         said = sparse.coo_array(rows, shape=(answers.n_tasks * m, answers.n_workers)).tocsr()
     by_worker, said_by = on_task.T, said.T
 

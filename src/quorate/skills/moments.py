@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.meetings.pairs import correlations, pair_stats
+from quorate.arrays import FloatArray, IntArray, starts_of
+from quorate.meetings.pairs import correlations, pair_stats, sums_of_ends
 from quorate.skills.matrices import MANY, matrix_products
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
@@ -72,7 +72,7 @@ class AnswerSums:
     def _starts(self) -> tuple[IntArray, IntArray]:
         """The tasks that have answers, and where those begin."""
         answered = np.flatnonzero(self.per_task)
-        return answered, (np.cumsum(self.per_task) - self.per_task)[answered]
+        return answered, starts_of(self.per_task)[answered]
 
     @cached_property
     def _scratch(self) -> tuple[FloatArray, FloatArray]:
@@ -161,7 +161,7 @@ def answer_sums(answers: Answers) -> AnswerSums:
     """
     return AnswerSums(
         answers.worker.astype(np.intp),
-        answers.task.astype(np.intp) * answers.n_classes + answers.label,
+        answers.cells,
         answers.per_task,
         answers.per_worker.astype(np.float64),
         answers.n_classes,
@@ -198,12 +198,12 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         entries = weights * np.clip(np.abs(correlation), low, high)
-        return _row_sums(n_workers, i, j, entries)
+        return sums_of_ends(n_workers, i, j, entries)
 
     return Moments(
         _symmetric(n_workers, i, j, weights),
         _symmetric(n_workers, i, j, weights * correlation),
-        _row_sums(n_workers, i, j, weights),
+        sums_of_ends(n_workers, i, j, weights),
         energy=float((weights * correlation**2).sum()),
         absolute_sums=absolute_sums,
     )
@@ -212,7 +212,7 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
 def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
     pairs = pair_stats(answers)
     entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
-    return _row_sums(answers.n_workers, pairs.i, pairs.j, entries)
+    return pairs.by_worker(answers.n_workers, entries)
 
 
 def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Operator:
@@ -221,11 +221,6 @@ def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Operator
     upper = sparse.coo_array((values, (i, j)), shape=(n, n))
     matrix: Operator = (upper + upper.T).tocsr()
     return matrix
-
-
-def _row_sums(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray:
-    sums: FloatArray = np.bincount(i, values, n).astype(np.float64) + np.bincount(j, values, n)
-    return sums
 
 
 def _n_pairs(counts: IntArray) -> int:

@@ -8,11 +8,10 @@ experts from a tight group that is wrong alike, so this changes no label; it say
 """
 
 import numpy as np
-import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, take
-from quorate.skills.centred import Habits, centred_skills, habits_of
+from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -47,33 +46,21 @@ def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatA
     """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
     if not (fitted[answers.task].any() and tested[answers.task].any()):
         return np.zeros((0, 3))
-    skills = centred_skills(_only(answers, fitted), tolerance=1e-3, max_iterations=100).solution.skills
-    held = _only(answers, tested)
+    skills = centred_skills(answers.only(fitted), tolerance=1e-3, max_iterations=100).solution.skills
+    held = answers.only(tested)
     u = skills - np.average(skills, weights=held.per_worker)
     return _tetrad_sums(held, habits_of(answers), u)
 
 
-def _only(answers: Answers, chosen: BoolArray) -> Answers:
-    """Keep some tasks, and every worker."""
-    mine = chosen[answers.task]
-    code = np.cumsum(chosen) - 1
-    names: pa.Array = take(answers.task_names, np.flatnonzero(chosen))
-    task = code[answers.task[mine]].astype(answers.task.dtype)
-    return Answers(task, answers.worker[mine], answers.label[mine], names, answers.worker_names, answers.classes)
-
-
 def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
     """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z."""
-    f = habits.frequency
-    z = -f[answers.worker]
-    z[np.arange(len(z)), answers.label] += 1
+    z = centred_answers(answers, habits)
     size = (z * z).sum(axis=1)
     own = u[answers.worker]
     total, pulled = (
-        np.stack([np.bincount(answers.task, weight * column, answers.n_tasks) for column in z.T], axis=1)
-        for weight in (np.ones(len(z)), own)
+        np.stack([answers.by_task(weight * column) for column in z.T], axis=1) for weight in (np.ones(len(z)), own)
     )
-    alone = [np.bincount(answers.task, own**power * size, answers.n_tasks) for power in range(3)]
+    alone = [answers.by_task(own**power * size) for power in range(3)]
     products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
-    omega = 1 / np.maximum(answers.per_task - 1.0, 1.0)
+    omega = task_weights(answers)
     return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
-from quorate.skills.centred import HABIT_ANSWERS, Habits
+from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
 from quorate.skills.moments import AnswerSums, answer_sums
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import Score
@@ -73,8 +73,7 @@ class CentredInference:
     @cached_property
     def _omega(self) -> FloatArray:
         """What each task weighs, so that each answer counts once."""
-        omega: FloatArray = 1 / np.maximum(self.crowd.per_task - 1.0, 1.0)
-        return omega
+        return task_weights(self.crowd)
 
     @cached_property
     def _kept(self) -> FloatArray:
@@ -107,9 +106,7 @@ class CentredInference:
     @cached_property
     def _centred(self) -> FloatArray:
         """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
-        z = -self.habits.frequency[self.crowd.worker]
-        z[np.arange(len(z)), self.crowd.label] += 1
-        return z
+        return centred_answers(self.crowd, self.habits)
 
     @cached_property
     def _agreed(self) -> FloatArray:
@@ -118,7 +115,7 @@ class CentredInference:
         mine = self._x[a.worker][:, None] * z
         y = np.zeros((a.n_tasks, a.n_classes))
         answered = np.flatnonzero(a.per_task)
-        y[answered] = np.add.reduceat(mine, (np.cumsum(a.per_task) - a.per_task)[answered], axis=0)
+        y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
         agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
         return agreed
 
@@ -175,9 +172,9 @@ class CentredInference:
     def _by_class(self) -> sparse.csr_array:
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
         a, m = self.crowd, self.n_classes
-        start = np.cumsum(a.per_task) - a.per_task
-        within = np.arange(a.n_answers) - start[a.task]
-        place = (m * start[a.task] + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
+        first = a.start[a.task]
+        within = np.arange(a.n_answers) - first
+        place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
         values, workers = np.empty(place.size), np.empty(place.size, self._sums.worker.dtype)
         values[place] = self._centred
         workers[place] = self._sums.worker[:, None]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.progress import report
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.progress import tracked
 
 MOST = 25.0  # f at the most: by then the interval is as wide as the range of skills
 TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any better
@@ -112,14 +112,12 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
     known = np.bincount(pulls.indices, pulls.data**2, n_workers)[:, None] / scale**2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
     both, own, total = (np.zeros(n_workers) for _ in range(3))
-    for done in range(0, draws, at_once):
-        report("draws", done, draws)
+    for done in tracked("draws", range(0, draws, at_once)):
         b = _draw(pulls, min(at_once, draws - done), rng)
         moved, alone = _respond(curvature, b, scale), b / scale
         both += (moved * alone).sum(axis=1)
         own += (alone * alone).sum(axis=1)
         total += (moved * moved).sum(axis=1)
-    report("draws", draws, draws)
     slope = np.divide(both, own, out=np.ones(n_workers), where=own > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known[:, 0], out=np.zeros(n_workers), where=known[:, 0] > 0)
@@ -183,8 +181,7 @@ def by_task(rows: IntArray, values: FloatArray, per_row: IntArray, n_workers: in
     >>> by_task(np.array([0, 1, 1]), np.array([5.0, 6.0, 7.0]), np.array([2, 1]), 2).toarray().tolist()
     [[5.0, 6.0], [0.0, 7.0]]
     """
-    start = np.concatenate([[0], np.cumsum(per_row)])
-    return sparse.csr_array((values, rows, start), shape=(len(per_row), n_workers))
+    return sparse.csr_array((values, rows, starts_of(per_row)), shape=(len(per_row), n_workers))
 
 
 def _spans(n_tasks: int, n_workers: int) -> Iterator[tuple[int, int]]:

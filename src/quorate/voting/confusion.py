@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
+from quorate.voting.posterior import FLOOR
 
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
-FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: its logarithm is finite
 
 
 @dataclass(frozen=True)
@@ -48,40 +48,18 @@ def cells_of(answers: Answers) -> Cells:
     >>> cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]})).matrix.toarray().tolist()
     [[0.0, 1.0, 1.0, 0.0]]
     """
-    column = answers.worker.astype(np.int64) * answers.n_classes + answers.label
-    start = np.concatenate([[0], np.cumsum(answers.per_task)])  # the answers lie ordered by task
+    ones = (np.ones(answers.n_answers), answers.worker_cells, answers.start)  # the answers lie ordered by task
     shape = (answers.n_tasks, answers.n_workers * answers.n_classes)
-    return Cells(sparse.csr_array((np.ones(answers.n_answers), column, start), shape=shape), answers.n_classes)
+    return Cells(sparse.csr_array(ones, shape=shape), answers.n_classes)
 
 
-def softmax(scores: FloatArray) -> FloatArray:
-    """Turn log-probabilities up to a constant a row into probabilities.
-
-    >>> softmax(np.log([[1.0, 3.0]])).tolist()
-    [[0.25, 0.75]]
-    """
-    likelihood: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    likelihood /= likelihood.sum(axis=1, keepdims=True)
-    return likelihood
-
-
-def clamp(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
-    """Make the known tasks certain.
-
-    >>> clamp(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
-    [[0.0, 1.0], [0.5, 0.5]]
-    """
-    if gold is None:
-        return posterior
-    known = gold >= 0
-    fixed = posterior.copy()
-    fixed[known] = 0.0
-    fixed[known, gold[known]] = 1.0
-    return fixed
-
-
-def check_size(answers: Answers, method: str) -> None:
+def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
     """Refuse a crowd whose confusion matrices or posterior would not fit in memory, before it is tried.
+
+    Args:
+        answers: who answered what.
+        method: that would keep them.
+        matrices: whether it keeps a confusion matrix for each worker, or the posterior alone.
 
     Raises:
         TooLargeError: workers × classes × classes, or tasks × classes, is too much.
@@ -90,10 +68,10 @@ def check_size(answers: Answers, method: str) -> None:
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
     """
     m = answers.n_classes
-    sizes = {
-        f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers": answers.n_workers * m**2,
-        f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes": answers.n_tasks * m,
-    }
+    sizes = {f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes": answers.n_tasks * m}
+    if matrices:
+        each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
+        sizes = {each: answers.n_workers * m**2, **sizes}
     for what, entries in sizes.items():
         if entries > ENTRIES:
             raise TooLargeError(

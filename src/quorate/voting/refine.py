@@ -12,13 +12,13 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.progress import report
-from quorate.voting.confusion import FLOOR, Cells, cells_of, clamp, softmax
+from quorate.voting.confusion import Cells, cells_of
+from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
+from quorate.voting.shrinkage import above_guessing, crowd_worth
 from quorate.voting.vote import accuracy
 
 STEPS = 10  # more follow the model where it is wrong
-SPREAD = 0.7  # standard deviation of accuracies, as a share of how far the crowd is above guessing
-LEAST, MOST = 5.0, 300.0  # pseudo-answers that a prior column of two classes is worth
-TAKEN = 0.999  # of a prior column, by wrong answers at the most
+MOST_WRONG = 0.999  # of a column of a prior matrix: the right answer is never impossible
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ def refine(
     wrong = 1 - accuracy(skills, answers.n_classes)
     n = answers.per_worker
     relative = wrong / max(float(n @ wrong / max(n.sum(), 1)), FLOOR)  # how often each errs, next to the crowd
-    q = clamp(posterior, gold)
+    q = hold_known(posterior, gold)
     for step in range(1, steps + 1):
         counts = cells.expected_counts(q)
         pooled, strength = _pool(counts)
-        theta = counts + strength * _tilt(pooled, relative)
+        theta = counts + strength * tilted(pooled, relative)
         theta /= theta.sum(axis=1, keepdims=True)
         new, scores = _expect(cells, theta, q, gold)
         change = np.abs(new - q).sum(axis=1).mean()
@@ -74,31 +74,35 @@ def refine(
 def _pool(counts: FloatArray) -> tuple[FloatArray, float]:
     """Return the crowd's confusion matrix, and how many answers it is worth as a prior for one worker.
 
-    A Beta law with mean a and standard deviation sd is worth a(1-a)/sd² - 1 answers for two classes; a column of M
-    entries takes M/2 times as many to settle.
+    What `quorate.voting.shrinkage` says of two classes; a column of M entries takes M/2 times as many to settle.
     """
     m = counts.shape[2]
     total = counts.sum(axis=0)
-    right = float(np.clip(np.trace(total) / max(total.sum(), FLOOR), 1 / m + 1e-3, 1 - 1e-6))
+    right = above_guessing(np.trace(total) / max(total.sum(), FLOOR), m)
     even = np.full((m, m), (1 - right) / (m - 1))
     np.fill_diagonal(even, right)
     pooled = total + m / 2 * even  # a class that nobody gives still has a column
-    spread = SPREAD * (right - 1 / m)
-    worth = float(np.clip(right * (1 - right) / spread**2 - 1, LEAST, MOST))
-    return pooled / pooled.sum(axis=0), worth * m / 2
+    return pooled / pooled.sum(axis=0), crowd_worth(right, m) * m / 2
 
 
-def _tilt(pooled: FloatArray, relative: FloatArray) -> FloatArray:
-    """Scale the crowd's wrong answers by how often each worker errs; the right answer takes the rest."""
+def tilted(pooled: FloatArray, relative: FloatArray) -> FloatArray:
+    """Scale the crowd's wrong answers by how often each worker errs; the right answer takes the rest.
+
+    Args:
+        pooled: the crowd's matrix, answers × classes.
+        relative: how often each worker errs, next to the crowd.
+
+    >>> tilted(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([1.0, 2.0]))[1].tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
     m = len(pooled)
     prior: FloatArray = (pooled * (1 - np.eye(m)))[None] * relative[:, None, None]
     taken = prior.sum(axis=1, keepdims=True)
-    prior *= np.minimum(1.0, TAKEN / np.maximum(taken, FLOOR))
+    prior *= np.minimum(1.0, MOST_WRONG / np.maximum(taken, FLOOR))
     prior[:, np.arange(m), np.arange(m)] = 1 - prior.sum(axis=1)
     return prior
 
 
 def _expect(cells: Cells, theta: FloatArray, q: FloatArray, gold: IntArray | None) -> tuple[FloatArray, FloatArray]:
-    prior = (q.sum(axis=0) + 1) / (len(q) + q.shape[1])
-    scores = cells.log_joint(np.log(np.maximum(theta, FLOOR)), prior)
-    return clamp(softmax(scores), gold), scores
+    scores = cells.log_joint(np.log(np.maximum(theta, FLOOR)), one_more_each(q))
+    return hold_known(softmax(scores), gold), scores

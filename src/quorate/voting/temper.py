@@ -5,7 +5,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.skills.notes import LOW_TRUST
-from quorate.voting.confusion import softmax
+from quorate.voting.posterior import softmax
 from quorate.voting.vote import tally, weight
 
 DEPENDENCE = 0.2  # how much of each further answer repeats what the others said: workers err together

@@ -8,8 +8,9 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
 from quorate.errors import OptionError
+from quorate.voting.posterior import FLOOR, hold_known, softmax
 
-MOST = -float(np.log(np.finfo(np.float64).eps))  # 36: the log-odds at which a probability rounds to one
+MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
@@ -42,7 +43,7 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     """
     with np.errstate(divide="ignore"):  # (M-1)p/(1-p) = (1 + (M-1)s)/(1-s), exact near s = 0
         odds = np.log1p((n_classes - 1) * skill) - np.log1p(-skill)
-    cut: FloatArray = np.clip(odds, -MOST, MOST)
+    cut: FloatArray = np.clip(odds, -MOST_LOG_ODDS, MOST_LOG_ODDS)
     return cut
 
 
@@ -141,8 +142,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     >>> tally(answers, np.array([2.0, 0.5, 0.25])).tolist()
     [[2.0, 0.75]]
     """
-    cells = answers.task.astype(np.int64) * answers.n_classes + answers.label
-    flat = np.bincount(cells, weights[answers.worker], minlength=answers.n_tasks * answers.n_classes)
+    flat = np.bincount(answers.cells, weights[answers.worker], minlength=answers.n_tasks * answers.n_classes)
     return flat.astype(np.float64, copy=False).reshape(answers.n_tasks, answers.n_classes)
 
 
@@ -162,8 +162,7 @@ def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None
     scores = tally(answers, weights)
     if prior is not None:
         scores = scores + np.log(check_prior(prior, answers.n_classes))
-    likelihood = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return decide(answers, scores, likelihood / likelihood.sum(axis=1, keepdims=True), prior)
+    return decide(answers, scores, softmax(scores), prior)
 
 
 def majority(answers: Answers) -> Ballot:
@@ -187,7 +186,7 @@ def weighted_majority(answers: Answers, weights: FloatArray) -> Ballot:
     [[0.0, 1.0]]
     """
     scores = tally(answers, weights)
-    against = np.bincount(answers.task, np.minimum(weights, 0.0)[answers.worker], minlength=answers.n_tasks)
+    against = answers.by_task(np.minimum(weights, 0.0)[answers.worker])
     cast = np.maximum(scores - against[:, None], 0.0)
     total = cast.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
@@ -223,7 +222,7 @@ def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
     >>> by_posterior(answers, np.array([[0.6, 0.4]])).label.tolist()
     [0]
     """
-    return decide(answers, np.log(np.maximum(posterior, np.finfo(np.float64).tiny)), posterior)
+    return decide(answers, np.log(np.maximum(posterior, FLOOR)), posterior)
 
 
 def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
@@ -235,13 +234,11 @@ def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
     [[1.0, 0.0]]
     """
     known = np.flatnonzero(gold >= 0)
-    posterior, scores = ballot.posterior.copy(), ballot.scores.copy()
-    posterior[known] = 0.0
-    posterior[known, gold[known]] = 1.0
-    scores[known, gold[known]] += 2 * MOST + np.ptp(scores[known], axis=1)
+    scores = ballot.scores.copy()
+    scores[known, gold[known]] += 2 * MOST_LOG_ODDS + np.ptp(scores[known], axis=1)
     tied = ballot.tied.copy()
     tied[known] = False
-    return Ballot(scores, posterior, np.where(gold >= 0, gold, ballot.label), tied)
+    return Ballot(scores, hold_known(ballot.posterior, gold), np.where(gold >= 0, gold, ballot.label), tied)
 
 
 def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:

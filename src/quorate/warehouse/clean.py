@@ -1,6 +1,5 @@
 """Rows in an engine -> answers there, as integers: missing fields, repeats and conflicts settled as in memory."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,9 +7,9 @@ import pyarrow as pa
 
 from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy, table_of, take, to_numpy
-from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError, one_of
+from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError
 from quorate.reading.columns import order_classes
-from quorate.reading.read import POLICIES
+from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.result import count
 from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
 from quorate.warehouse.engine import Engine
@@ -29,15 +28,7 @@ class Cleaned:
     is_settled: bool  # whether repeats were looked for
 
 
-def clean(
-    engine: Engine,
-    source: EngineTable,
-    *,
-    on_conflict: str = "error",
-    skip_missing: bool = False,
-    classes: Sequence[object] | None = None,
-    settled: bool = True,
-) -> Cleaned:
+def clean(engine: Engine, source: EngineTable, reading: ReadOptions = AS_USUAL, *, settled: bool = True) -> Cleaned:
     """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
 
     Four queries over the source, of which the last writes the answers as integers; whatever follows reads those. One
@@ -46,9 +37,7 @@ def clean(
     Args:
         engine: where the answers are.
         source: the answers: task, worker, label, and order where there is one.
-        on_conflict: as `quorate.read`.
-        skip_missing: as `quorate.read`.
-        classes: as `quorate.read`.
+        reading: what becomes of conflicts and missing fields, and the classes.
         settled: look for repeats. Without, it is for the caller to notice them (`quorate.warehouse.counted_pairs`).
 
     Raises:
@@ -59,14 +48,14 @@ def clean(
     >>> found.roster.n_answers, found.roster.n_repeats
     (2, 1)
     """
-    one_of(on_conflict, POLICIES, "conflict policy")
+    on_conflict, classes = reading.on_conflict, reading.classes
     marked = source.mutate(
         no_task=is_missing(source.task),
         no_worker=is_missing(source.worker),
         no_label=is_missing(source.label, label=True),
     )
     marked = marked.mutate(lacking=marked.no_task | marked.no_worker | marked.no_label)
-    n_rows, n_skipped = _count_missing(engine, marked, skip_missing)
+    n_rows, n_skipped = _count_missing(engine, marked, reading.skip_missing)
     present = marked.filter(~marked.lacking)
 
     workers = marked.filter(~marked.no_worker).group_by("worker").agg(n=_times(~marked.lacking))

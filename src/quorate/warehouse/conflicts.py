@@ -53,7 +53,7 @@ def repeats_of(engine: Engine, coded: EngineTable) -> Repeats:
     """Count repeats, conflicts and tasks in one query.
 
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "c": [2, 5, 1]}))
     >>> repeats_of(engine, rows)
     Repeats(tasks=2, most=1, extra=1, clashes=1, clash_rows=2)
@@ -79,7 +79,7 @@ def no_repeats(engine: Engine, coded: EngineTable) -> Repeats:
     """Count the tasks only, as if there were no repeats: a quarter of what it costs to look for them.
 
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> no_repeats(engine, engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 1, 0], "c": [2, 5, 1]})))
     Repeats(tasks=2, most=2, extra=0, clashes=0, clash_rows=0)
     """
@@ -97,7 +97,7 @@ def settle(
         ConflictingAnswersError: there are conflicts, and no policy to settle them.
 
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "c": [2, 5, 1], "order": [1, 2, 3]}))
     >>> kept = settle(engine, rows, repeats_of(engine, rows), "last", (pa.array(["ann"]), pa.array(list("abcdef"))))
     >>> kept.answers.order_by("task").to_pyarrow()["c"].to_pylist()

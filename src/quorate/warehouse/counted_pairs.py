@@ -61,13 +61,12 @@ class CountedPairs:
                 "pairs and bounds need one"
             )
         nothing = np.zeros(0, np.int64)
-        total = PairStats(nothing, nothing, nothing, nothing)
         columns = [
             np.concatenate([getattr(block, name) for block in self.blocks] or [nothing]).astype(np.int64)
             for name in ("i", "j", "shared", "agreed")
         ]
         # Adding a table to an empty one sorts it, and adds up pairs that are there twice.
-        counted = total + PairStats(*columns)
+        counted = PairStats.none() + PairStats(*columns)
         return counted if self.big is None else counted + pair_stats(self.big)
 
     def n_peers(self) -> IntArray | None:
@@ -77,7 +76,7 @@ class CountedPairs:
         blocks = self.blocks if self.big is None else (self.table,)
         peers = np.zeros(self.n_workers, np.int64)
         for block in blocks:
-            peers += np.bincount(block.i, minlength=self.n_workers) + np.bincount(block.j, minlength=self.n_workers)
+            peers += block.n_peers(self.n_workers)
         return peers
 
 

@@ -8,6 +8,7 @@ from quorate.diagnosis.diagnose import Diagnosis
 from quorate.diagnosis.finding import ordered
 from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.workers import worker_findings
+from quorate.errors import OptionError
 from quorate.meetings.repair import counted_repair
 from quorate.reading.files import Source
 from quorate.uncertainty.intervals import IntervalChoice
@@ -19,7 +20,7 @@ from quorate.warehouse.engine_labels import EngineLabels
 from quorate.warehouse.engine_methods import Judged, rank_one
 from quorate.warehouse.estimate import once_or_twice
 from quorate.warehouse.roster import MetRoster
-from quorate.warehouse.source import open_source
+from quorate.warehouse.source import MEANINGFUL, WHERE, open_source, split_options
 
 NEEDS_ANSWERS = (
     "which tasks are hard, whose skill drifts, whether accuracy depends on the class or a group shares a bias: these "
@@ -31,34 +32,33 @@ def diagnose(
     source: Source = None,
     *,
     gold: Source = None,
-    on_conflict: str = "error",
-    skip_missing: bool = False,
     big_task: int = BIG_TASK,
     delta: float = 0.05,
-    **where: Any,
+    **options: Any,
 ) -> Diagnosis:
     """Judge what answers in an engine determine, and what is wrong with them as far as pairs can tell.
 
     Args:
         source: as `quorate.warehouse.aggregate`.
         gold: known labels of some tasks.
-        on_conflict: as `quorate.read`.
-        skip_missing: as `quorate.read`.
         big_task: tasks with more answers stay out of the join.
         delta: the probability with which the finite-task bounds may fail.
-        where: as `quorate.warehouse.source.open_source`: engine, memory, temp, master, url, table, the columns.
+        options: where the answers are and how to read them, as `quorate.warehouse.aggregate`.
 
     >>> found = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> found.repair.n_answers, [finding.kind for finding in found.findings]
     (1, ['unidentifiable', 'unidentifiable'])
     """
-    engine, answers = open_source(source, **where)
-    check_order(on_conflict, answers)
+    reading, where, others = split_options(options)
+    if others:
+        raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
+    engine, answers = open_source(source, reading, where)
+    check_order(reading.on_conflict, answers)
     try:
 
         def attempt(settled: bool) -> Judged:
-            found = clean(engine, answers, on_conflict=on_conflict, skip_missing=skip_missing, settled=settled)
-            return rank_one(engine, found, read_gold(engine, found, gold), big_task=big_task)
+            found = clean(engine, answers, reading, settled=settled)
+            return rank_one(engine, found, read_gold(engine, found, gold, reading), big_task=big_task)
 
         return _examined(engine, once_or_twice(attempt), delta)
     finally:

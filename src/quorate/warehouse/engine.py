@@ -20,6 +20,41 @@ BATCH = 1 << 20  # rows that are taken out of an engine at a time
 
 
 @dataclass(frozen=True)
+class EngineOptions:
+    """Where answers lie, and which engine counts them.
+
+    >>> EngineOptions(memory="4GB").name
+    'duckdb'
+    """
+
+    engine: str | None = None  # duckdb (the default) or spark
+    memory: str | None = None  # what DuckDB may use, as in 4GB; beyond it, it spills to disk
+    temp: str | None = None  # the folder that it spills to
+    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
+    connect: str | None = None  # an ibis connection string, for any other engine
+    table: str | None = None  # there, instead of files; database.name where it is not in the default one
+    order: str | None = None  # the column that says which of two answers came first
+
+    def __post_init__(self) -> None:
+        if self.connect is not None:
+            if self.engine is not None:
+                raise OptionError("a connection string says which engine it is; leave out engine= (--engine)")
+            return
+        one_of(self.name, ENGINES, "engine")
+        for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
+            if getattr(self, option) is not None and owner != self.name:
+                raise OptionError(f"{option} (--{option}) is for {owner}, not for {self.name}")
+
+    @property
+    def name(self) -> str:
+        """Of the engine, unless a connection string says it."""
+        return self.engine or "duckdb"
+
+
+DUCKDB = EngineOptions()
+
+
+@dataclass(frozen=True)
 class Engine:
     """A connection, and the names of the queries that ran over it."""
 
@@ -109,49 +144,30 @@ class Engine:
         report(stage, 100, 100)
 
 
-def connect(
-    engine: str | None = None,
-    *,
-    memory: str | None = None,
-    temp: str | None = None,
-    master: str | None = None,
-    url: str | None = None,
-) -> Engine:
+def connect(where: EngineOptions = DUCKDB) -> Engine:
     """Connect to an engine.
-
-    Args:
-        engine: ``duckdb`` (the default) or ``spark``; not with a url.
-        memory: what DuckDB may use, as in ``4GB``; beyond it, it spills to disk.
-        temp: the folder that it spills to.
-        master: of Spark, as in ``local[4]`` or ``spark://host:7077``; by default what its own settings say.
-        url: an ibis connection string, for any other engine.
 
     Raises:
         EngineError: it is not installed, or does not answer.
 
-    >>> connect("duckdb", memory="500MB").name
+    >>> connect(EngineOptions(memory="500MB")).name
     'duckdb'
     """
-    if url is not None:
-        if engine is not None:
-            raise OptionError("a connection string says which engine it is; leave out engine= (--engine)")
-        return _connect_url(url)
-    kind = one_of(engine or "duckdb", ENGINES, "engine")
-    for option, owner, value in (("memory", "duckdb", memory), ("temp", "duckdb", temp), ("master", "spark", master)):
-        if value is not None and owner != kind:
-            raise OptionError(f"{option} (--{option}) is for {owner}, not for {kind}")
-    _check_installed(kind)
+    if where.connect is not None:
+        return _connect_url(where.connect)
+    name = where.name
+    _check_installed(name)
     try:
-        return _duckdb(memory, temp) if kind == "duckdb" else _spark(master)
+        return _duckdb(where.memory, where.temp) if name == "duckdb" else _spark(where.master)
     except QuorateError:
         raise
     except Exception as error:
-        raise EngineError(f"cannot start {kind}: {_first_line(error)}") from error
+        raise EngineError(f"cannot start {name}: {_first_line(error)}") from error
 
 
-def _check_installed(kind: str) -> None:
-    if find_spec("ibis") is None or find_spec(EXTRAS[kind]) is None:
-        raise EngineError(f"the engine {kind} is not installed: pip install 'quorate[{kind}]'")
+def _check_installed(engine: str) -> None:
+    if find_spec("ibis") is None or find_spec(EXTRAS[engine]) is None:
+        raise EngineError(f"the engine {engine} is not installed: pip install 'quorate[{engine}]'")
 
 
 def _duckdb(memory: str | None, temp: str | None) -> Engine:

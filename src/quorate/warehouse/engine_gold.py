@@ -7,9 +7,10 @@ import pyarrow as pa
 
 from quorate.arrays import from_numpy
 from quorate.errors import UnknownGoldClassError, UnknownGoldTaskError, listing
-from quorate.gold import read_labels
+from quorate.gold import MEND_CLASS, read_alike
 from quorate.reading.columns import as_type, positions
 from quorate.reading.files import Source
+from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
@@ -23,13 +24,16 @@ class EngineGold:
     n_tasks: int
 
 
-def read_gold(engine: Engine, found: Cleaned, source: Source | None) -> EngineGold | None:
+def read_gold(
+    engine: Engine, found: Cleaned, source: Source | None, reading: ReadOptions = AS_USUAL
+) -> EngineGold | None:
     """Take the known labels to the engine; one query over the answers checks that their tasks are there.
 
     Args:
         engine: where the answers are.
         found: the answers.
-        source: what `quorate.gold.read_labels` takes; None for no gold.
+        source: what `quorate.gold.match_truth` takes; None for no gold.
+        reading: how the answers are read: gold has the same columns.
 
     Raises:
         GoldError: a task or a class does not occur in the answers, or a task has two labels.
@@ -42,7 +46,7 @@ def read_gold(engine: Engine, found: Cleaned, source: Source | None) -> EngineGo
     """
     if source is None:
         return None
-    tasks, labels = read_labels(source)
+    tasks, labels = read_alike(source, reading)
     classes = found.roster.classes
     labels = as_type(labels, classes.type, "known labels")
     codes = positions(labels, classes)
@@ -50,7 +54,7 @@ def read_gold(engine: Engine, found: Cleaned, source: Source | None) -> EngineGo
         strangers = labels.filter(from_numpy(codes < 0)).unique().to_pylist()
         raise UnknownGoldClassError(
             f"gold has classes that nobody gave: {listing(strangers)}; the classes of the answers are "
-            f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list every class with classes="
+            f"{listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
         )
     kind = found.answers.schema()["task"]
     tasks = as_type(tasks, kind.to_pyarrow(), "known tasks")

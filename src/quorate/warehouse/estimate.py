@@ -1,6 +1,6 @@
 """The whole path inside an engine: answers -> codes -> pairs -> skills -> weights -> vote -> labels. Start here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,7 @@ from quorate.warehouse.engine_methods import Judged, iwmv, majority, rank_one
 from quorate.warehouse.engine_vote import decide, named
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.inference import no_full_intervals
-from quorate.warehouse.source import open_source
+from quorate.warehouse.source import open_source, split_options
 from quorate.warehouse.write import check_output, write_file, write_table
 
 T = TypeVar("T")
@@ -36,21 +36,6 @@ def aggregate(
     source: Source = None,
     method: str | None = None,
     *,
-    engine: str | None = None,
-    memory: str | None = None,
-    temp: str | None = None,
-    master: str | None = None,
-    connect: str | None = None,
-    table: str | None = None,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    order: str | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    on_conflict: str = "error",
-    skip_missing: bool = False,
-    classes: Sequence[object] | None = None,
     gold: Source = None,
     output: str | Path | None = None,
     output_table: str | None = None,
@@ -64,28 +49,16 @@ def aggregate(
     Args:
         source: a path or a pattern, an ibis table, or a table in memory; None with ``table``.
         method: ``rank-one`` (the default here), ``majority`` or ``iwmv``.
-        engine: ``duckdb`` (the default) or ``spark``.
-        memory: what DuckDB may use, as in ``4GB``; beyond it, it spills to disk.
-        temp: the folder that it spills to.
-        master: of Spark.
-        connect: an ibis connection string, for any other engine.
-        table: the name of a table there.
-        task: the column of task ids.
-        worker: the column of worker ids.
-        label: the column of labels.
-        order: the column that says which of two answers came first, for on_conflict ``first`` and ``last``.
-        format: of the files, where their names do not say.
-        delimiter: of CSV files.
-        on_conflict: as `quorate.read`.
-        skip_missing: as `quorate.read`.
-        classes: as `quorate.read`.
         gold: known labels of some tasks.
         output: a Parquet or CSV file that the engine writes.
         output_table: a table that the engine makes.
         big_task: tasks with more answers stay out of the join; see `quorate.warehouse.counted_pairs`.
         intervals: ``fast`` (what ``auto`` is here: two more reads of the answers) or ``none``.
         level: of the intervals.
-        options: for rank-one: solver, tau, weighting, threshold, signs and the solver's own; for iwmv: max_iterations.
+        options: where the answers are, see `quorate.warehouse.engine.EngineOptions`: engine, memory, temp, master,
+            connect, table, order; how to read them, as `quorate.read`: task, worker, label, on_conflict, skip_missing,
+            classes, format, delimiter; for rank-one: solver, tau, weighting, threshold, signs and the solver's own; for
+            iwmv: max_iterations.
 
     Raises:
         EngineError: the engine is not there, or failed.
@@ -97,32 +70,17 @@ def aggregate(
     """
     chosen = check_method(method)
     choice = IntervalChoice(check_level(level), _kind(intervals))
+    reading, where, options = split_options(options)
     check_options(chosen, METHODS[chosen].load(), options, but=NOT_HERE, where=" inside an engine")
     check_choices(**{name: value for name, value in options.items() if name in CHOICES})
-    home, answers = open_source(
-        source,
-        engine=engine,
-        memory=memory,
-        temp=temp,
-        master=master,
-        url=connect,
-        table=table,
-        format=format,
-        delimiter=delimiter,
-        task=task,
-        worker=worker,
-        label=label,
-        order=order,
-    )
-    check_order(on_conflict, answers)
+    home, answers = open_source(source, reading, where)
+    check_order(reading.on_conflict, answers)
     check_output(home, output, output_table)
     try:
 
         def attempt(settled: bool) -> tuple[Cleaned, EngineGold | None, Judged]:
-            found = clean(
-                home, answers, settled=settled, on_conflict=on_conflict, skip_missing=skip_missing, classes=classes
-            )
-            known = read_gold(home, found, gold)
+            found = clean(home, answers, reading, settled=settled)
+            known = read_gold(home, found, gold, reading)
             asked = {"big_task": big_task, "with_intervals": choice.kind != "none"} if chosen == "rank-one" else {}
             return found, known, METHODS_HERE[chosen](home, found, known, **asked, **options)
 
@@ -172,7 +130,7 @@ def check_method(method: str | None) -> str:
     if chosen not in METHODS_HERE:
         raise NotInMemoryError(
             f"the method {chosen!r} needs every answer in memory, and cannot run inside an engine; choose rank-one, "
-            "majority or iwmv (--method), or leave out --engine"
+            "majority or iwmv (--method), or read the answers into memory (quorate.aggregate, or no --engine)"
         )
     return chosen
 

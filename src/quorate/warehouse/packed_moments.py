@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.skills.moments import Moments, from_answers
 from quorate.warehouse.counted_pairs import CountedPairs
@@ -42,7 +42,7 @@ class _Rows:
         if np.any(i[1:] < i[:-1]):
             order = np.argsort(i, kind="stable")
             i, j, shared, agreed = i[order], j[order], shared[order], agreed[order]
-        starts = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=n))]).astype(np.int32)
+        starts = starts_of(np.bincount(i, minlength=n)).astype(np.int32)
         return _Rows(n, starts, j, shared, agreed)
 
     def signed(self, m: int) -> FloatArray:
@@ -95,7 +95,7 @@ def _from_blocks(n: int, blocks: Sequence[PairStats], m: int) -> Moments:
         sums = np.zeros(n)
         for block in blocks:
             entries = block.shared * np.clip(np.abs(correlations(block, m)), low, high)
-            sums += np.bincount(block.i, entries, n) + np.bincount(block.j, entries, n)
+            sums += block.by_worker(n, entries)
         return sums
 
     n_met, n_agreed = (sum(int(getattr(block, name).sum()) for block in blocks) for name in ("shared", "agreed"))

@@ -50,6 +50,4 @@ def identify_counted(counted: CountedPairs, known: BoolArray | None = None) -> I
     >>> identify_counted(CountedPairs(3, (pairs,), None)).bipartite.tolist()
     [True, True]
     """
-    i, j = deciding_pairs(counted)
-    ones = np.ones(len(i), np.int64)
-    return identify_pairs(PairStats(i, j, ones, ones), counted.n_workers, known)
+    return identify_pairs(PairStats.linked(*deciding_pairs(counted)), counted.n_workers, known)

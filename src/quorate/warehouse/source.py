@@ -1,78 +1,79 @@
 """Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there."""
 
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-from quorate.errors import (
-    ColumnTypeError,
-    EngineError,
-    MissingColumnError,
-    OptionError,
-    UnknownFormatError,
-    UnreadableFileError,
-    listing,
-)
-from quorate.reading.files import COMPRESSIONS, FORMATS, Source, read_table
-from quorate.warehouse.engine import Engine, connect
+from quorate.errors import ColumnTypeError, EngineError, OptionError, UnknownFormatError, UnreadableFileError
+from quorate.reading.files import Source, format_of, read_table
+from quorate.reading.objects import check_columns
+from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
+from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect
 from quorate.warehouse.expressions import EngineTable
+
+# What can be said about reading answers in an engine.
+MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter")
+WHERE = tuple(field.name for field in fields(EngineOptions))
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOptions, dict[str, Any]]:
+    """Part keyword arguments into those that say how to read, those that say where the answers are, and all others.
+
+    Raises:
+        OptionError: one of them means nothing inside an engine, or cannot have such a value.
+
+    >>> reading, where, others = split_options({"task": "item", "memory": "4GB", "tau": 0.5})
+    >>> reading.task, where.memory, others
+    ('item', '4GB', {'tau': 0.5})
+    """
+    reading, others = split_reading(options)
+    how = read_options(reading)
+    how.refuse_but(MEANINGFUL, "inside an engine")
+    where = EngineOptions(**{name: others.pop(name) for name in WHERE if name in others})
+    return how, where, others
 
 
 def open_source(
-    source: Source = None,
-    *,
-    engine: str | None = None,
-    memory: str | None = None,
-    temp: str | None = None,
-    master: str | None = None,
-    url: str | None = None,
-    table: str | None = None,
-    format: str | None = None,
-    delimiter: str | None = None,
-    task: str = "task",
-    worker: str = "worker",
-    label: str = "label",
-    order: str | None = None,
+    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
 ) -> tuple[Engine, EngineTable]:
     """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
 
     Args:
         source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or one in memory.
-        engine: see `quorate.warehouse.engine.connect`, as memory, temp, master and url.
-        memory: see there.
-        temp: see there.
-        master: see there.
-        url: an ibis connection string.
-        table: the name of a table there, instead of a source; ``database.name`` where it is not in the default one.
-        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
-        delimiter: what separates the fields of a CSV file, if it is no comma.
-        task: the column of task ids.
-        worker: the column of worker ids.
-        label: the column of labels.
-        order: the column that says which of two answers came first.
+        reading: the columns, and the format and delimiter of files.
+        where: the engine and, instead of a source, a table there; the column that orders the answers.
 
     Raises:
         EngineError: the engine is not there.
         InputError: the answers are not there, or have no such columns.
 
-    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, task="item", worker="who")
+    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))
     >>> answers.columns
     ('task', 'worker', 'label')
     """
-    wanted = {"task": task, "worker": worker, "label": label} | ({} if order is None else {"order": order})
-    if table is not None:
+    if where.table is not None:
         if source is not None:
             raise OptionError("give files or a table (--table), not both")
-        home = connect(engine, memory=memory, temp=temp, master=master, url=url)
-        found = _table(home, table)
+        home = connect(where)
+        found = _table(home, where.table)
     elif type(source).__module__.partition(".")[0] == "ibis":
         home, found = Engine(source.get_backend()), source
     elif source is None:
         raise OptionError("no answers: give files, or the name of a table (--table)")
     else:
-        home = connect(engine, memory=memory, temp=temp, master=master, url=url)
-        found = (
-            _file(home, source, format, delimiter) if isinstance(source, str | Path) else _object(home, source, wanted)
-        )
-    return home, _select(found, wanted)
+        home = connect(where)
+        if isinstance(source, str | Path):
+            found = _file(home, source, reading)
+        else:
+            found = home.upload(read_table(source, _wanted(reading, where)))
+    return home, _select(found, reading, where)
+
+
+def _wanted(reading: ReadOptions, where: EngineOptions) -> dict[str, str]:
+    """Name the columns and, for each, what to do where it is not there."""
+    order = {} if where.order is None else {where.order: "Let order= (--order) name one of those"}
+    return reading.wanted() | order
 
 
 def _table(home: Engine, name: str) -> EngineTable:
@@ -83,17 +84,17 @@ def _table(home: Engine, name: str) -> EngineTable:
         raise EngineError(f"{home.name} has no table {name!r} ({str(error).splitlines()[0][:200]})") from error
 
 
-def _file(home: Engine, source: str | Path, format: str | None, delimiter: str | None) -> EngineTable:
+def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
     path = str(source)
     if path == "-":
         raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
-    kind = format or _kind(path)
+    written_as = reading.format or _format(path)
     backend, spark = home.backend, home.name == "pyspark"
-    mark = delimiter or ("\t" if kind == "tsv" else ",")
+    mark = reading.delimiter or ("\t" if written_as == "tsv" else ",")
     try:
-        if kind == "parquet":
+        if written_as == "parquet":
             return backend.read_parquet(path)
-        if kind == "jsonl":
+        if written_as == "jsonl":
             return backend.read_json(path)
         # As text, so that an id like 007 comes back as it went in.
         if spark:
@@ -103,11 +104,8 @@ def _file(home: Engine, source: str | Path, format: str | None, delimiter: str |
         raise UnreadableFileError(f"{home.name} cannot read {path}: {str(error).strip().splitlines()[0]}") from error
 
 
-def _kind(path: str) -> str:
-    name = Path(path)
-    if name.suffix.lower() in COMPRESSIONS:
-        name = name.with_suffix("")
-    found = FORMATS.get(name.suffix.lower())
+def _format(path: str) -> str:
+    found = format_of(path)
     if found is None:
         raise UnknownFormatError(
             f"cannot tell what kind of files {path} are; end the pattern in .parquet, .csv, .tsv or .jsonl, "
@@ -116,20 +114,13 @@ def _kind(path: str) -> str:
     return found
 
 
-def _object(home: Engine, source: Source, wanted: dict[str, str]) -> EngineTable:
-    return home.upload(read_table(source, list(wanted.values())))
-
-
-def _select(table: EngineTable, wanted: dict[str, str]) -> EngineTable:
-    for own, name in wanted.items():
-        if name not in table.columns:
-            raise MissingColumnError(
-                f"the answers have no column {name!r}; they have {listing(table.columns, 12)}. "
-                f"Name the right one with {own}= (--{own})"
-            )
+def _select(table: EngineTable, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    check_columns(table.columns, _wanted(reading, where), "the table")
+    named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
+    for name in named.values():
         kind = table[name].type()
         if kind.is_nested():
             raise ColumnTypeError(
                 f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
             )
-    return table.select(**{own: table[name] for own, name in wanted.items()})
+    return table.select(**{own: table[name] for own, name in named.items()})

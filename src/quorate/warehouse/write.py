@@ -23,7 +23,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
         EngineError: there is a table of that name.
 
     >>> from quorate.warehouse.engine import connect
-    >>> check_output(connect("duckdb"), "labels.parquet", None)
+    >>> check_output(connect(), "labels.parquet", None)
     """
     if output is not None:
         path = Path(output)
@@ -40,7 +40,7 @@ def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> Engin
 
     >>> import os, tempfile, pyarrow as pa
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     table = write_file(engine, engine.upload(pa.table({"task": [1]})), f"{folder}/labels.parquet")
     ...     os.listdir(folder)
@@ -72,7 +72,7 @@ def write_table(engine: Engine, labels: EngineTable, name: str) -> EngineTable:
 
     >>> import pyarrow as pa
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> write_table(engine, engine.upload(pa.table({"task": [1]})), "labels").to_pyarrow().to_pydict()
     {'task': [1]}
     """

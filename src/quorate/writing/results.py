@@ -17,7 +17,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     """Put labels into an export's tasks: as predictions for Label Studio, as suggestions for Argilla.
 
     Args:
-        export: what `read_export` read; its format decides.
+        export: what `read_export` read; its tool decides.
         labels: one row a task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
             file that `quorate aggregate -o` wrote.
         agent: what the tool shows as the origin: `model_version`, or `agent`.
@@ -35,15 +35,17 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     from quorate.reading.formats.labelstudio import predictions
 
     writers: dict[str, Callable[..., list[Record]]] = {"labelstudio": predictions, "argilla": suggestions}
-    if export.format not in writers:
-        raise OptionError(f"{export.format} takes no results back; write a table instead (--to csv, parquet or jsonl)")
+    if export.tool not in writers:
+        raise OptionError(f"{export.tool} takes no results back; write a table instead (--to csv, parquet or jsonl)")
     content = look(labels)
     scored = "confidence" in content.fields
-    table = read_table(labels, ["task", "label", *(["confidence"] if scored else [])], **content.options)
-    columns = [column.to_pylist() for column in table.columns]
-    rows = zip(*columns[:2], columns[2] if scored else [None] * table.num_rows, strict=True)
+    remedy = "Labels to write back have the columns task and label, as `quorate aggregate -o` writes them"
+    columns = dict.fromkeys(["task", "label", *(["confidence"] if scored else [])], remedy)
+    table = read_table(labels, columns, content.reading, fixed=True)
+    values = [column.to_pylist() for column in table.columns]
+    rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
     found = {as_text(task): (_as_given(export, label), _score(score)) for task, label, score in rows}
-    return writers[export.format](export, found, agent)
+    return writers[export.tool](export, found, agent)
 
 
 def _as_given(export: Export, label: Any) -> Any:
@@ -73,6 +75,6 @@ def write_results(export: Export, labels: Source, path: str | Path, to: str, *, 
     [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
     """
     one_of(to, TOOLS, "tool to write results for")
-    if export.format != to:
-        raise OptionError(f"results go back to the tool they came from: this export is of {export.format}, not {to}")
+    if export.tool != to:
+        raise OptionError(f"results go back to the tool they came from: this export is of {export.tool}, not {to}")
     write_json(results_for(export, labels, agent=agent), path)

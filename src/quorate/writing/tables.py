@@ -36,9 +36,9 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
     {"task": 1, "label": "cat"}
     """
-    kind = one_of(format or _format_of(path), FORMATS, "output format")
-    write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[kind]
-    arrow = without_formulas(table.arrow) if excel_safe and kind == "csv" else table.arrow
+    written_as = one_of(format or _format_of(path), FORMATS, "output format")
+    write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[written_as]
+    arrow = without_formulas(table.arrow) if excel_safe and written_as == "csv" else table.arrow
     _to(path, lambda stream: write(arrow, stream))
 
 

@@ -15,7 +15,7 @@ from quorate.evaluation.simulate import Crowd, collect
 from quorate.meetings.graph import identify
 from quorate.meetings.repair import repair
 from quorate.methods.rank_one import rank_one
-from quorate.progress import report
+from quorate.progress import tracked
 
 TARGET = 0.05
 
@@ -72,14 +72,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     """Collect by each policy for each number of classes, look at the intervals, and repair broken crowds."""
     settings = QUICK if quick else FULL
     traces: dict[tuple[str, int], list[Trace]] = {}
-    total = len(POLICIES) * len(settings.n_classes) * settings.seeds
-    for m in settings.n_classes:
-        for policy in POLICIES:
-            traces[policy, m] = []
-            for k in range(settings.seeds):
-                report("advice", sum(map(len, traces.values())), total)
-                traces[policy, m].append(_collect(policy, m, seed * 1000 + k, settings))
-    report("advice", total, total)
+    runs = [(policy, m, k) for m in settings.n_classes for policy in POLICIES for k in range(settings.seeds)]
+    for policy, m, k in tracked("advice", runs):
+        traces.setdefault((policy, m), []).append(_collect(policy, m, seed * 1000 + k, settings))
     mended, minimal = repaired(seed, settings.broken)
     rows = tuple(
         (policy, m, k, int(n), round(float(error), 6), round(float(expected), 6))

@@ -9,7 +9,7 @@ from quorate.evaluation.datasets import Dataset, load
 from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, difference, verdict
 from quorate.evaluation.experiments.figures import axis, bars
 from quorate.evaluation.experiments.published import PAPER, SETS, SUMMARY
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.result import count
 
 
@@ -46,10 +46,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     data = {name: load(name) for name in settings.sets}
     found: Errors = {}
     failures: list[str] = []
-    for number, (name, each) in enumerate(data.items()):
-        report("benchmark sets", number, len(data))
+    for name, each in tracked("benchmark sets", list(data.items())):
         _measure(name, each, settings, seed, found, failures)
-    report("benchmark sets", len(data), len(data))
     return Experiment(
         _table(found),
         (_summary(data), _beside(found, settings), _others(found, settings)),

@@ -14,7 +14,7 @@ from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure,
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Crowd, collect, crowd, draw_workers
 from quorate.methods.registry import aggregate
-from quorate.progress import report
+from quorate.progress import tracked
 
 METHODS = ("rank-one", "rank-one-centred")  # the standard method's skills are those of the second
 KINDS = ("fast", "full")
@@ -146,10 +146,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     settings = QUICK if quick else FULL
     found: list[Found] = []
     every = shapes(settings)
-    for number, shape in enumerate(every):
-        report("coverage", number, len(every))
+    for shape in tracked("coverage", every):
         found += measure(shape, settings, seed)
-    report("coverage", len(every), len(every))
     habits = _with_habits(settings, seed)
     columns = ("skills", "classes", "per_task", "workers", "method", "kind", "intervals", "coverage", "mean_width")
     return Experiment(

@@ -14,7 +14,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Edges, clique, crowd_on_graph, ring, star
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.pairs import correlations, pair_stats
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
 
 W, KAPPA, K = 11, 0.4, 0.8
@@ -56,10 +56,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     settings = QUICK if quick else FULL
     cells = [(graph, n) for graph in GRAPHS for n in settings.per_edge]
     trials: list[Trial] = []
-    for number, (graph, n) in enumerate(cells):
-        report("error bound", number, len(cells))
+    for graph, n in tracked("error bound", cells):
         trials += [trial(graph, n, k, seed) for k in range(settings.trials)]
-    report("error bound", len(cells), len(cells))
     rows = tuple(
         (
             *(t.graph, t.per_edge, t.disturbance, t.plain, t.exponentiated, t.given_disturbance),

@@ -10,7 +10,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Edges, grid, random_graph, ring
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
 
 W, STEP, START, NOISE = 25, 0.01, 0.6, 0.01
@@ -53,11 +53,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     settings = QUICK if quick else FULL
     paths: Paths = {}
     cells = [(graph, noisy, k) for graph in GRAPHS for noisy in (False, True) for k in range(settings.realisations)]
-    for number, (graph, noisy, k) in enumerate(cells):
-        report("gradients", number, len(cells))
+    for graph, noisy, k in tracked("gradients", cells):
         for solver, path in follow(graph, noisy, k, settings.iterations, seed).items():
             paths[graph, noisy, k, solver] = path
-    report("gradients", len(cells), len(cells))
     kept = np.unique(np.geomspace(1, settings.iterations, 60).round().astype(int))
     rows = [
         (graph, "noisy" if noisy else "noiseless", solver, int(t), float(path.errors[t]))
@@ -78,8 +76,7 @@ def edges_of(graph: str, rng: np.random.Generator) -> Edges:
     probability = float(graph.rsplit(" ", 1)[1])
     while True:
         i, j = random_graph(W, probability, seed=rng)
-        ones = np.ones(len(i), np.int64)
-        if identify_pairs(PairStats(i, j, ones, ones), W).identifiable.tolist() == [True]:
+        if identify_pairs(PairStats.linked(i, j), W).identifiable.tolist() == [True]:
             return i, j
 
 

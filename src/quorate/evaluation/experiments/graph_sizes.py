@@ -19,7 +19,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.noisy import noisy_skills
 from quorate.evaluation.experiments.rivals import vote_error
 from quorate.evaluation.simulate import crowd, grid_skills, star
-from quorate.progress import report
+from quorate.progress import tracked
 
 TASKS = 2000  # so that the Bayes error varies between runs as much as the paper's does
 PER_TASK = 11  # so that the Bayes error is about the paper's
@@ -54,10 +54,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     cells = [(who, n, PER_TASK) for who in (ANY, SKILLED, LEAST) for n in settings.sizes]
     cells += [(SKILLED, settings.sizes[0], each) for each in settings.per_task if each != PER_TASK]
     results: Results = {}
-    for number, cell in enumerate(cells):
-        report("graph sizes", number, len(cells))
+    for cell in tracked("graph sizes", cells):
         results[cell] = _trials(*cell, settings.runs, seed)
-    report("graph sizes", len(cells), len(cells))
     return Experiment(
         _table(results),
         (_beside(results, settings), _cycle_beside(results, settings), _per_task_beside(results, settings)),

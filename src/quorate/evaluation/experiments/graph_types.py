@@ -22,7 +22,7 @@ from quorate.evaluation.experiments.experiment import (
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.rivals import BAYES, RIVALS, crowd_errors
 from quorate.evaluation.simulate import Crowd, clique, crowd, crowd_on_graph, grid_skills, ring, star
-from quorate.progress import report
+from quorate.progress import tracked
 
 W = 11
 
@@ -63,11 +63,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     settings = QUICK if quick else FULL
     cells = [(graph, n) for graph in GRAPHS for n in settings.tasks]
     results: Results = {}
-    for number, (graph, n) in enumerate(cells):
-        report("graph types", number, len(cells))
+    for graph, n in tracked("graph types", cells):
         for name, found in _trials(GRAPHS[graph], n, settings.trials, seed).items():
             results[graph, n, name] = found
-    report("graph types", len(cells), len(cells))
     placed = _placements(settings, seed)
     methods = [*RIVALS, BAYES]
     ends = settings.tasks[0], settings.tasks[-1]

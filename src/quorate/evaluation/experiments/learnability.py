@@ -15,7 +15,7 @@ from quorate.evaluation.simulate import Edges, crowd_on_graph, ring
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats
 from quorate.methods.registry import aggregate
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.skills import Problem, coordinate_descent, from_pairs
 
 W = 10  # a ring of an even number has no odd cycle
@@ -74,10 +74,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     starts |= {f"random {k + 1}": rng.uniform(0.1, 0.9, W) for k in range(settings.starts)}
     fits = []
     for graph, edges in graphs().items():
-        for number, (name, start) in enumerate(starts.items()):
-            report("learnability", number, len(starts))
+        for name, start in tracked("learnability", list(starts.items())):
             fits.append(_fit(graph, problem_of(edges, skills), name, start, skills))
-    report("learnability", len(starts), len(starts))
     along = [
         (graph, scale, round(abs(problem_of(edges, skills).loss_and_gradient(stretched(skills, scale))[0]), DIGITS))
         for graph, edges in graphs().items()
@@ -125,8 +123,7 @@ def _verdicts(skills: FloatArray, seed: int) -> Sheet:
     rows = []
     for graph, edges in graphs().items():
         i, j = edges
-        ones = np.ones(len(i), np.int64)
-        component = next(identify_pairs(PairStats(i, j, ones, ones), W).components())
+        component = next(identify_pairs(PairStats.linked(i, j), W).components())
         simulated = crowd_on_graph(edges, skills, TASKS, seed=np.random.default_rng([seed, 9]))
         result = aggregate(simulated.answers, "rank-one")
         known = ~np.isnan(result.skills)

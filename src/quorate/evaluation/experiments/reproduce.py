@@ -33,7 +33,7 @@ from quorate.evaluation.experiments.experiment import Claim, Experiment
 from quorate.evaluation.experiments.figures import altair
 from quorate.evaluation.experiments.render import converter, write
 from quorate.methods.registry import METHODS
-from quorate.progress import report
+from quorate.progress import tracked
 
 PACKAGE = Path(str(quorate.__file__)).parent
 HERE = Path(__file__).parent
@@ -165,10 +165,8 @@ def reproduce(
     altair(), converter()  # before hours of work, not after
     folder = Path(folder)
     outcomes = []
-    for number, name in enumerate(chosen):
-        report("items", number, len(chosen))
+    for name in tracked("items", chosen):
         outcomes.append(_reproduce(name, folder, quick, seed))
-    report("items", len(chosen), len(chosen))
     _write_index(folder, {each.name: each.reason for each in outcomes if each.status == FAILED})
     return outcomes
 

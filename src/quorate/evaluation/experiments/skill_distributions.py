@@ -20,7 +20,7 @@ from quorate.evaluation.experiments.rivals import vote_error
 from quorate.evaluation.oracle import optimal_error
 from quorate.evaluation.simulate import beta_skills, clique, crowd, star
 from quorate.methods.registry import aggregate
-from quorate.progress import report
+from quorate.progress import tracked
 
 TASKS = 300
 CHOSEN = 9  # workers: the odd number whose Bayes errors are nearest to the paper's
@@ -69,11 +69,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     bayes = _exact_bayes(settings, seed)
     results: Results = {}
     cells = [(row, n) for row in PAPER for n in settings.workers]
-    for number, (row, n) in enumerate(cells):
-        report("skill distributions", number, len(cells))
+    for row, n in tracked("skill distributions", cells):
         for source, found in _trials(row, n, settings.runs, seed).items():
             results[row, n, source] = found
-    report("skill distributions", len(cells), len(cells))
     chosen = CHOSEN if CHOSEN in settings.workers else settings.workers[0]
     return Experiment(
         _table(results),

@@ -1,6 +1,6 @@
 """RTE1 and Temp with ever fewer interactions: the error of every method [Ma20, §sec:exp, Graph Sparsification]."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from quorate.evaluation.datasets import load
 from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, Spread, spread, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.rivals import RIVALS, errors
-from quorate.progress import report
+from quorate.progress import tracked
 
 SETS = {"rte1": "RTE1", "temp": "Temp"}
 
@@ -39,8 +39,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     cells = [
         (name, rule, trial) for name in settings.sets for rule in (EITHER, HUB) for trial in range(settings.trials)
     ]
-    for number, (name, rule, trial) in enumerate(cells):
-        report("sparsification", number, len(cells))
+    for name, rule, trial in tracked("sparsification", cells):
         rng = np.random.default_rng([seed, 6, list(SETS).index(name), trial])
         answers, truth = data[name].answers, data[name].truth
         whole = max_degree(answered(answers))
@@ -49,7 +48,6 @@ def run(*, quick: bool, seed: int) -> Experiment:
             left.setdefault((name, rule, degree), []).append(answers.n_answers)
             for method, error in errors(answers, truth, seed=trial).items():
                 found.setdefault((name, rule, degree, method), []).append(error)
-    report("sparsification", len(cells), len(cells))
     results = {key: spread(values) for key, values in found.items()}
     kept = {key: float(np.mean(values)) for key, values in left.items()}
     return Experiment(
@@ -99,8 +97,7 @@ def thinned(answers: Answers, most: int, rng: np.random.Generator, *, hub_loses:
             own = np.ones(len(shared), dtype=bool) if hub_loses else rng.random(len(shared)) < 0.5
             table[hub, shared[own]] = False
             table[mate, shared[~own]] = False
-    kept = table[answers.worker, answers.task]
-    return replace(answers, task=answers.task[kept], worker=answers.worker[kept], label=answers.label[kept])
+    return answers.where(table[answers.worker, answers.task])
 
 
 def _table(results: Results, kept: dict[tuple[str, str, int], float]) -> Sheet:

@@ -17,7 +17,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.meetings.pairs import correlations, pair_stats
 from quorate.methods.registry import aggregate
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.skills import Moments, Problem, box, from_answers, from_pairs, projected_gradient
 from quorate.skills.steps import lipschitz_step
 
@@ -70,11 +70,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     settings = QUICK if quick else FULL
     points = crowds(settings, seed)
     seconds: dict[tuple[int, str], float] = {}
-    for number, point in enumerate(points):
-        report("time complexity", number, len(points))
+    for number, point in tracked("time complexity", list(enumerate(points))):
         for name, per_iteration in TIMERS.items():
             seconds[number, name] = per_iteration(point.answers, settings.repeats)
-    report("time complexity", len(points), len(points))
     iterations = [count_iterations(point) for point in points if point.scan == "tasks"]
     rows = tuple(
         (

@@ -14,7 +14,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.published import PAPER, SETS
 from quorate.evaluation.score import credit, true_classes
 from quorate.methods.registry import majority_vote
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.result import count
 from quorate.skills import Problem, box, from_answers, projected_gradient
 from quorate.skills.steps import lipschitz_step
@@ -41,10 +41,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     paths: Paths = {}
     cells = [(name, start) for name in settings.sets for start in settings.starts]
     data = {name: load(name) for name in settings.sets}
-    for number, (name, start) in enumerate(cells):
-        report("trajectories", number, len(cells))
+    for name, start in tracked("trajectories", cells):
         paths[name, start] = errors_along(data[name], start, settings.iterations)
-    report("trajectories", len(cells), len(cells))
     return Experiment(
         Sheet(
             "Errors along the iterations",

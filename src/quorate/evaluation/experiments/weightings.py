@@ -19,7 +19,7 @@ from quorate.evaluation.experiments.rivals import BAYES, vote_error
 from quorate.evaluation.score import expected_error
 from quorate.evaluation.simulate import crowd, grid_skills
 from quorate.methods.registry import aggregate
-from quorate.progress import report
+from quorate.progress import tracked
 
 TASKS, W = 300, 11
 WEIGHTINGS = {"binary": "[N_ij > 0]", "shared": "N_ij", "squared": "N_ij²"}
@@ -52,13 +52,11 @@ def run(*, quick: bool, seed: int) -> Experiment:
     cells = [(who, *assignment) for who in PAPER for assignment in (CHOSEN, *ALSO)]
     results: Results = {}
     paper_runs: Results = {}
-    for number, cell in enumerate(cells):
-        report("weightings", number, len(cells))
+    for cell in tracked("weightings", cells):
         trials = _trials(*cell, settings.more_runs, seed)
         for name, values in trials.items():
             results[*cell, name] = spread(values)
             paper_runs[*cell, name] = spread(values[: settings.runs])
-    report("weightings", len(cells), len(cells))
     return Experiment(
         _table(results),
         (_beside(paper_runs, results, settings), _open_settings(results)),

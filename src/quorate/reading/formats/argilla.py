@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import NEVER, Export, Format, Found, assemble
+from quorate.reading.options import ReadOptions
 
 LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
 
@@ -21,10 +22,10 @@ def _recognise(content: Content) -> bool:
     return flat or (content.layout == "records" and nested)
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
+def _read(content: Content, reading: ReadOptions) -> Export:
     responses = [list(_responses(record)) for record in content.records]
     questions = list(dict.fromkeys(question for some in responses for question, *_ in some if question))
-    asked = (wishes.question,) if wishes.question else questions
+    asked = (reading.question,) if reading.question else questions
     untold = sum(status is None for some in responses for question, *_, status in some if question in asked)
     notes: tuple[str, ...] = ()
     if untold:
@@ -35,9 +36,9 @@ def _read(content: Content, wishes: Wishes) -> Export:
     return assemble(
         "argilla",
         content,
-        wishes,
+        reading,
         questions,
-        lambda q: _find(content.records, responses, wishes, q),
+        lambda q: _find(content.records, responses, reading, q),
         notes=notes,
         takes_results=True,
     )
@@ -77,9 +78,11 @@ def _status(value: Any) -> str | None:
     return None if value is None else str(value).lower()
 
 
-def _find(records: list[Record], responses: list[list[Response]], wishes: Wishes, question: str) -> Iterator[Found]:
+def _find(
+    records: list[Record], responses: list[list[Response]], reading: ReadOptions, question: str
+) -> Iterator[Found]:
     for number, (record, some) in enumerate(zip(records, responses, strict=True), start=1):
-        task = _task_of(record, wishes.task)
+        task = _task_of(record, reading.task)
         own = [response for response in some if response[0] in (question, "")]
         if not own:
             yield Found(task, None, None, f"record {task}", NEVER)

@@ -10,7 +10,8 @@ from quorate.arrays import Table, from_strings, table_of, take
 from quorate.errors import MissingColumnError, NoRowsError, OptionError, WrongFormatError, listing
 from quorate.reading.columns import encode
 from quorate.reading.formats.content import Content, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, Wishes
+from quorate.reading.formats.export import NEVER, Export, Format
+from quorate.reading.options import ReadOptions
 
 MOST_CLASSES = 50  # more different values than this are no classes, in a table that nobody vouches for
 
@@ -40,16 +41,16 @@ def _share(columns: list[list[str | None]]) -> bool:
     )
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
-    if wishes.question is not None:
+def _read(content: Content, reading: ReadOptions) -> Export:
+    if reading.question is not None:
         raise OptionError("a wide table holds the answers to one question; leave out question= (--question)")
     if content.layout != "rows" or len(content.fields) < 2:
         raise WrongFormatError(f"{content.name} is no table with a row a task and a column an annotator")
-    id_column, annotators = _roles(content, wishes.task)
+    id_column, annotators = _roles(content, reading.task)
     tasks = [str(row) for row in range(content.table.num_rows)]
     if id_column is not None:
         tasks = [task or "" for task in content.column(id_column)]
-        _check_ids(tasks, id_column, content.name)
+        _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
     rows, columns, labels = [], [], []
     for k, name in enumerate(annotators):
         codes, names = encode(content.table.column(name), name, is_label=True)
@@ -102,13 +103,15 @@ def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
     return task, [name for name in content.fields if name != task]
 
 
-def _check_ids(tasks: list[str], column: str, name: str) -> None:
+def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> None:
     seen: dict[str, int] = {}
     for number, task in enumerate(tasks, start=1):
         if not task.strip() or task in seen:
             why = "is blank" if not task.strip() else f"repeats {task!r} of row {seen[task]:,}"
+            remedy = (
+                "Let task= (--task) name another column" if is_chosen else "Name the column of ids with task= (--task)"
+            )
             raise OptionError(
-                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row a task. "
-                "Name the column of ids with task= (--task)"
+                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row a task. {remedy}"
             )
         seen[task] = number

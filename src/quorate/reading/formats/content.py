@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from quorate.errors import UnreadableFileError, WrongFormatError
 from quorate.reading.files import COMPRESSIONS, Source, read_table
+from quorate.reading.objects import names_of
+from quorate.reading.options import AS_USUAL, ReadOptions
 
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 DELIMITERS = (",", "\t", ";")
@@ -33,12 +35,12 @@ class Content:
     fields: tuple[str, ...] = ()  # of the header, or of the first record
     json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
     head: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)  # for `read_table`
+    reading: ReadOptions = AS_USUAL  # for `read_table`
 
     @cached_property
     def table(self) -> pa.Table:
         """All columns; those of a CSV file as text."""
-        return read_table(self.source, self.fields, **self.options)
+        return read_table(self.source, dict.fromkeys(self.fields, ""), self.reading)
 
     @cached_property
     def records(self) -> list[Record]:
@@ -63,19 +65,18 @@ class Content:
             first: list[Record] = self.table.slice(0, 1000).to_pylist()
             return first
         whole = self.head if len(self.head) < HEAD else self.head.rpartition("\n")[0]  # the last row may be cut
-        reader = csv.reader(io.StringIO(whole), delimiter=self.options["delimiter"])
+        reader = csv.reader(io.StringIO(whole), delimiter=self.reading.delimiter or ",")
         rows = [row for row in reader if row][1:1001]
         return [dict(zip(self.fields, row, strict=False)) for row in rows]
 
 
-def look(source: Source, *, kind: str | None = None, delimiter: str | None = None, encoding: str = "utf-8") -> Content:
+def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     """Look at the first bytes of a source; what cannot be read has the layout ``unknown``.
 
     Args:
         source: a path, ``"-"``, a list of records, or what `quorate.read` takes.
-        kind: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, if it is known.
-        delimiter: what separates the fields of a CSV file; by default the one that gives most fields.
-        encoding: of a CSV file.
+        reading: its format, delimiter and encoding, as far as they are known; by default the delimiter is the one that
+            gives most fields.
 
     >>> look([{"_input_hash": 1, "answer": "accept"}]).fields
     ('_input_hash', 'answer')
@@ -84,21 +85,19 @@ def look(source: Source, *, kind: str | None = None, delimiter: str | None = Non
         return _look_at_object(source)
     name = "standard input" if str(source) == "-" else str(source)
     raw = _head(source)
-    if raw[:4] == b"PAR1" or kind == "parquet":
-        return Content(source, name, "rows", _parquet_fields(source), options={"format": "parquet"})
-    try:
-        text = raw.decode(encoding, errors="replace").removeprefix("\ufeff")
-    except LookupError:  # no such encoding: the reader will say so
-        return Content(source, name)
+    if raw[:4] == b"PAR1" or reading.format == "parquet":
+        return Content(source, name, "rows", _parquet_fields(source), reading=replace(reading, format="parquet"))
+    text = raw.decode(reading.encoding, errors="replace").removeprefix("\ufeff")
     start = text.lstrip()[:1]
     if start in ("{", "["):
         return Content(source, name, "records", _record_fields(text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
+    delimiter = reading.delimiter
     if delimiter is None:
-        delimiter = "\t" if kind == "tsv" else max(DELIMITERS, key=lambda mark: len(_header(text, mark)))
-    options = {"format": "csv", "delimiter": delimiter, "encoding": encoding}
-    return Content(source, name, "rows", tuple(_header(text, delimiter)), head=text, options=options)
+        delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(_header(text, mark)))
+    known = replace(reading, format="csv", delimiter=delimiter)
+    return Content(source, name, "rows", tuple(_header(text, delimiter)), head=text, reading=known)
 
 
 def as_text(value: Any) -> str | None:
@@ -143,10 +142,8 @@ def _look_at_object(source: Source) -> Content:
         return Content(source, "the list", "records", tuple(dict.fromkeys(_keys(source[:1]))))
     if isinstance(source, Mapping) and any(str(key) == "responses" or ".responses" in str(key) for key in source):
         return Content(source, "the mapping", "records", tuple(map(str, source)))
-    names = getattr(source, "column_names", None) or getattr(source, "columns", None)
-    if isinstance(source, Mapping):
-        names = list(source)
-    return Content(source, "the table", "rows", tuple(map(str, names))) if names is not None else Content(source, "-")
+    names = names_of(source)
+    return Content(source, "the table", "rows", tuple(names)) if names is not None else Content(source, "the table")
 
 
 def _keys(records: Iterable[Any]) -> list[str]:

@@ -6,9 +6,10 @@ Before version 1.0 the worker was called performer; cleanlab's long table calls 
 
 from collections.abc import Iterator
 
-from quorate.errors import MissingColumnError, listing
 from quorate.reading.formats.content import Content
-from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.objects import check_columns
+from quorate.reading.options import ReadOptions
 
 WORKERS = ("worker", "performer", "annotator")
 
@@ -17,16 +18,11 @@ def _recognise(content: Content) -> bool:
     return {"task", "label"} <= set(content.fields) and any(name in content.fields for name in WORKERS)
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
-    worker = wishes.worker or next((name for name in WORKERS if name in content.fields), "worker")
-    names = (wishes.task or "task", worker, wishes.label or wishes.question or "label")
-    for name in names:
-        if name not in content.fields:
-            raise MissingColumnError(
-                f"{content.name} has no column {name!r}; it has {listing(content.fields, 12) or 'none'}. "
-                "Name the right one with task=, worker=, label= (--task, --worker, --label)"
-            )
-    return assemble("crowdkit", content, wishes, [names[2]], lambda _: _find(content, names))
+def _read(content: Content, reading: ReadOptions) -> Export:
+    worker = reading.worker or next((name for name in WORKERS if name in content.fields), "worker")
+    names = (reading.task or "task", worker, reading.label or reading.question or "label")
+    check_columns(content.fields, dict(zip(names, reading.wanted().values(), strict=True)), content.name)
+    return assemble("crowdkit", content, reading, [names[2]], lambda _: _find(content, names))
 
 
 FORMAT = Format(

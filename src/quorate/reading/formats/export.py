@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of
-from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, listing
+from quorate.errors import BlankFieldError, ColumnTypeError, MissingColumnError, NoRowsError, OptionError, listing
 from quorate.reading.columns import order_classes
 from quorate.reading.formats.content import Content, Record, as_text
+from quorate.reading.options import ReadOptions
 
 JOINT = "|"  # between the choices of one answer, where they are taken together as a class
 # Why something was left out.
@@ -31,25 +32,12 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """What the caller chose where an export leaves a choice."""
-
-    question: str | None = None
-    task: str | None = None  # the field that tells tasks apart
-    worker: str | None = None
-    label: str | None = None
-    join_choices: bool = False
-    keep_rejected: bool = False
-    skip_missing: bool = False
-
-
-@dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
     table: Table  # task, worker, label: all text
     gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
-    format: str
+    tool: str  # whose export it is
     question: str
     questions: tuple[str, ...]  # every question there is
     left_out: Mapping[str, int]  # why -> how many answers
@@ -70,7 +58,7 @@ class Export:
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate convert --json` prints."""
         return {
-            "format": self.format,
+            "format": self.tool,
             "question": self.question,
             "questions": list(self.questions),
             "answers": len(self.table),
@@ -81,12 +69,16 @@ class Export:
             "notes": list(self.notes),
         }
 
+    def omissions(self) -> list[str]:
+        """Say what the export held that was not read, and why, a sentence each."""
+        return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
+
     def lines(self) -> list[str]:
         """Say what was read, and what was left out."""
         counts = self.to_dict()
         asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
         said = [
-            f"{self.format}: {asked}, {_count(counts['answers'], 'answer')} by {_count(counts['workers'], 'worker')} "
+            f"{self.tool}: {asked}, {_count(counts['answers'], 'answer')} by {_count(counts['workers'], 'worker')} "
             f"on {_count(counts['tasks'], 'task')}"
         ]
         if self.gold is not None:
@@ -104,7 +96,7 @@ class Format:
     about: str
     signs: str  # what it is recognised by, in words
     recognise: Callable[[Content], bool]
-    read: Callable[[Content, Wishes], Export]
+    read: Callable[[Content, ReadOptions], Export]
 
 
 def _count(n: int, noun: str) -> str:
@@ -133,9 +125,9 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str) -> s
 
 
 def assemble(
-    format: str,
+    tool: str,
     content: Content,
-    wishes: Wishes,
+    reading: ReadOptions,
     questions: Sequence[str],
     find: Callable[[str], Iterable[Found]],
     *,
@@ -145,9 +137,9 @@ def assemble(
     """Choose a question, gather its answers, and count what does not count.
 
     Args:
-        format: its name.
+        tool: whose export it is.
         content: the export.
-        wishes: what the caller chose.
+        reading: what the caller chose, where an export leaves a choice.
         questions: every question there is.
         find: question -> what there is about it, in the order of the export.
         notes: what a reader must know.
@@ -157,16 +149,16 @@ def assemble(
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
 
     >>> from quorate.reading.formats.content import look
-    >>> export = assemble("mine", look([{}]), Wishes(), ["tone"], lambda q: [Found(1, "ann", ["glad"], "row 1")])
+    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: [Found(1, "ann", ["glad"], "row 1")])
     >>> export.table.to_pylist(), export.question
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
-    question = choose_question(questions, wishes.question, content.name)
-    sorted_out = _sort_out(find(question), wishes.join_choices)
+    question = choose_question(questions, reading.question, content.name)
+    sorted_out = _sort_out(find(question), reading.join_choices)
     left_out = sorted_out.left_out
     _refuse_multiple(sorted_out.multiple, content.name)
-    if sorted_out.missing and not wishes.skip_missing:
-        _refuse_missing(sorted_out.missing, content.name)
+    if sorted_out.missing and not reading.skip_missing:
+        _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
         left_out["without a task or worker"] += len(sorted_out.missing)
     if not sorted_out.answers:
@@ -177,14 +169,14 @@ def assemble(
     return Export(
         Table(table_of({name: from_strings(column) for name, column in columns})),
         gold,
-        format,
+        tool,
         question,
         tuple(questions),
         dict(left_out),
         notes,
         sorted_out.values,
         content.records if takes_results else (),
-        wishes.task,
+        reading.task,
     )
 
 
@@ -252,9 +244,11 @@ def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> No
         )
 
 
-def _refuse_missing(missing: Sequence[tuple[str, str]], name: str) -> None:
-    where, what = missing[0]
+def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
+    where, what = found.missing[0]
+    if task is not None and not found.answers and all(lacking == "task" for _, lacking in found.missing):
+        raise MissingColumnError(f"no answer of {name} has a field {task!r}; let task= (--task) name another")
     raise BlankFieldError(
-        f"{_count(len(missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
+        f"{_count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
         "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
     )

@@ -10,7 +10,8 @@ from typing import Any
 from quorate.errors import OptionError, WrongFormatError
 from quorate.reading.formats import labelstudio_flat as flat
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import NEVER, Export, Format, Found, assemble
+from quorate.reading.options import ReadOptions
 
 # The types of result that are one class, and the field of `value` that holds it: https://labelstud.io/tags/choices,
 # rating, pairwise. Others (rectangles, spans, free text) are no answers that can be voted on.
@@ -23,11 +24,13 @@ def _recognise(content: Content) -> bool:
     return nested or flat.is_flat(content)
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
+def _read(content: Content, reading: ReadOptions) -> Export:
     if flat.is_flat(content):
-        return flat.read(content, wishes)
+        return flat.read(content, reading)
     questions = list(dict.fromkeys(result["from_name"] for result in _results(content)))
-    return assemble("labelstudio", content, wishes, questions, lambda q: _find(content, wishes, q), takes_results=True)
+    return assemble(
+        "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
+    )
 
 
 FORMAT = Format(
@@ -58,9 +61,9 @@ def _results(content: Content) -> Iterator[Record]:
                     yield result
 
 
-def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
     for number, record in enumerate(content.records, start=1):
-        task = _task_of(record, wishes.task)
+        task = _task_of(record, reading.task)
         annotations = _annotations(record)
         if not annotations:
             yield Found(task, None, None, f"task {task}", NEVER)

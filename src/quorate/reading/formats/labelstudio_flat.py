@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import Export, Found, Wishes, assemble
+from quorate.reading.formats.export import Export, Found, assemble
+from quorate.reading.options import ReadOptions
 
 ADDED = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement")
 
@@ -24,19 +25,19 @@ def is_flat(content: Content) -> bool:
     return "annotator" in content.fields and bool({"annotation_id", "lead_time"} & set(content.fields))
 
 
-def read(content: Content, wishes: Wishes) -> Export:
+def read(content: Content, reading: ReadOptions) -> Export:
     """Read a flat export.
 
     >>> from quorate.reading.formats.content import look
     >>> rows = [{"text": "hi", "id": 1, "tone": "glad", "annotator": 3, "annotation_id": 9}]
-    >>> read(look(rows), Wishes()).table.to_pylist()
+    >>> read(look(rows), ReadOptions()).table.to_pylist()
     [{'task': '1', 'worker': '3', 'label': 'glad'}]
     """
     questions, note = _questions(content)
-    if wishes.question is not None and wishes.question in content.fields:
-        questions = list(dict.fromkeys([*questions, wishes.question]))
-    notes = (note,) if note and wishes.question is None else ()
-    return assemble("labelstudio", content, wishes, questions, lambda q: _find(content, wishes, q), notes=notes)
+    if reading.question is not None and reading.question in content.fields:
+        questions = list(dict.fromkeys([*questions, reading.question]))
+    notes = (note,) if note and reading.question is None else ()
+    return assemble("labelstudio", content, reading, questions, lambda q: _find(content, reading, q), notes=notes)
 
 
 def _questions(content: Content) -> tuple[list[str], str]:
@@ -67,8 +68,8 @@ def _differs(tasks: list[str | None], values: list[str | None]) -> bool:
     )
 
 
-def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
-    name = wishes.task or "id"
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+    name = reading.task or "id"
     for number, row in enumerate(content.records, start=1):
         worker = row.get("annotator")
         if isinstance(worker, dict):

@@ -14,7 +14,8 @@ from typing import Any
 
 from quorate.errors import MissingColumnError, WrongFormatError, listing
 from quorate.reading.formats.content import Content, as_text
-from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.options import ReadOptions
 
 PREFIX = "Answer."
 FORM = "Answer.taskAnswers"
@@ -26,9 +27,9 @@ def _recognise(content: Content) -> bool:
     return {"HITId", "WorkerId"} <= set(content.fields) and answers
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
+def _read(content: Content, reading: ReadOptions) -> Export:
     answers = _fold(_answers(content))
-    return assemble("mturk", content, wishes, list(answers), lambda q: _find(content, wishes, answers[q]))
+    return assemble("mturk", content, reading, list(answers), lambda q: _find(content, reading, answers[q]))
 
 
 FORMAT = Format(
@@ -95,8 +96,8 @@ def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
     return folded
 
 
-def _find(content: Content, wishes: Wishes, values: list[Any]) -> Iterator[Found]:
-    name = wishes.task or "HITId"
+def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[Found]:
+    name = reading.task or "HITId"
     if name not in content.fields and f"Input.{name}" in content.fields:
         name = f"Input.{name}"
     if name not in content.fields:
@@ -108,5 +109,5 @@ def _find(content: Content, wishes: Wishes, values: list[Any]) -> Iterator[Found
     statuses = content.column("AssignmentStatus") if "AssignmentStatus" in content.fields else [None] * n
     rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)
     for number, (task, worker, status, value) in enumerate(rows, start=1):
-        rejected = (status or "").lower() == "rejected" and not wishes.keep_rejected
+        rejected = (status or "").lower() == "rejected" and not reading.keep_rejected
         yield Found(task, worker, value, f"row {number:,}", "rejected" if rejected else "")

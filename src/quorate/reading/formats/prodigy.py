@@ -7,7 +7,8 @@ Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, labe
 from collections.abc import Iterator
 
 from quorate.reading.formats.content import Content, Record
-from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.options import ReadOptions
 
 CHOICE = "choice"  # the question of rows made with the choice interface
 ANSWER = "answer"  # the question of rows without a label to accept or reject
@@ -17,9 +18,9 @@ def _recognise(content: Content) -> bool:
     return content.layout == "records" and {"_input_hash", "answer"} <= set(content.fields)
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
+def _read(content: Content, reading: ReadOptions) -> Export:
     questions = list(dict.fromkeys(map(_question, content.records)))
-    return assemble("prodigy", content, wishes, questions, lambda q: _find(content, wishes, q))
+    return assemble("prodigy", content, reading, questions, lambda q: _find(content, reading, q))
 
 
 FORMAT = Format(
@@ -43,8 +44,8 @@ def _is_choice(row: Record) -> bool:
     return "options" in row or isinstance(row.get("accept"), list)
 
 
-def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
-    name = wishes.task or "_input_hash"
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+    name = reading.task or "_input_hash"
     for number, row in enumerate(content.records, start=1):
         if _question(row) != question:
             continue

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 from quorate.errors import MissingColumnError, listing
 from quorate.reading.formats.content import Content
-from quorate.reading.formats.export import Export, Format, Found, Wishes, assemble
+from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.options import ReadOptions
 
 WORKER, TASK, STATUS = "ASSIGNMENT:worker_id", "ASSIGNMENT:task_id", "ASSIGNMENT:status"
 # Assignments that were never handed in, beside those that the requester rejected.
@@ -21,9 +22,9 @@ def _recognise(content: Content) -> bool:
     return WORKER in content.fields and any(name.startswith("OUTPUT:") for name in content.fields)
 
 
-def _read(content: Content, wishes: Wishes) -> Export:
+def _read(content: Content, reading: ReadOptions) -> Export:
     questions = [name.removeprefix("OUTPUT:") for name in content.fields if name.startswith("OUTPUT:")]
-    return assemble("toloka", content, wishes, questions, lambda q: _find(content, wishes, q))
+    return assemble("toloka", content, reading, questions, lambda q: _find(content, reading, q))
 
 
 FORMAT = Format(
@@ -35,8 +36,8 @@ FORMAT = Format(
 )
 
 
-def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
-    tasks = _tasks(content, wishes.task)
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+    tasks = _tasks(content, reading.task)
     nothing: list[str | None] = [None] * len(tasks)
     golden = content.column(f"GOLDEN:{question}") if f"GOLDEN:{question}" in content.fields else nothing
     statuses = content.column(STATUS) if STATUS in content.fields else nothing
@@ -45,7 +46,7 @@ def _find(content: Content, wishes: Wishes, question: str) -> Iterator[Found]:
         where, status = f"row {number:,}", (status or "").upper()
         if status in UNFINISHED:
             yield Found(task, worker, value, where, status.lower())
-        elif status == "REJECTED" and not wishes.keep_rejected:
+        elif status == "REJECTED" and not reading.keep_rejected:
             yield Found(task, worker, value, where, "rejected")
         else:
             yield Found(task, worker, value, where)

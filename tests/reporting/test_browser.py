@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quorate.report import make_report
-from tests.report.browser import Browser, chromium
-from tests.report.crowd import BREAK, HOSTILE, IMAGE, SCRIPT, hostile_crowd
+from quorate.reporting import report
+from tests.reporting.browser import Browser, chromium
+from tests.reporting.crowd import BREAK, HOSTILE, IMAGE, SCRIPT, hostile_crowd
 
 WORKERS, TASKS = "#workers-table", "#tasks-table"
 
@@ -20,7 +20,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if os.environ.get("CI"):
             pytest.fail("the report must be tested in a browser here: apt-get install chromium")
         pytest.skip("no browser: apt-get install chromium")
-    return make_report(hostile_crowd(), title=SCRIPT).write(tmp_path_factory.mktemp("report") / "report.html")[0]
+    return report(hostile_crowd(), title=SCRIPT).write(tmp_path_factory.mktemp("report") / "report.html")[0]
 
 
 @pytest.fixture(scope="module")

@@ -14,17 +14,17 @@ import quorate
 from quorate.cli.report import report as command
 from quorate.diagnosis.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError
-from quorate.report import Report, make_report
-from quorate.report.facts import headline
-from quorate.report.findings import FLAGS, gather
-from quorate.report.sheet import MOST_ROWS
-from quorate.report.tables import task_sheet, worker_sheet
-from tests.report.crowd import HOSTILE, SCRIPT, hostile_crowd
+from quorate.reporting import Report, report
+from quorate.reporting.facts import headline
+from quorate.reporting.findings import FLAGS, gather
+from quorate.reporting.sheet import MOST_ROWS
+from quorate.reporting.tables import task_sheet, worker_sheet
+from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
 
 @pytest.fixture(scope="module")
 def made() -> Report:
-    return make_report(hostile_crowd(), title=HOSTILE[0])
+    return report(hostile_crowd(), title=HOSTILE[0])
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_page_asks_nothing_of_the_network(page: str) -> None:
 
 
 def test_the_same_answers_make_the_same_bytes(page: str) -> None:
-    assert make_report(hostile_crowd(), title=HOSTILE[0]).html() == page
+    assert report(hostile_crowd(), title=HOSTILE[0]).html() == page
 
 
 def test_the_headline_counts_what_there_is(made: Report) -> None:
@@ -80,7 +80,7 @@ def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
 
 def test_a_large_crowd_makes_a_page_of_reasonable_size_whose_long_tables_are_cut(tmp_path: Path) -> None:
     crowd = quorate.simulate.crowd(MOST_ROWS + 50, 2 * MOST_ROWS, 4, seed=0)
-    made = make_report(crowd.answers, methods=[])
+    made = report(crowd.answers, methods=[])
     written = made.write(tmp_path / "report.html", folder=tmp_path / "my tables")
     text = written[0].read_text()
     assert len(text) < 3_000_000  # every table and chart is cut, so this hardly grows with the crowd
@@ -96,7 +96,7 @@ def test_a_large_crowd_makes_a_page_of_reasonable_size_whose_long_tables_are_cut
 def test_what_was_left_out_is_said() -> None:
     table = {"task": [1, 1, 1, 1, 2], "worker": ["a", "a", "b", "c", None], "label": ["x", "x", "x", "y", "x"]}
     answers = quorate.read(table, skip_missing=True)
-    page = make_report(answers, methods=[], left_out=["3 drafts were left out"]).html()
+    page = report(answers, methods=[], left_out=["3 drafts were left out"]).html()
     for line in ("3 drafts were left out", "1 row repeats an answer exactly", "1 row skipped for a missing field"):
         assert f"<li>{line}" in page
     assert "What was left out" in page
@@ -104,7 +104,7 @@ def test_what_was_left_out_is_said() -> None:
 
 def test_methods_are_compared_and_scored_where_the_truth_is_known() -> None:
     crowd = quorate.simulate.crowd(300, 8, 3, seed=2)
-    made = make_report(crowd.answers, method="majority", methods=["rank-one"], truth=crowd.truth_table)
+    made = report(crowd.answers, method="majority", methods=["rank-one"], truth=crowd.truth_table)
     assert made.comparison is not None
     assert [entry.method for entry in made.comparison.entries] == ["majority", "rank-one"]
     page = made.html()
@@ -125,27 +125,27 @@ def test_methods_are_compared_and_scored_where_the_truth_is_known() -> None:
     ids=["one answer", "one class", "two workers", "all different"],
 )
 def test_the_smallest_crowds_have_a_page(table: dict[str, Any]) -> None:
-    assert "</html>" in make_report(table).html()
+    assert "</html>" in report(table).html()
 
 
 @pytest.mark.parametrize("name", ["altair", "vl_convert", "jinja2"])
 def test_a_missing_extra_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(QuorateError, match=r"pip install 'quorate\[report\]'"):
-        make_report({"task": [1], "worker": ["a"], "label": ["x"]}, methods=[]).html()
+        report({"task": [1], "worker": ["a"], "label": ["x"]}, methods=[]).html()
 
 
 def test_bad_options_are_refused(tmp_path: Path) -> None:
     table = {"task": [1], "worker": ["a"], "label": ["x"]}
     with pytest.raises(OptionError, match="not 90"):
-        make_report(table, sure=90)
+        report(table, sure=90)
     with pytest.raises(UnwritableFileError, match="No such file"):
-        make_report(table, methods=[]).write(tmp_path / "no" / "such" / "report.html")
+        report(table, methods=[]).write(tmp_path / "no" / "such" / "report.html")
 
 
 def test_formulas_in_the_tables_are_neutralised_on_request(tmp_path: Path) -> None:
     table = {"task": [1, 1, 1], "worker": ["=1+2", "b", "c"], "label": list("xxy")}
-    made = make_report(table, methods=[])
+    made = report(table, methods=[])
     plain = made.write(tmp_path / "r.html", folder=tmp_path)[1].read_text()
     safe = made.write(tmp_path / "r.html", folder=tmp_path, excel_safe=True)[1].read_text()
     assert "\n=1+2" in plain
@@ -188,7 +188,7 @@ def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Repor
 
 def test_no_finding_does_not_mean_that_everyone_is_skilled() -> None:
     skills = np.array([0.9, 0.9, 0.9, 0.9, 0.0, 0.0])
-    made = make_report(quorate.simulate.crowd(300, 6, 4, skills=skills, seed=1).answers, methods=[])
+    made = report(quorate.simulate.crowd(300, 6, 4, skills=skills, seed=1).answers, methods=[])
     low = [row for row in made.result.workers.to_pylist() if row["skill_low"] <= 0]
     assert low
     quiet = replace(made, diagnosis=replace(made.diagnosis, findings=()))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import quote
 
 import numpy as np
@@ -20,16 +20,18 @@ from quorate.charts.style import altair
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.evaluation.compare import Comparison, compare
+from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
-from quorate.progress import report
+from quorate.progress import report as tell
 from quorate.reading.files import Source
-from quorate.reading.read import read
-from quorate.report import tables
-from quorate.report.captions import captions
-from quorate.report.drawing import converter, to_svg
-from quorate.report.facts import first_things, headline, nothing_found, omissions
-from quorate.report.findings import Found, gather
-from quorate.report.page import render
+from quorate.reading.options import ReadKeywords
+from quorate.reading.read import given
+from quorate.reporting import tables
+from quorate.reporting.captions import captions
+from quorate.reporting.drawing import converter, to_svg
+from quorate.reporting.facts import first_things, headline, nothing_found, omissions
+from quorate.reporting.findings import Found, gather
+from quorate.reporting.page import render
 from quorate.result import Result, count
 from quorate.writing.tables import write_table
 
@@ -129,14 +131,14 @@ class Report:
         ]
         drawn = {}
         for number, (name, draw, label) in enumerate(charts):
-            report("drawing", number, len(charts))
+            tell("drawing", number, len(charts))
             drawn[name] = to_svg(draw(), label)
-        report("drawing", len(charts), len(charts))
+        tell("drawing", len(charts), len(charts))
         return drawn
 
 
-def make_report(
-    answers: Answers | Source,
+def report(
+    source: Answers | Source,
     *,
     method: str = "quorate",
     gold: Source = None,
@@ -145,24 +147,26 @@ def make_report(
     sure: float = SURE,
     title: str = "The answers",
     left_out: Sequence[str] = (),
+    **reading: Unpack[ReadKeywords],
 ) -> Report:
     """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
 
     Args:
-        answers: what `quorate.read` returned, or anything that it reads.
+        source: what `quorate.read` returned, or anything that it reads.
         method: how to aggregate; see `quorate methods`.
-        gold: known labels of some tasks, which the methods may use.
-        truth: true labels to score the methods against; not shown to them.
+        gold: known labels of some tasks, which the methods may use, as in `quorate.aggregate`.
+        truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
         methods: others to compare with; none if empty.
         sure: a label of less confidence needs more answers.
         title: of the page.
         left_out: what was left out before the answers were read, a sentence each.
+        reading: as `quorate.read` takes it.
 
     Raises:
         QuorateError: altair, vl-convert or jinja2 is not installed.
 
     >>> import quorate
-    >>> page = make_report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
+    >>> page = report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
@@ -170,8 +174,10 @@ def make_report(
     converter()
     if not 0 < sure <= 1:
         raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
-    given = answers if isinstance(answers, Answers) else read(answers)
-    result = aggregate(given, method, gold=gold)
+    found = given(source, reading)
+    known, true = gold_for(found, gold), labels_for(found, truth, "the truth")
+    result = aggregate(found.answers, method, gold=known)
     chosen = [method, *(name for name in methods if name != method)]
-    comparison = compare(given, truth, methods=chosen, gold=gold) if methods else None
-    return Report(result, diagnose_result(result, gold=gold), comparison, sure, title, tuple(left_out))
+    comparison = compare(found.answers, true, methods=chosen, gold=known) if methods else None
+    omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
+    return Report(result, diagnose_result(result, gold=known), comparison, sure, title, omitted)

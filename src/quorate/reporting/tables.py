@@ -12,7 +12,7 @@ from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE,
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
 from quorate.methods.registry import METHODS
-from quorate.report.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
+from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
@@ -84,13 +84,12 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
     answers, ballot = result.answers, result.ballot
     confidence = ballot.confidence
     order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
-    starts = np.cumsum(answers.per_task) - answers.per_task
     tasks, workers = answers.task_names, answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
     rows = []
     for t in order.tolist():
         given: dict[int, list[str]] = {}
-        for a in range(starts[t], starts[t] + answers.per_task[t]):
+        for a in range(answers.start[t], answers.start[t + 1]):
             given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
         said = sorted(given.items(), key=lambda item: (item[0] != ballot.label[t], -len(item[1]), item[0]))
         label = Cell(classes[ballot.label[t]], badges=(Badge("tied", "doubt"),) if ballot.tied[t] else ())

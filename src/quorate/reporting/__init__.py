@@ -1,5 +1,5 @@
 """Answers -> one self-contained HTML page that a manager of annotators reads in a minute."""
 
-from quorate.report.build import Report, make_report
+from quorate.reporting.build import Report, report
 
-__all__ = ["Report", "make_report"]
+__all__ = ["Report", "report"]

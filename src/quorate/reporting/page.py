@@ -14,7 +14,7 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
 
     Args:
         context: what the template names.
-        drawings: SVG from `quorate.report.drawing`, which escaped the names in it.
+        drawings: SVG from `quorate.reporting.drawing`, which escaped the names in it.
         template: a file of this folder, or a template itself if it has braces.
 
     Raises:
@@ -44,4 +44,4 @@ def file_text(name: str) -> str:
     >>> file_text("report.js").splitlines()[0]
     '"use strict";'
     """
-    return files("quorate.report").joinpath(name).read_text(encoding="utf-8")
+    return files("quorate.reporting").joinpath(name).read_text(encoding="utf-8")

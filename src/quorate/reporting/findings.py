@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from quorate.answers import Answers
 from quorate.charts.standing import short_names
 from quorate.diagnosis.finding import Finding, ids
-from quorate.report.sheet import Badge
+from quorate.reporting.sheet import Badge
 
 MOST = 3  # sentences of one kind
 PAIR = "agreeing-pair"

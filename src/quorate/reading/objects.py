@@ -1,0 +1,116 @@
+"""A table object -> an Arrow table of the columns asked for: pandas, polars, Arrow, DuckDB, Hugging Face, a mapping."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from quorate.errors import ColumnTypeError, MissingColumnError, UnknownFormatError, listing
+
+Source: TypeAlias = Any  # a path, "-", a mapping of columns, a list of records, or a table object
+Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
+
+
+def names_of(source: Source) -> list[str] | None:
+    """Name the columns of a table object; None where it is none.
+
+    Raises:
+        UnknownFormatError: it is several tables, or cannot be read whole.
+
+    >>> names_of({"task": [1], "label": ["x"]}), names_of(42)
+    (['task', 'label'], None)
+    """
+    if isinstance(source, Mapping):
+        tables = [name for name, values in source.items() if _names(values) is not None]
+        if tables:  # as Hugging Face has the splits of a data set
+            raise UnknownFormatError(
+                f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
+            )
+    elif hasattr(source, "with_format") and not hasattr(source, "__len__"):
+        raise UnknownFormatError(
+            f"cannot read a table from {type(source).__name__!r}, which streams its rows; load the data set whole "
+            "(streaming=False)"
+        )
+    return _names(source)
+
+
+def _names(source: Source) -> list[str] | None:
+    if isinstance(source, Mapping):
+        return [str(name) for name in source]
+    if _made_by(source, "polars") and hasattr(source, "collect_schema"):  # a LazyFrame's `columns` warns of its cost
+        return list(source.collect_schema().names())
+    names = getattr(source, "column_names", None)
+    names = getattr(source, "columns", None) if names is None else names
+    if names is None and isinstance(source, pa.RecordBatch):
+        names = source.schema.names
+    if names is None:
+        return None
+    index = getattr(source.index, "names", ()) if _made_by(source, "pandas") else ()
+    return [str(name) for name in (*names, *index) if name is not None]
+
+
+def read_object(source: Source, columns: Columns) -> pa.Table:
+    """Return the columns of a table object, in the order asked for; the others are not touched.
+
+    Raises:
+        UnknownFormatError: it is no table.
+        MissingColumnError: it has no such column, or has it twice.
+        ColumnTypeError: a column holds values of several types.
+
+    >>> read_object({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
+    {'label': ['a', 'b']}
+    """
+    names = names_of(source)
+    if names is None and hasattr(source, "__arrow_c_stream__"):  # speaks Arrow, and no word more
+        source = pa.table(source)
+        names = source.column_names
+    if names is None or isinstance(source, str | bytes):
+        raise UnknownFormatError(
+            f"cannot read a table from {type(source).__name__!r}; give a path, '-', a mapping of columns, or a table "
+            "of pandas, polars, pyarrow, DuckDB or Hugging Face"
+        )
+    check_columns(names, columns, "the table")
+    try:
+        return _only(source, list(columns)).select(list(columns))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+        raise ColumnTypeError(
+            f"the table has a column of mixed or unusable types; make each column one type ({error})"
+        ) from None
+
+
+def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
+    """Refuse a table that lacks a column, or has it twice.
+
+    Raises:
+        MissingColumnError: it does.
+
+    >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
+    """
+    for column, remedy in columns.items():
+        if column not in found:
+            raise MissingColumnError(
+                f"{name} has no column {column!r}; it has {listing(found, 12) or 'none'}{remedy and '. '}{remedy}"
+            )
+        if list(found).count(column) > 1:
+            raise MissingColumnError(f"{name} has the column {column!r} more than once; rename one of them")
+
+
+def _only(source: Source, columns: Sequence[str]) -> pa.Table:
+    """Turn a table object into an Arrow table, of these columns alone where it lets us choose."""
+    if isinstance(source, Mapping):
+        return pa.table({str(name): values for name, values in source.items() if str(name) in columns})
+    if _made_by(source, "pandas"):
+        frame = source if set(columns) <= set(map(str, source.columns)) else source.reset_index()
+        places = [place for place, name in enumerate(frame.columns) if str(name) in columns]
+        return pa.Table.from_pandas(frame.iloc[:, places], preserve_index=False)
+    if _made_by(source, "polars"):
+        chosen = source.select(columns)
+        return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
+    if hasattr(source, "with_format"):  # Hugging Face; `[:]` follows its list of chosen rows, where there is one
+        chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
+        return chosen.with_format("arrow")[:]
+    return source if isinstance(source, pa.Table) else pa.table(source)
+
+
+def _made_by(source: Source, library: str) -> bool:
+    return type(source).__module__.partition(".")[0] == library

@@ -1,0 +1,149 @@
+"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed whole from here on."""
+
+import codecs
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict
+
+from quorate.errors import OptionError, one_of
+
+POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
+FORMATS = ("csv", "tsv", "parquet", "jsonl")
+TOOLS = ("auto", "table", "labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+ROLES = ("task", "worker", "label")
+
+# The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
+
+
+class FileKeywords(TypedDict, total=False):
+    """How a file is read, whatever is in it."""
+
+    task: str | None
+    worker: str | None
+    label: str | None
+    skip_missing: bool
+    format: str | None
+    delimiter: str | None
+    encoding: str
+
+
+class TableKeywords(FileKeywords, total=False):
+    """How answers are read from a plain table."""
+
+    on_conflict: str
+    classes: Sequence[Any] | None
+
+
+class ExportKeywords(FileKeywords, total=False):
+    """How another tool's export is read."""
+
+    question: str | None
+    join_choices: bool
+    keep_rejected: bool
+
+
+class ReadKeywords(TableKeywords, ExportKeywords, total=False):
+    """How answers are read from either: what `quorate.read` takes."""
+
+    tool: str
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How answers are read; `quorate.read` says what each means.
+
+    >>> ReadOptions(task="item").columns
+    ('item', 'worker', 'label')
+    """
+
+    task: str | None = None  # the column of task ids: "task", or what tells tasks apart in an export
+    worker: str | None = None
+    label: str | None = None
+    on_conflict: str = "error"
+    skip_missing: bool = False
+    classes: Sequence[Any] | None = None
+    format: str | None = None  # of the file
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    tool: str = "auto"  # whose export it is; "table" for none
+    question: str | None = None
+    join_choices: bool = False
+    keep_rejected: bool = False
+
+    def __post_init__(self) -> None:
+        one_of(self.on_conflict, POLICIES, "conflict policy")
+        one_of(self.tool, TOOLS, "tool")
+        if self.format is not None:
+            one_of(self.format, FORMATS, "input format")
+        if self.delimiter is not None and len(self.delimiter.encode()) != 1:
+            raise OptionError(f"the delimiter must be one ASCII character, not {self.delimiter!r}")
+        if isinstance(self.classes, str):
+            raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise OptionError(
+                f"there is no encoding {self.encoding!r}; 'utf-8', 'latin-1' and 'utf-16' are common ones"
+            ) from None
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """The columns of tasks, workers and labels of a plain table."""
+        return self.task or "task", self.worker or "worker", self.label or "label"
+
+    def wanted(self) -> dict[str, str]:
+        """Name the three columns and, for each, what to do where it is not there."""
+        return {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+
+    def _remedy(self, role: str) -> str:
+        if getattr(self, role) is None:
+            return f"Name the right one with {role}= (--{role})"
+        return f"Let {role}= (--{role}) name one of those"
+
+    def refuse_but(self, allowed: Collection[str], where: str) -> None:
+        """Refuse options that mean nothing in some place; none is passed over in silence.
+
+        Raises:
+            OptionError: an option that is not allowed there is given.
+
+        >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
+        """
+        for field in fields(self):
+            if field.name not in allowed and getattr(self, field.name) != field.default:
+                raise OptionError(f"{field.name}= means nothing {where}; leave it out")
+
+
+AS_USUAL = ReadOptions()
+READING = tuple(field.name for field in fields(ReadOptions))
+
+
+def read_options(reading: Mapping[str, Any]) -> ReadOptions:
+    """Make options of keyword arguments.
+
+    Raises:
+        OptionError: there is no such option, or it cannot have such a value.
+
+    >>> read_options({"delimiter": ";"}).delimiter
+    ';'
+    """
+    for name in reading:
+        if name not in READING:
+            raise OptionError(f"there is no option {name!r} for reading answers; there are {', '.join(READING)}")
+    return ReadOptions(**reading)
+
+
+def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, Any]]:
+    """Part keyword arguments into those that say how to read, and all others.
+
+    Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list.
+
+    >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
+    ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
+    """
+    reading = [name for name in READING if name in options and not (name == "classes" and _is_word(options[name]))]
+    ours: Any = {name: options[name] for name in reading}
+    return ours, {name: value for name, value in options.items() if name not in ours}
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str)

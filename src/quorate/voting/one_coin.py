@@ -1,0 +1,145 @@
+"""One accuracy a worker by EM: the only one there is, and linear in the answers [Dawid79].
+
+A worker is right with probability p and otherwise gives each wrong class alike often. So a task's scores are one sum
+over its answers and one over those that gave each class, and a worker's p is a mean over its answers: no matrices.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import one_of
+from quorate.progress import report
+from quorate.voting.posterior import FLOOR, alike_shares, hold_known, log_likelihood, logarithm, softmax
+from quorate.voting.shrinkage import above_guessing, crowd_worth
+from quorate.voting.vote import tally
+
+STANDING = ("posterior", "accuracy")  # what must stand still for EM to have converged
+
+
+@dataclass(frozen=True)
+class OneCoin:
+    """Where EM ended."""
+
+    accuracy: FloatArray  # p of each worker; 1/M for one without answers, where nothing is shrunk
+    mean: float  # the crowd's, each worker counted by its answers
+    prior: FloatArray  # the share of each class
+    scores: FloatArray  # log joint probability by those, tasks × classes
+    posterior: FloatArray
+    log_likelihoods: tuple[float, ...]  # after each step
+    converged: bool
+
+    @property
+    def steps(self) -> int:
+        """How many times the posterior was found."""
+        return len(self.log_likelihoods)
+
+
+def fit_one_coin(
+    answers: Answers,
+    posterior: FloatArray | None = None,
+    *,
+    accuracy: FloatArray | None = None,
+    prior: Callable[[FloatArray], FloatArray] = alike_shares,
+    strength: float | None = 0.0,
+    among: BoolArray | None = None,
+    gold: IntArray | None = None,
+    zeros: str = "exact",
+    standing: str = "posterior",
+    max_iterations: int = 100,
+    tolerance: float = 1e-6,
+) -> OneCoin:
+    """Alternate between accuracies and posterior until one of them stands still.
+
+    Args:
+        answers: who answered what.
+        posterior: where to start, tasks × classes; even by default.
+        accuracy: of each worker: where to start instead. The posterior then serves the first class prior only.
+        prior: the share of each class from the posterior: `alike_shares`, `class_shares` or `one_more_each`.
+        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk; None: as many as
+            `quorate.voting.shrinkage` finds.
+        among: the workers over whom the crowd's mean is taken; all by default.
+        gold: the known class of each task, -1 where unknown.
+        zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
+            ``skip`` leaves the answer out, as the code behind the published figures does, which is no EM any more:
+            the likelihood may fall.
+        standing: ``posterior``, on average over tasks, or ``accuracy``, on average over answers.
+        max_iterations: steps at the most.
+        tolerance: for that mean change.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
+    >>> fit = fit_one_coin(crowd.answers, quorate.voting.vote.majority(crowd.answers).posterior)
+    >>> bool(np.abs(2 * fit.accuracy - 1 - crowd.skills).max() < 0.1)
+    True
+    """
+    one_of(standing, STANDING, "rule to stop by")
+    m = answers.n_classes
+    shape = (answers.n_tasks, m)
+    q = hold_known(np.full(shape, 1 / m) if posterior is None else posterior, gold)
+    p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
+    history: list[float] = []
+    converged = False
+    for step in range(1, max_iterations + 1):
+        p_before = p
+        if p is None or step > 1:
+            p, mean = _accuracies(answers, q, mean, strength, among)
+        shares = prior(q)
+        scores = log_joint(answers, p, shares, zeros=zeros)
+        history.append(log_likelihood(scores, gold))
+        q_before, q = q, hold_known(softmax(scores), gold)
+        report("EM steps", step, max_iterations)
+        if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
+            converged = True
+            break
+    assert p is not None  # max_iterations is positive
+    return OneCoin(p, mean, shares, scores, q, tuple(history), converged)
+
+
+def _accuracies(
+    answers: Answers, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
+) -> tuple[FloatArray, float]:
+    """Return how often each worker is expected to be right, shrunk toward the crowd's mean, and that mean."""
+    m, n = answers.n_classes, answers.per_worker
+    right = answers.by_worker(q.ravel()[answers.cells])
+    counted = n if among is None else np.where(among, n, 0)
+    if counted.any():
+        mean = float((right if among is None else np.where(among, right, 0.0)).sum() / counted.sum())
+    if strength is None:
+        mean = above_guessing(mean, m)
+        strength = crowd_worth(mean, m)
+    p = np.divide(right + strength * mean, n + strength, out=np.full(len(n), 1 / m), where=n + strength > 0)
+    return p, mean
+
+
+def log_joint(answers: Answers, accuracy: FloatArray, prior: FloatArray, *, zeros: str = "exact") -> FloatArray:
+    """Return log P(answers, class) of each task and class.
+
+    Args:
+        answers: who answered what.
+        accuracy: of each worker.
+        prior: the share of each class.
+        zeros: as in `fit_one_coin`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> np.exp(log_joint(answers, np.array([0.9, 0.6]), np.array([0.5, 0.5]))).round(3).tolist()  # .5·.9·.4, .5·.1·.6
+    [[0.18, 0.03]]
+    """
+    right, wrong = (logarithm(p, zeros) for p in (accuracy, (1 - accuracy) / max(answers.n_classes - 1, 1)))
+    scores = tally(answers, right - wrong) + answers.by_task(wrong[answers.worker])[:, None]
+    scores += np.log(np.maximum(prior, FLOOR))
+    return scores
+
+
+def _change(
+    answers: Answers, p: tuple[FloatArray | None, FloatArray], q: tuple[FloatArray, FloatArray], standing: str
+) -> float:
+    if standing == "posterior":
+        return float(np.abs(q[1] - q[0]).sum(axis=1).mean())
+    if p[0] is None or p[0] is p[1]:  # the accuracies that it started from have not moved yet
+        return float("inf")
+    return float(np.abs(p[1] - p[0]) @ answers.per_worker / max(answers.n_answers, 1))

@@ -1,0 +1,94 @@
+"""Log-probabilities -> posterior: what every vote and every model of the answers ends with."""
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import one_of
+
+ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out
+FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Turn log-probabilities up to a constant a row into probabilities.
+
+    >>> softmax(np.log([[1.0, 3.0]])).tolist()
+    [[0.25, 0.75]]
+    """
+    likelihood: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+    likelihood /= likelihood.sum(axis=1, keepdims=True)
+    return likelihood
+
+
+def hold_known(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
+    """Make the tasks whose class is known (>= 0) certain; without any, return the posterior itself.
+
+    >>> hold_known(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
+    [[0.0, 1.0], [0.5, 0.5]]
+    """
+    if gold is None:
+        return posterior
+    known = np.flatnonzero(gold >= 0)
+    held = posterior.copy()
+    held[known] = 0.0
+    held[known, gold[known]] = 1.0
+    return held
+
+
+def alike_shares(posterior: FloatArray) -> FloatArray:
+    """Take all classes for alike frequent.
+
+    >>> alike_shares(np.array([[0.2, 0.8]])).tolist()
+    [0.5, 0.5]
+    """
+    m = posterior.shape[1]
+    return np.full(m, 1 / m)
+
+
+def class_shares(posterior: FloatArray, extra: float = 0.0) -> FloatArray:
+    """Estimate the share of each class from what the tasks are thought to be.
+
+    Args:
+        posterior: tasks × classes.
+        extra: tasks that each class is counted besides, so that none is impossible.
+
+    >>> class_shares(np.array([[0.2, 0.8], [1.0, 0.0]])).tolist()
+    [0.6, 0.4]
+    """
+    n_tasks, m = posterior.shape
+    shares: FloatArray = (posterior.sum(axis=0) + extra) / (n_tasks + extra * m)
+    return shares
+
+
+def one_more_each(posterior: FloatArray) -> FloatArray:
+    """Estimate the share of each class, a task of each class being counted besides (Laplace's rule).
+
+    >>> one_more_each(np.array([[0.0, 1.0]])).tolist()
+    [0.3333333333333333, 0.6666666666666666]
+    """
+    return class_shares(posterior, 1.0)
+
+
+def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
+    """Sum the log-probability of all answers, and of the known labels, over log joint probabilities.
+
+    >>> both, known = np.log([[0.1, 0.3]]), np.array([1])
+    >>> round(float(np.exp(log_likelihood(both, None))), 3), round(float(np.exp(log_likelihood(both, known))), 3)
+    (0.4, 0.3)
+    """
+    value = np.logaddexp.reduce(scores, axis=1)
+    if gold is not None:
+        value = np.where(gold >= 0, scores[np.arange(len(gold)), np.maximum(gold, 0)], value)
+    return float(value.sum())
+
+
+def logarithm(p: FloatArray, zeros: str) -> FloatArray:
+    """Take logarithms of probabilities; that of zero is about -708, or with ``skip`` 0, as if it had not been asked.
+
+    >>> logarithm(np.array([1.0, 0.0]), "exact").round(1).tolist(), logarithm(np.array([1.0, 0.0]), "skip").tolist()
+    ([0.0, -708.4], [0.0, 0.0])
+    """
+    logs: FloatArray = np.log(np.maximum(p, FLOOR))
+    if one_of(zeros, ZEROS, "treatment of zeros") == "skip":
+        logs[p == 0] = 0.0
+    return logs
