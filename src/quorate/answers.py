@@ -62,8 +62,25 @@ class Counted(Protocol):
         """Rows left out because a field was missing."""
 
 
+class _Names:
+    """What both kinds of answers know by the names that they have."""
+
+    worker_names: pa.Array
+    classes: pa.Array
+
+    @cached_property
+    def n_workers(self) -> int:
+        """How many workers there are, those whose answers were all left out included."""
+        return len(self.worker_names)
+
+    @cached_property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return len(self.classes)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Roster:
+class Roster(_Names):
     """Who answered and how much, of answers that stay in an engine; worker codes follow the order of the ids there.
 
     >>> names = {"worker_names": pa.array(["ann", "bob"]), "classes": pa.array(["cat"])}
@@ -82,16 +99,6 @@ class Roster:
     n_skipped: int = 0  # rows left out because a field was missing
 
     @property
-    def n_workers(self) -> int:
-        """How many workers there are, those whose answers were all left out included."""
-        return len(self.worker_names)
-
-    @property
-    def n_classes(self) -> int:
-        """M, the number of classes."""
-        return len(self.classes)
-
-    @property
     def n_answers(self) -> int:
         """How many answers there are."""
         return int(self.per_worker.sum())
@@ -102,7 +109,7 @@ class Roster:
 
 
 @dataclass(frozen=True)
-class Answers:
+class Answers(_Names):
     """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
 
     The codes of tasks and workers follow their first appearance; those of classes follow the order of the classes
@@ -134,16 +141,6 @@ class Answers:
     def n_tasks(self) -> int:
         """How many tasks there are, those whose answers were all left out included."""
         return len(self.task_names)
-
-    @cached_property
-    def n_workers(self) -> int:
-        """How many workers there are."""
-        return len(self.worker_names)
-
-    @cached_property
-    def n_classes(self) -> int:
-        """M, the number of classes."""
-        return len(self.classes)
 
     @cached_property
     def per_task(self) -> IntArray:

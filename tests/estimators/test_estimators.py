@@ -1,3 +1,5 @@
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,18 @@ OURS: dict[str, dict[str, Any]] = {
 
 
 SAME: dict[str, dict[str, Any]] = {"M3V": {"sweeps": 4, "burn_in": 1}, "OptDS": {"starts": 5}}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_estimator_can_be_pickled_and_copied_before_and_after_it_is_fitted(name: str, data: Any) -> None:
+    fresh = CLASSES[name](**SAME.get(name, {}))
+    fitted = pickle.loads(pickle.dumps(fresh)).fit(data)
+    for again in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        assert repr(again) == repr(fresh)
+        for attribute in ("labels_", "probas_", "skills_", "weights_"):
+            assert getattr(again, attribute).equals(getattr(fitted, attribute))
+        assert again.result_.summary() == fitted.result_.summary()
+        assert again.fit_predict(data).equals(fitted.labels_)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""A result in an engine is the same thing as one in memory: the same keys, and a named error for what it lacks."""
+"""A result in an engine is what one in memory is: the same keys, and a named error for what it cannot have."""
 
 import copy
 import json

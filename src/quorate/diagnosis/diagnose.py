@@ -1,6 +1,6 @@
 """What these data can and cannot tell, and what is wrong with them: every finding, and what would repair it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Unpack
@@ -13,7 +13,6 @@ from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
     MOST_MEETINGS,
     ComponentFinding,
-    PartPairs,
     component_row,
     counted_pairs,
     examine,
@@ -22,10 +21,9 @@ from quorate.diagnosis.components import (
 from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
-from quorate.diagnosis.identification import identification_findings
+from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.tasks import task_findings, task_test
-from quorate.diagnosis.ties import tie_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
 from quorate.gold import answers_and_gold, named_gold
@@ -275,29 +273,6 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             )
     components = tuple(examine(each, result, delta) for each in everyone)
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
-
-
-def graph_findings(result: Result, everyone: Sequence[PartPairs]) -> Iterator[Finding]:
-    """Tell what the interaction graph does not determine, and which groups of it hang on a few shared tasks.
-
-    Args:
-        result: of rank-one, wherever the answers lie.
-        everyone: its components with their pairs.
-
-    >>> import quorate
-    >>> from quorate.meetings.pairs import pair_stats
-    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> result = quorate.aggregate(answers, "rank-one")
-    >>> everyone = list(parts(result.identifiability, pair_stats(answers), complete=True))
-    >>> [finding.kind for finding in graph_findings(result, everyone)]
-    ['unidentifiable', 'unidentifiable']
-    """
-    yield from identification_findings(result, (each.part for each in everyone))
-    for each in everyone:
-        gold = np.flatnonzero(each.members >= result.roster.n_workers)
-        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
-            anchor = int(gold[0]) if len(gold) else None
-            yield from tie_findings(each.pairs, each.members, result.roster, anchor=anchor)
 
 
 def _about_skills(

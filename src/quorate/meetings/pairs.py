@@ -107,17 +107,6 @@ def n_meetings(answers: Answers) -> int:
     return int((redundancy * (redundancy - 1) // 2).sum())
 
 
-def n_peers(answers: Answers) -> IntArray:
-    """Count with how many others each worker shares a task; costs what `pair_stats` costs.
-
-    >>> import quorate
-    >>> n_peers(quorate.read({"task": [1, 1, 2, 2], "worker": list("abac"), "label": list("xxxy")})).tolist()
-    [2, 1, 1]
-    """
-    pairs = pair_stats(answers)
-    return np.bincount(np.concatenate([pairs.i, pairs.j]), minlength=answers.n_workers)
-
-
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
     """Estimate s_i s_j for each observed pair, without bias [Ma20, §4.2].
 

@@ -92,9 +92,9 @@ def aggregate(
     ['x', 'x']
     """
     run = METHODS[one_of(method, METHODS, "method", UnknownMethodError)].load()
+    choice = IntervalChoice(check_level(level), one_of(intervals, KINDS, "kind of interval"))
     reading, options = split_reading(options)
     check_options(method, run, options)
-    choice = IntervalChoice(check_level(level), one_of(intervals, KINDS, "kind of interval"))
     answers, known = answers_and_gold(source, gold, reading)
     return replace(run(answers, gold=known, **options), interval_choice=choice)
 

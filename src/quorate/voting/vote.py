@@ -8,7 +8,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
 from quorate.errors import OptionError
-from quorate.voting.posterior import hold_known, softmax
+from quorate.voting.posterior import FLOOR, hold_known, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
@@ -222,7 +222,7 @@ def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
     >>> by_posterior(answers, np.array([[0.6, 0.4]])).label.tolist()
     [0]
     """
-    return decide(answers, np.log(np.maximum(posterior, np.finfo(np.float64).tiny)), posterior)
+    return decide(answers, np.log(np.maximum(posterior, FLOOR)), posterior)
 
 
 def reveal(ballot: Ballot, gold: IntArray) -> Ballot:

@@ -4,8 +4,9 @@ from typing import Any
 
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import PartPairs, examine, parts
-from quorate.diagnosis.diagnose import Diagnosis, graph_findings
+from quorate.diagnosis.diagnose import Diagnosis
 from quorate.diagnosis.finding import ordered
+from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import OptionError
 from quorate.meetings.repair import counted_repair

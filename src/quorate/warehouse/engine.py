@@ -165,9 +165,9 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
         raise EngineError(f"cannot start {name}: {_first_line(error)}") from error
 
 
-def _check_installed(kind: str) -> None:
-    if find_spec("ibis") is None or find_spec(EXTRAS[kind]) is None:
-        raise EngineError(f"the engine {kind} is not installed: pip install 'quorate[{kind}]'")
+def _check_installed(engine: str) -> None:
+    if find_spec("ibis") is None or find_spec(EXTRAS[engine]) is None:
+        raise EngineError(f"the engine {engine} is not installed: pip install 'quorate[{engine}]'")
 
 
 def _duckdb(memory: str | None, temp: str | None) -> Engine:

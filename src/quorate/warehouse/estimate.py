@@ -69,8 +69,8 @@ def aggregate(
     ['x', 'x']
     """
     chosen = check_method(method)
-    reading, where, options = split_options(options)
     choice = IntervalChoice(check_level(level), _kind(intervals))
+    reading, where, options = split_options(options)
     check_options(chosen, METHODS[chosen].load(), options, but=NOT_HERE, where=" inside an engine")
     check_choices(**{name: value for name, value in options.items() if name in CHOICES})
     home, answers = open_source(source, reading, where)
