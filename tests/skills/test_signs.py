@@ -74,3 +74,26 @@ def test_a_sign_given_by_assumption_is_stated() -> None:
         assert any("1 group of workers never met gold" in note for note in one)
         both = quorate.aggregate(rows, method, gold={"task": [1, 2], "label": ["x", "x"]}).notes
         assert not any("taken to be right" in note for note in both)
+
+
+def test_the_contradicted_share_is_of_the_evidence_whatever_its_size() -> None:
+    sign, i, j = np.array([1.0, -1.0, 1.0]), np.array([0, 0, 1]), np.array([1, 2, 2])
+    for size in (1e-6, 1.0, 1e6):
+        assert contradiction(sign, i, j, size * np.array([3.0, 1.0, -4.0])) == pytest.approx(3 / 8)
+    assert contradiction(sign, i, j, np.zeros(3)) == 0
+
+
+def test_evidence_of_nothing_joins_nobody() -> None:
+    """A pair whose evidence is zero tells no sign: the second starts anew."""
+    i, j = np.array([0, 1, 2]), np.array([1, 2, 3])
+    assert breadth_first_signs(4, i, j, np.array([-1.0, 0.0, -1.0])).sign.tolist() == [1, -1, 1, -1]
+
+
+def test_the_strongest_evidence_is_followed_first() -> None:
+    """Around a ring with one weak pair that contradicts the rest, all but that pair are agreed with."""
+    i, j = np.array([0, 1, 2, 3, 0]), np.array([1, 2, 3, 4, 4])
+    for weak in range(5):
+        evidence = np.array([4.0, -5.0, 6.0, -7.0, 8.0])
+        evidence[weak] = -0.5 * np.sign(evidence[weak])
+        found = weighed_signs(5, i, j, evidence)
+        assert found.contradicted == pytest.approx(0.5 / np.abs(evidence).sum())
