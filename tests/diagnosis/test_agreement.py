@@ -5,22 +5,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from quorate.answers import Answers
 from quorate.diagnosis.agreement import agreement_findings, agreement_test, upper_tail
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.pairs import pair_stats
 from quorate.methods.rank_one import rank_one
 from quorate.uncertainty import OneCoinInference
-from tests.diagnosis.samples import at_least, at_most, copying, relabelled
-
-
-def named_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
-    """The pairs named, and the shared tasks of all pairs tested."""
-    inference = rank_one(answers).inference
-    assert isinstance(inference, OneCoinInference)
-    test = agreement_test(inference, pair_stats(answers), answers.n_workers)
-    pairs = list(zip(test.pairs.i.tolist(), test.pairs.j.tolist(), strict=True))
-    return {pairs[k] for k in test.flagged}, dict(zip(pairs, test.pairs.shared.tolist(), strict=True))
+from tests.diagnosis.samples import at_least, at_most, copying, named_pairs, relabelled
 
 
 def false_share(named: set[tuple[int, int]], true: set[tuple[int, int]]) -> float:

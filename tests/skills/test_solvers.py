@@ -21,14 +21,9 @@ from quorate.skills.matrices import matrix_products
 from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
+from tests.skills.samples import exact_problem, slopes
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
-
-
-def exact_problem(skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> Problem:
-    n = len(skills)
-    ones = np.ones(n)
-    return Problem(from_pairs(n, i, j, weights, skills[i] * skills[j]), -ones, ones, ones)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -103,6 +98,16 @@ def test_the_constructive_estimator_returns_the_absolute_skills() -> None:
 def test_the_constructive_estimator_leaves_bipartite_parts_open() -> None:
     i, j = np.array([0, 1]), np.array([1, 2])
     assert np.isnan(constructive(4, i, j, np.array([0.5, 0.5]))).all()
+
+
+def test_the_constructive_estimator_leaves_open_what_lies_behind_a_correlation_of_zero() -> None:
+    """On the cycle it leaves everyone open; on a path it gives the first a skill of zero, and those behind none."""
+    i, j = np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4])
+    on_cycle = constructive(5, i, j, np.array([0.5, 0.0, 0.4, 0.3, 0.3]))
+    assert np.isnan(on_cycle).all()
+    behind = constructive(5, i, j, np.array([0.48, 0.4, 0.3, 0.0, 0.3]))
+    assert behind[:4] == pytest.approx([0.8, 0.6, 0.5, 0.0])
+    assert np.isnan(behind[4])
 
 
 def test_the_constructive_estimate_is_a_good_start() -> None:
@@ -214,10 +219,7 @@ def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
     problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
     x = np.random.default_rng(0).uniform(-0.5, 0.9, 8)
     _, gradient = problem.loss_and_gradient(x)
-    for k in range(8):
-        step = np.eye(8)[k] * 1e-6
-        slope = (problem.loss_and_gradient(x + step)[0] - problem.loss_and_gradient(x - step)[0]) / 2e-6
-        assert gradient[k] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert gradient == pytest.approx(slopes(problem, x), rel=1e-5, abs=1e-5)
 
 
 def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:

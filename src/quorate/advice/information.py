@@ -106,10 +106,12 @@ def plan(
     given: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
         wanted = _worth_most(once, left, given, per_task - given, budget - asked.n)
-        taken = asked.take(wanted, ranked)
-        if taken == 0:
+        if len(wanted) == 0:
             break
+        due = given + np.bincount(wanted, minlength=len(posterior))
+        asked.take(wanted, ranked)
         given = asked.per_task()
+        per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
     task, worker = asked.pairs()
     return _with_gains(task, worker, posterior, accuracy, crew, before)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from quorate.evaluation.experiments import calibration
-from quorate.evaluation.experiments.calibration import Judged, few_answers, hard_tasks, judge, pooled, reliability
+from quorate.evaluation.experiments.calibration import few_answers, hard_tasks
+from quorate.evaluation.experiments.judged import BINS, Judged, judge, pooled, reliability
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.evaluation.simulate import Crowd, crowd
 from quorate.methods.registry import aggregate
@@ -28,9 +29,7 @@ def test_figures_of_pooled_labels_are_those_of_the_score(method: str) -> None:
     judged = judge(result, simulated.truth_table)
     assert judged.error == pytest.approx(expected_error(result, simulated.truth_table).error)
     assert judged.log_loss == pytest.approx(log_loss(result, simulated.truth_table))
-    assert judged.calibration_error == pytest.approx(
-        calibration_error(result, simulated.truth_table, bins=calibration.BINS)
-    )
+    assert judged.calibration_error == pytest.approx(calibration_error(result, simulated.truth_table, bins=BINS))
 
 
 def test_tasks_without_truth_are_not_judged_and_an_unheard_of_truth_is_wrong() -> None:
@@ -46,7 +45,7 @@ def test_the_reliability_diagram_is_the_calibration_error_drawn() -> None:
     sure = rng.uniform(0.3, 1.0, 5_000)
     judged = Judged(sure, (rng.random(5_000) < sure**2).astype(np.float64), sure)
     points = reliability(judged)
-    n = np.bincount(judged.bins, minlength=calibration.BINS)
+    n = np.bincount(judged.bins, minlength=BINS)
     gaps = [abs(point["confidence"] - point["right"]) for point in points]
     # The points are rounded to four digits.
     assert n[n > 0] @ np.array(gaps) / n.sum() == pytest.approx(judged.calibration_error, abs=1e-4)
