@@ -5,7 +5,7 @@
     python benchmarks/findings.py tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
     python benchmarks/findings.py picture     # draws docs/diagnosis.svg
 
-Parts: pairs, workers, misfit, tasks, drift, ties, real.
+Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `ties.py`.
 """
 
 import sys
@@ -26,7 +26,6 @@ from quorate.diagnosis.drift import drift_test
 from quorate.diagnosis.finding import KINDS, Finding
 from quorate.diagnosis.misfit import SURE, held_out
 from quorate.diagnosis.tasks import task_test
-from quorate.diagnosis.ties import weakest_cut
 from quorate.diagnosis.workers import MARGIN, worker_findings
 from quorate.evaluation.datasets import SOURCES, load
 from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
@@ -244,35 +243,6 @@ def drift_part(n_crowds: int) -> None:
         print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {figures} |", flush=True)
 
 
-def ties_part(n_crowds: int) -> None:
-    """Crowds drawn at random, and two groups joined by a few tasks."""
-    print("\n## Loosely tied groups\n")
-    alarms, hits = [], []
-    for seed in seeds(n_crowds):
-        rng = np.random.default_rng(seed)
-        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
-        whole = crowd(40 * w, w, r, seed=rng).answers
-        cuts = [weakest_cut(pair_stats(whole), w, two_sided=two) for two in (True, False)]
-        alarms.append(any(cut is not None and cut.loose for cut in cuts))
-        halves, bridge = two_halves(w, r, 4, rng)
-        cut = weakest_cut(pair_stats(halves), w, two_sided=False)
-        group = set() if cut is None else set(np.flatnonzero(cut.workers).tolist())
-        sides = (set(range(w // 2)), set(range(w // 2, w)))
-        hits.append(cut is not None and cut.loose and group in sides and cut.holding == bridge)
-    print(f"named where everyone met everyone: {np.mean(alarms):.3f}; two halves joined by 4 tasks found: "
-          f"{np.mean(hits):.3f} ({n_crowds} crowds)")  # fmt: skip
-
-
-def two_halves(w: int, r: int, joined: int, rng: np.random.Generator) -> tuple[Answers, int]:
-    """Two crowds that share a few tasks; also return how many meetings lead from one to the other."""
-    t = 20 * w
-    workers = [draw_workers(t, w // 2, r, rng=rng), draw_workers(t, w // 2, r, rng=rng) + w // 2]
-    bridges = np.stack([rng.integers(0, w // 2, joined), rng.integers(w // 2, w, joined)], axis=1)
-    task = np.concatenate([np.repeat(np.arange(2 * t), r), np.repeat(2 * t + np.arange(joined), 2)])
-    worker = np.concatenate([workers[0].ravel(), workers[1].ravel(), bridges.ravel()])
-    return answer(task, worker, rng.uniform(0.4, 0.9, w), 2 * t + joined, 2, None, rng).answers, joined
-
-
 def real_part(_: int) -> None:
     """Count what is found on the public sets."""
     print("\n## Public sets\n")
@@ -347,7 +317,6 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "misfit": (misfit_part, 60),
     "tasks": (tasks_part, 120),
     "drift": (drift_part, 300),
-    "ties": (ties_part, 60),
     "real": (real_part, 0),
     "picture": (picture, 25),
 }

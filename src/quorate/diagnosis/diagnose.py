@@ -11,7 +11,6 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
-    MOST_MEETINGS,
     ComponentFinding,
     component_row,
     counted_pairs,
@@ -28,7 +27,7 @@ from quorate.diagnosis.ties import tie_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
 from quorate.meetings.graph import Component
-from quorate.meetings.pairs import PairStats
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats
 from quorate.meetings.repair import Repair, repair
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
@@ -252,16 +251,12 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     pairs, complete = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=complete))
     found = [*identification_findings(result, (each.part for each in everyone))]
-    for each in everyone:
-        gold = np.flatnonzero(each.members >= answers.n_workers)
-        if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
-            anchor = int(gold[0]) if len(gold) else None
-            found += tie_findings(each.pairs, each.members, answers, anchor=anchor)
+    found += tie_findings(everyone, verdict, crowd, answers)
     not_asked = []
     if not complete:
         not_asked.append(
-            f"which pairs agree beyond their skills, and which groups are loosely tied: there are more than "
-            f"{MOST_MEETINGS:,} meetings of two answers"
+            f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: there are "
+            f"more than {MOST_MEETINGS:,} meetings of two answers"
         )
     if isinstance(inference, OneCoinInference):
         found += worker_findings(judged)

@@ -198,11 +198,7 @@ def _examined(engine: Engine, crowd: Crowd, solved: dict[str, Any], delta: float
     else:
         everyone = list(parts(verdict, counted.table, complete=True))
         found = [*identification_findings(result, (each.part for each in everyone))]
-        for each in everyone:
-            gold = np.flatnonzero(each.members >= crowd.n_workers)
-            if each.pairs is not None and each.part.identifiable and not each.part.bipartite:
-                anchor = int(gold[0]) if len(gold) else None
-                found += tie_findings(each.pairs, each.members, result.answers, anchor=anchor)
+        found += tie_findings(everyone, verdict, None, result.answers)
         if inference is not None:
             found += agreement_findings(agreement_test(inference, counted.table, crowd.n_workers), result.answers)
         components = tuple(examine(each, result, delta) for each in everyone)
