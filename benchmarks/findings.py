@@ -5,7 +5,7 @@
     python benchmarks/findings.py tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
     python benchmarks/findings.py picture     # draws docs/diagnosis.svg
 
-Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `ties.py`.
+Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `tied_groups.py`.
 """
 
 import sys
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.diagnosis.agreement import agreement_test
 from quorate.diagnosis.diagnose import Diagnosis, diagnose
 from quorate.diagnosis.drift import drift_test
@@ -28,7 +28,8 @@ from quorate.diagnosis.misfit import SURE, held_out
 from quorate.diagnosis.tasks import task_test
 from quorate.diagnosis.workers import MARGIN, worker_findings
 from quorate.evaluation.datasets import SOURCES, load
-from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
+from quorate.evaluation.faults import copying
+from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.gold import Matched, match_truth
 from quorate.meetings.pairs import pair_stats
 from quorate.methods.quorate import standard
@@ -42,17 +43,6 @@ def seeds(n_crowds: int) -> range:
     """Return the seeds of so many crowds, from the one that the command line names, or from 0."""
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     return range(first, first + n_crowds)
-
-
-def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
-    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
-    a = simulated.answers
-    said = np.full((a.n_tasks, a.n_workers), -1)
-    said[a.task, a.worker] = a.label
-    for source, copier in pairs:
-        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(a.n_tasks) < share)
-        said[taken, copier] = said[taken, source]
-    return replace(a, label=said[a.task, a.worker].astype(a.label.dtype))
 
 
 def flagged_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
@@ -82,7 +72,7 @@ def pairs_part(n_crowds: int) -> None:
                 alarms.append(bool(flagged_pairs(simulated.answers)[0]))
                 chosen = np.sort(rng.permutation(w)[: 6 if w >= 20 else 2].reshape(-1, 2), axis=1)
                 for share in (0.6, 0.9):
-                    named, shared = flagged_pairs(copying(simulated, chosen, share, rng))
+                    named, shared = flagged_pairs(copying(simulated.answers, chosen, share, rng))
                     true = {(int(i), int(j)) for i, j in chosen}
                     false.append(len(named - true) / max(len(named), 1))
                     for pair in true & set(shared):
@@ -285,7 +275,7 @@ def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
             rng = np.random.default_rng([seed, tasks, int(10 * share), m])
             simulated = crowd(tasks, 30, 10, n_classes=m, skills=rng.uniform(0, 1, 30), seed=rng)
             chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
-            named, _ = flagged_pairs(copying(simulated, chosen, share, rng))
+            named, _ = flagged_pairs(copying(simulated.answers, chosen, share, rng))
             hits += [(int(i), int(j)) in named for i, j in chosen]
         shared = tasks * (10 * 9) / (30 * 29)  # on average
         yield {

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.simulate import Crowd, crowd, draw_workers
+from quorate.arrays import FloatArray
+from quorate.evaluation.faults import relabelled
+from quorate.evaluation.simulate import crowd, draw_workers
 
 
 def at_most(rate: float, n: int) -> float:
@@ -21,21 +22,6 @@ def at_least(rate: float, n: int) -> float:
     from scipy.stats import binom
 
     return float(binom.ppf(0.001, n, rate))
-
-
-def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
-    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
-    a = simulated.answers
-    said = np.full((a.n_tasks, a.n_workers), -1)
-    said[a.task, a.worker] = a.label
-    for source, copier in pairs:
-        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(a.n_tasks) < share)
-        said[taken, copier] = said[taken, source]
-    return relabelled(a, said[a.task, a.worker])
-
-
-def relabelled(answers: Answers, label: IntArray) -> Answers:
-    return replace(answers, label=label.astype(answers.label.dtype))
 
 
 def drifting(n_drift: int, rng: np.random.Generator, *, rising: bool = False) -> tuple[Answers, FloatArray]:

@@ -10,18 +10,11 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
 from quorate.evaluation.simulate import crowd
-from quorate.meetings.graph import identify
 from quorate.methods import er as er_module
 from quorate.methods.er import er, ratio_verdict
 from quorate.methods.ghosh import ghosh_svd, singular_verdict
-from quorate.methods.reduction import BinaryAnswers
 from quorate.methods.singular import leading_vector
-
-
-def binary_of(answers: Answers) -> BinaryAnswers:
-    value = np.where(answers.label > 0, 1.0, -1.0)
-    component = identify(answers).component
-    return BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component)
+from tests.methods.samples import binary_of
 
 
 def dense(answers: Answers) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.skills.signs import breadth_first_signs, contradiction, orient, settle, weighed_signs
+from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, settle, weighed_signs
 from tests.crowds import connected_odd_graph, random_edges, signed_skills
 
 
@@ -32,7 +32,7 @@ def test_weighing_contradicts_less_evidence_than_a_breadth_first_tree_and_no_sin
     for worker in range(n):
         turned = weighed.sign.copy()
         turned[worker] *= -1
-        assert contradiction(turned, i, j, evidence) >= weighed.contradicted - 1e-12
+        assert contradicted_share(turned, i, j, evidence) >= weighed.contradicted - 1e-12
 
 
 def test_weighing_is_near_the_best_of_all_signs() -> None:
@@ -42,7 +42,8 @@ def test_weighing_is_near_the_best_of_all_signs() -> None:
         rng = np.random.default_rng(seed)
         i, j = connected_odd_graph(7, rng, share=0.5)
         evidence = rng.normal(0.4, 0.6, len(i))
-        best = min(contradiction(np.array([1.0, *rest]), i, j, evidence) for rest in product([-1.0, 1.0], repeat=6))
+        choices = product([-1.0, 1.0], repeat=6)
+        best = min(contradicted_share(np.array([1.0, *rest]), i, j, evidence) for rest in choices)
         excess.append(weighed_signs(7, i, j, evidence).contradicted - best)
     assert min(excess) >= -1e-12
     assert np.mean(excess) < 0.02

@@ -7,6 +7,7 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import count
 from quorate.meetings.graph import Identifiability, grouped, identify
 from quorate.meetings.joints import MOST_GROUPS
 from quorate.meetings.pairs import MOST_MEETINGS, n_meetings, pair_stats
@@ -108,7 +109,7 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
     if own == there:
         return "repair: closes an odd cycle"
     apart = verdict.sizes[own] if own >= 0 and verdict.sizes[own] <= verdict.sizes[there] else verdict.sizes[there]
-    return f"repair: joins {apart:,} worker{'s' if apart != 1 else ''} to the rest"
+    return f"repair: joins {count(int(apart), 'worker')} to the rest"
 
 
 def _loose(crowd: Answers, n_workers: int) -> list[LooseGroup]:
@@ -197,7 +198,7 @@ class _Draft:
         own = n_inside == a.per_task  # the group's own tasks
         most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())
-        reason = f"settle: sign and scale of {size:,} worker{'s' if size != 1 else ''} against the rest"
+        reason = f"settle: sign and scale of {count(size, 'worker')} against the rest"
         joined = [t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if own[t] or inside[w]]
         have = group.ties + (len(joined) > 0)
         bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on

@@ -21,9 +21,9 @@ from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
 from quorate.diagnosis.identification import identification_findings
+from quorate.diagnosis.loose import tie_findings
 from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.tasks import task_findings, task_test
-from quorate.diagnosis.ties import tie_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
 from quorate.meetings.graph import Component

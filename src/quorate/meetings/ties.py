@@ -2,7 +2,7 @@
 
 Whether the skills of a group are turned the right way round against the rest's is told by the tasks that both answered,
 and by nothing else. Three workers a task, ten workers and a group of five, half of the groups contrary: with so many
-tying tasks, the sign came out wrong in this share of 200 crowds (rank-one; `python benchmarks/findings.py ties`).
+tying tasks, the sign came out wrong in this share of 200 crowds (rank-one; `python benchmarks/tied_groups.py`).
 
 | tying tasks | 2 | 5 | 10 | 20 | 35 | 50 | 75 | 100 |
 |---|---|---|---|---|---|---|---|---|

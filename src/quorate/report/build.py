@@ -28,7 +28,7 @@ from quorate.report import tables
 from quorate.report.captions import captions
 from quorate.report.drawing import converter, to_svg
 from quorate.report.facts import first_things, headline, nothing_found, omissions
-from quorate.report.findings import Found, gather
+from quorate.report.findings import Found, arrange
 from quorate.report.page import render
 from quorate.result import Result, count
 from quorate.writing.tables import write_table
@@ -50,7 +50,7 @@ class Report:
     @cached_property
     def found(self) -> Found:
         """What stands out."""
-        return gather(self.diagnosis.findings, self.diagnosis.answers)
+        return arrange(self.diagnosis.findings, self.diagnosis.answers)
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
         """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""

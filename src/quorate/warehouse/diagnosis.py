@@ -12,7 +12,7 @@ from quorate.diagnosis.components import ComponentFinding, component_row, examin
 from quorate.diagnosis.diagnose import MOST_SHOWN
 from quorate.diagnosis.finding import Finding, ids, ordered
 from quorate.diagnosis.identification import identification_findings
-from quorate.diagnosis.ties import tie_findings
+from quorate.diagnosis.loose import tie_findings
 from quorate.diagnosis.workers import worker_findings
 from quorate.meetings.graph import Identifiability
 from quorate.reading.files import Source

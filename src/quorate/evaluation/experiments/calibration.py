@@ -23,7 +23,7 @@ from quorate.evaluation.experiments.regimes import (
     skewed,
     spammers,
 )
-from quorate.evaluation.score import LEAST, credit, true_classes
+from quorate.evaluation.score import LEAST_PROBABILITY, credit, true_classes
 from quorate.evaluation.simulate import Crowd, collect, crowd, draw_workers
 from quorate.methods.registry import aggregate
 from quorate.progress import report
@@ -129,7 +129,7 @@ class Judged:
     @property
     def log_loss(self) -> float:
         """Mean of -log(probability of the truth), as in `quorate.evaluation.score.log_loss`."""
-        return float(-np.log(np.maximum(self.believed, LEAST)).mean())
+        return float(-np.log(np.maximum(self.believed, LEAST_PROBABILITY)).mean())
 
     @property
     def calibration_error(self) -> float:
@@ -292,8 +292,8 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"{count(settings.trials, 'simulated crowd')} of each kind, their tasks judged together; the public sets as "
-        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST:g} counts as it "
-        "in the log-loss. Exact ties have their share of being right.",
+        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST_PROBABILITY:g} "
+        "counts as it in the log-loss. Exact ties have their share of being right.",
         "`rank-one-centred` is the standard method's first stage: skills drawn to the crowd's mean, without the "
         "flattening that allows for workers who err together. `majority` gives shares of votes, which nobody claims "
         "to be probabilities.",

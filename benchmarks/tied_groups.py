@@ -1,7 +1,7 @@
 """Print how often the sign of a loosely tied group comes out wrong, and which rule names such groups.
 
-    python benchmarks/ties.py         # with 200 crowds a setting, about five minutes on one core
-    python benchmarks/ties.py 20      # with twenty
+    python benchmarks/tied_groups.py         # with 200 crowds a setting, about five minutes on one core
+    python benchmarks/tied_groups.py 20      # with twenty
 
 `quorate.meetings.ties` and docs/diagnosis.md quote these figures. Three rules are compared: the one in use; that of
 meetings (two answers of different sides to one task; fewer than 50 of them, and a tenth of the group's at the most),
