@@ -2,15 +2,15 @@
 
 Whether the skills of a group are turned the right way round against the rest's is told by the tasks that both answered,
 and by nothing else. Three workers a task, ten workers and a group of five, half of the groups contrary: with so many
-tying tasks, the sign came out wrong in this share of 200 crowds (rank-one; `python benchmarks/tied_groups.py`).
+tying tasks, the sign came out wrong in this share of 100 crowds (rank-one; `python benchmarks/tied_groups.py`).
 
 | tying tasks | 2 | 5 | 10 | 20 | 35 | 50 | 75 | 100 |
 |---|---|---|---|---|---|---|---|---|
-| one worker ties | SIGN_ONE |
-| two do | SIGN_TWO |
-| five do | SIGN_FIVE |
+| one worker ties | .26 | .12 | .06 | .05 | .01 | .01 | .00 | .00 |
+| two do | .24 | .12 | .11 | .06 | .02 | .02 | .00 | .00 |
+| five do | | .25 | .12 | .08 | .04 | .00 | .00 | .00 |
 
-So what counts is the number of tasks, however many workers bridge, and FEW_TIES is where the risk has come down to one
+So what counts is the number of tasks, however many workers bridge, and at FEW_TIES the risk has come down to one or two
 in a hundred. The rule needs a group to ask about, and any half of a small crowd shares few tasks with the other half. A
 group is one that hangs by a single worker (`joints.py`), or shares a quarter of its tasks at the most (`cuts.py`).
 """
