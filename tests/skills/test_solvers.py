@@ -21,7 +21,8 @@ from quorate.skills.matrices import matrix_products
 from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
-from tests.skills.samples import exact_problem, slopes
+from tests.skills.samples import exact_problem
+from tests.skills.slopes import assert_that_the_gradient_is_the_slope
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
@@ -217,9 +218,7 @@ def test_the_loss_is_the_sum_over_pairs_of_answers(table: list[tuple[int, str, s
 def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
     answers = simulate.crowd(60, 8, 3, n_classes=3, seed=2).answers
     problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
-    x = np.random.default_rng(0).uniform(-0.5, 0.9, 8)
-    _, gradient = problem.loss_and_gradient(x)
-    assert gradient == pytest.approx(slopes(problem, x), rel=1e-5, abs=1e-5)
+    assert_that_the_gradient_is_the_slope(problem, 8)
 
 
 def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:
