@@ -5,7 +5,7 @@ import pytest
 
 import quorate
 from quorate.skills.notes import ORIENTATION
-from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, weighed_signs
+from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, settle, weighed_signs
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -99,3 +99,17 @@ def test_the_strongest_evidence_is_followed_first() -> None:
         evidence[weak] = -0.5 * np.sign(evidence[weak])
         found = weighed_signs(5, i, j, evidence)
         assert found.contradicted == pytest.approx(0.5 / np.abs(evidence).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_settling_ends_where_no_single_turn_helps_from_any_start(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    i, j = connected_odd_graph(12, rng, share=0.6)
+    evidence, start = rng.normal(0.2, 1, len(i)), rng.choice([-1.0, 1.0], 12)
+    given = start.copy()
+    found = settle(start, i, j, evidence)
+    assert start.tolist() == given.tolist()  # what was given is left alone
+    assert found.contradicted == contradicted_share(found.sign, i, j, evidence) <= contradicted_share(start, i, j, evidence)
+    for worker in range(12):
+        turned = np.where(np.arange(12) == worker, -found.sign, found.sign)
+        assert contradicted_share(turned, i, j, evidence) >= found.contradicted - 1e-12
