@@ -109,7 +109,8 @@ def test_settling_ends_where_no_single_turn_helps_from_any_start(seed: int) -> N
     given = start.copy()
     found = settle(start, i, j, evidence)
     assert start.tolist() == given.tolist()  # what was given is left alone
-    assert found.contradicted == contradicted_share(found.sign, i, j, evidence) <= contradicted_share(start, i, j, evidence)
+    assert found.contradicted == contradicted_share(found.sign, i, j, evidence)
+    assert found.contradicted <= contradicted_share(start, i, j, evidence)
     for worker in range(12):
         turned = np.where(np.arange(12) == worker, -found.sign, found.sign)
         assert contradicted_share(turned, i, j, evidence) >= found.contradicted - 1e-12
