@@ -50,6 +50,10 @@ def _reading_options(
     ] = None,
     delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
     encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of what workers may err together by: model family, vendor, site."),
+    ] = None,
 ) -> None:
     """How answers are read; see `quorate.read`."""
 
