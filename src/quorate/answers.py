@@ -205,8 +205,8 @@ class Answers(_Names):
         [0, 1]
         """
         names = (self.task_names, self.worker_names, self.classes)
-        groups = {"group": self.group, "group_names": self.group_names}
-        return Answers(self.task[kept], self.worker[kept], self.label[kept], *names, **groups)
+        kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
+        return replace(kept_answers, group=self.group, group_names=self.group_names)
 
     def only(self, tasks: BoolArray) -> "Answers":
         """Keep some tasks, numbered anew, and every worker and class.
@@ -238,5 +238,5 @@ class Answers(_Names):
         label = np.concatenate([self.label, labels[answered].astype(self.label.dtype)])
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
         group = None if self.group is None else np.append(self.group, -1)
-        codes = {"task": task[order], "worker": worker[order], "label": label[order]}
-        return replace(self, **codes, worker_names=names, group=group)
+        task, worker, label = task[order], worker[order], label[order]
+        return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group)

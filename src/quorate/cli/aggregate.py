@@ -24,7 +24,7 @@ def aggregate(
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     cautious: Annotated[
         bool,
-        typer.Option("--cautious", help="quorate: follow the plain vote; where trust is low it leans so by itself."),
+        typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),
     ] = False,
     dependence: Annotated[
         str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")

@@ -1,4 +1,4 @@
-"""What is thought of each task by skills, by confusion matrices and by plain majority: the two stages of the default."""
+"""What is thought of each task by skills, by confusion matrices and by plain majority: both stages of the default."""
 
 from dataclasses import dataclass
 
@@ -18,9 +18,7 @@ from quorate.voting.sparse_refine import refine_sparse
 from quorate.voting.vote import tally, weight
 
 LEAST_MEAN = 0.05  # skill of the crowd, for its plain vote to say anything
-UNKNOWN_MEAN = (
-    0.5  # the skill that a crowd is taken to have where none is determined: half way from guessing to perfect
-)
+UNKNOWN_MEAN = 0.5  # a crowd's skill where none is determined: half way from guessing to perfect
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Opinions -> what they are worth together: how far workers err together, which of them are a family, whom to follow."""
+"""Opinions -> what they are worth together: how far workers err together, who are a family, whom to follow."""
 
 from dataclasses import dataclass
 
@@ -59,6 +59,7 @@ def weigh(
     if families is None and trusted is not None and trusted < LOW_TRUST and fits(answers):
         kin = find_kin(answers, opinions.belief, first_belief)
         families, is_found = own_groups(kin.group if kin.gain > 0 else None), kin.gain > 0
+    scores: tuple[FloatArray, ...]
     if families is None:
         scores = (opinions.by_skill, opinions.by_matrix, opinions.by_majority)
         among, voices, worth = answers, opinions, answers.per_task.astype(np.float64)

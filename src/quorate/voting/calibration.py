@@ -67,8 +67,7 @@ def population() -> tuple[FloatArray, FloatArray]:
     >>> [round(float(part.sum()), 3) for part in population()]
     [1.0, 1.0]
     """
-    with (files("quorate.voting") / TABLE).open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = list(csv.DictReader((files("quorate.voting") / TABLE).read_text(encoding="utf-8").splitlines()))
     public, alone = (
         np.array([float(row[name]) for row in rows]).reshape(len(BETAS), len(VALIDITIES))
         for name in ("public", "independent")

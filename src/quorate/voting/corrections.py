@@ -44,7 +44,8 @@ def exchanges(belief: FloatArray, label: IntArray) -> tuple[tuple[int, int], ...
         return ()
     logs, rows = np.log(np.maximum(belief, FLOOR)), np.arange(len(label))
     pairs = list(combinations(range(m), 2))
-    order, turned = np.arange(m), []
+    order: IntArray = np.arange(m)
+    turned: list[tuple[int, int]] = []
     for _ in range(m - 1):
         gains = [logs[rows, swapped(order, pair)[label]].sum() for pair in pairs]
         best = int(np.argmax(gains))
@@ -105,7 +106,7 @@ def mixture_weights(p_true: FloatArray, prior: FloatArray) -> FloatArray:
     >>> mixture_weights(np.tile([0.9, 0.1], (100, 1)), np.array([0.5, 0.5])).round(2).tolist()
     [0.98, 0.02]
     """
-    start = prior / prior.sum()
+    start: FloatArray = prior / prior.sum()
     weights = start
     for _ in range(EM_STEPS):
         share = p_true * weights

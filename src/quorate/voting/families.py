@@ -104,7 +104,7 @@ def effective_votes(answers: Answers, group: IntArray, families: Families) -> Fl
     members = np.maximum(np.bincount(group, minlength=n), 1)
     together = families.draws * (np.bincount(group, families.shared, n) / members) ** 2
     worth = size / (1 + together[keys % n] * (size - 1.0))
-    return np.bincount(keys // n, worth, answers.n_tasks)
+    return np.bincount(keys // n, worth, answers.n_tasks).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -174,8 +174,8 @@ class _Model:
         idle = self.idle * q[units.unit_tasks]
         drawn[:, -1] = _sums(units.unit_groups, idle, units.n_groups)
         could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
-        by_worker = (np.bincount(a.worker[rows], values, a.n_workers) for values in (copied.sum(axis=1), could))
-        return _Counts(_own_counts(a, own), drawn, *by_worker)
+        both = _sums(a.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), a.n_workers)
+        return _Counts(_own_counts(a, own), drawn, both[:, 0], both[:, 1])
 
 
 def _own_counts(answers: Answers, weight: FloatArray) -> FloatArray:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
@@ -112,9 +111,9 @@ def one_voice(answers: Answers, group: IntArray) -> Answers:
     keys, place = np.unique(unit, return_inverse=True)
     votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)
     label = (votes + OTHERS * answers.counts[keys // n]).argmax(axis=1)
-    codes = (each.astype(np.int32) for each in (keys // n, keys % n, label))
-    names: pa.Array = from_strings([f"group {k}" for k in range(n)])
-    return Answers(*codes, answers.task_names, names, answers.classes)
+    task, worker, label = (each.astype(np.int32) for each in (keys // n, keys % n, label))
+    names = from_strings([f"group {k}" for k in range(n)])
+    return Answers(task, worker, label, answers.task_names, names, answers.classes)
 
 
 def _starts(key: IntArray) -> IntArray:

@@ -64,7 +64,7 @@ def start_of(answers: Answers, group: IntArray, posterior: FloatArray, belief: B
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(9, 4, 4, seed=0).answers
-    >>> start_of(answers, np.array([0, 0, 0, 1]), answers.counts / 4, lambda _: answers.counts)[0].sum()
+    >>> start_of(answers, np.array([0, 0, 0, 1]), answers.counts / 4, lambda _: answers.counts)[0].sum().item()
     1.0
     """
     return posterior if int(group.max()) + 1 < LEAST_ALONE else belief(one_voice(answers, group))
@@ -96,7 +96,7 @@ def repeated(group: IntArray, fitted: Families, per_worker: IntArray) -> float:
 
 
 def own_groups(group: IntArray | None) -> IntArray | None:
-    """Number groups from 0, whoever is in none (-1) being a group of its own; None where nobody shares one.
+    """Give groups numbers from 0, whoever is in none (-1) being one of its own; None where nobody shares one.
 
     >>> own_groups(np.array([5, -1, 5, -1])).tolist(), own_groups(np.array([0, 1]))
     ([2, 1, 2, 0], None)

@@ -80,7 +80,6 @@ def learn(views: Views, known: IntArray) -> Learned:
         known: the known class of each task, -1 where unknown; one at least.
 
     >>> import quorate
-    >>> from quorate.voting.basis import Check, checked, wilson
     from quorate.voting.calibration import identity
     >>> answers = quorate.simulate.crowd(200, 6, 4, seed=0).answers
     >>> views = Views(answers, (answers.counts,) * 3, np.ones(200), np.ones(3) / 3, identity())
@@ -118,7 +117,6 @@ def check_of(learned: Learned, known: IntArray, classes: pa.Array) -> Check:
         known: the known class of each task, -1 where unknown.
         classes: their names.
 
-    >>> from quorate.voting.basis import Check, checked, wilson
     from quorate.voting.calibration import identity
     >>> learned = Learned(np.array([[0.9, 0.1]]), identity(), ((0, 1),), np.ones(1), 0.0)
     >>> check_of(learned, np.array([0]), pa.array(["x", "y"])).turned

@@ -19,5 +19,6 @@ def opinion_weights(trust: float) -> FloatArray:
     """
     share = float(np.clip((trust - NO_TRUST) / (LOW_TRUST - NO_TRUST), 0.0, 1.0))
     wanted = np.array([share / 2, share / 2, 1 - share])
-    weights: FloatArray = np.maximum(wanted, LEAST_SAY)
-    return weights / weights.sum()
+    said = np.maximum(wanted, LEAST_SAY)
+    weights: FloatArray = said / said.sum()
+    return weights

@@ -41,8 +41,8 @@ def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *
     for step in range(1, steps + 1):
         prior = (np.bincount(cells.label, p, m) + 1) / (answers.n_tasks + m)
         theta, right = cells.matrices(p, relative)
-        scores = np.bincount(cells.cell, np.log(np.maximum(theta, FLOOR)), len(cells.task))
-        scores += np.log(prior[cells.label])
+        said = np.bincount(cells.cell, np.log(np.maximum(theta, FLOOR)), len(cells.task)).astype(np.float64)
+        scores = said + np.log(prior[cells.label])
         new = cells.shares(np.exp(scores - cells.best(scores)))
         change = np.abs(new - p).sum() / answers.n_tasks
         p = new
