@@ -99,6 +99,10 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class ConflictingGroupsError(InputError):
+    """A worker is in two groups."""
+
+
 class UnwritableFileError(QuorateError):
     """A result cannot be written where it should go."""
 

@@ -39,6 +39,10 @@ def _reading_options(
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of what workers may err together by: model family, vendor, site."),
+    ] = None,
 ) -> None:
     """How answers are read; see `quorate.read`."""
 
