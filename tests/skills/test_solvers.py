@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation import simulate
 from quorate.meetings.graph import identify_pairs
@@ -20,7 +21,7 @@ from quorate.skills.evidence import Evidence, gather
 from quorate.skills.matrices import matrix_products
 from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
+from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import exact_problem, slopes
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
@@ -170,11 +171,8 @@ def test_the_solution_satisfies_its_certificate(solver: str) -> None:
         assert (gradient[x <= problem.lower] >= 0).all()
 
 
-@given(rows(max_tasks=12))
-def test_task_sums_equal_the_table_of_pairs(table: list[tuple[int, str, str]]) -> None:
-    answers = answers_of(table)
-    if answers.n_classes < 2:
-        return
+@given(of_several_classes(max_tasks=12))
+def test_task_sums_equal_the_table_of_pairs(answers: Answers) -> None:
     pairs, n = pair_stats(answers), answers.n_workers
     slow = from_pairs(n, pairs.i, pairs.j, pairs.shared.astype(np.float64), correlations(pairs, answers.n_classes))
     fast = from_answers(answers)
@@ -187,13 +185,10 @@ def test_task_sums_equal_the_table_of_pairs(table: list[tuple[int, str, str]]) -
     assert fast.absolute_sums(0.1, 0.8) == pytest.approx(slow.absolute_sums(0.1, 0.8))
 
 
-@given(rows(max_tasks=12), st.integers(0, 10**6))
-def test_the_loss_is_the_sum_over_pairs_of_answers(table: list[tuple[int, str, str]], seed: int) -> None:
+@given(of_several_classes(max_tasks=12), st.integers(0, 10**6))
+def test_the_loss_is_the_sum_over_pairs_of_answers(answers: Answers, seed: int) -> None:
     """[Ma20, Eq. Objective], by a double loop; and the two objectives differ by a constant only [Ma20, Lemma equiv]."""
-    answers = answers_of(table)
     m = answers.n_classes
-    if m < 2:
-        return
     x, y = np.random.default_rng(seed).uniform(-1, 1, (2, answers.n_workers))
     ones = np.ones(answers.n_workers)
     problem = Problem(from_answers(answers), -ones, ones, ones)
@@ -279,13 +274,11 @@ def test_a_known_skill_stays_where_it_is() -> None:
         assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
 
 
-@given(rows())
-def test_products_by_matrices_equal_those_by_sums(table: list[tuple[int, str, str]]) -> None:
-    answers = answers_of(table)
+@given(of_several_classes())
+def test_products_by_matrices_equal_those_by_sums(answers: Answers) -> None:
     x = np.linspace(-0.4, 0.9, answers.n_workers)
-    if answers.n_classes > 1:
-        for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
-            np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
+    for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
+        np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
 
 
 def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> None:

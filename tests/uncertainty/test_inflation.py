@@ -111,9 +111,13 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     """Eight workers, room for four draws of each: thirty draws are made in eight rounds, with other signs."""
     crowd = simulate.crowd(400, 8, 4, skills=np.linspace(0.4, 0.9, 8), seed=1)
     inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
-    asked = []
-    draw = module._draw
-    monkeypatch.setattr(module, "_draw", lambda pulls, k, rng: asked.append(k) or draw(pulls, k, rng))
+    asked, draw = [], module._draw
+
+    def note(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:
+        asked.append(k)
+        return draw(pulls, k, rng)
+
+    monkeypatch.setattr(module, "_draw", note)
     whole = inference.inflation(draws=30, seed=0)
     monkeypatch.setattr(module, "ENTRIES", 32)
     parts = inference.inflation(draws=30, seed=0)
