@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 
+from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.meetings.pairs import correlations, pair_stats
@@ -17,7 +18,7 @@ from quorate.skills.evidence import gather
 from quorate.skills.matrices import matrix_products
 from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from tests.crowds import answers_of, connected_odd_graph, rows
+from tests.crowds import connected_odd_graph, of_several_classes
 from tests.skills.samples import exact_problem, noisy_problem
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
@@ -79,13 +80,11 @@ def test_a_known_skill_stays_where_it_is() -> None:
         assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
 
 
-@given(rows())
-def test_products_by_matrices_equal_those_by_sums(table: list[tuple[int, str, str]]) -> None:
-    answers = answers_of(table)
+@given(of_several_classes())
+def test_products_by_matrices_equal_those_by_sums(answers: Answers) -> None:
     x = np.linspace(-0.4, 0.9, answers.n_workers)
-    if answers.n_classes > 1:
-        for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
-            np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
+    for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
+        np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
 
 
 def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> None:
