@@ -10,8 +10,8 @@ from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
 from quorate.skills.evidence import gather
 from quorate.skills.notes import LOW_TRUST
 from quorate.skills.trust import trust
+from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.basis import Basis
-from quorate.voting.calibration import expected_calibration, identity
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import INDEPENDENT, MEASURED, NONE, Dependence, dependence_of, flattening, ratio
 from quorate.voting.families import effective_votes, learn_families
@@ -20,6 +20,7 @@ from quorate.voting.kin import find_kin, own_groups, start_of
 from quorate.voting.known_labels import Views
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
+from quorate.voting.population import expected_calibration, identity
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ def weigh(
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1).answers
-    >>> found = weigh(answers, opinions_of(gather(answers), answers), group=None, independent=False, cautious=False)
+    >>> opinions = opinions_of(answers, centred_workforce(gather(answers)))
+    >>> found = weigh(answers, opinions, group=None, independent=False, cautious=False)
     >>> found.trust, found.basis.rho < 0.1
     (1.0, True)
     """
@@ -67,7 +69,7 @@ def weigh(
     else:
         check_size(answers, "quorate with groups of workers")
         among = one_voice(answers, families)
-        voices = opinions_of(gather(among), among)
+        voices = opinions_of(among, centred_workforce(gather(among)))
         scores, worth = _by_families(answers, families, opinions, voices)
         inner = trust(among) if asked else None
         trusted = trusted if is_found else inner

@@ -8,8 +8,8 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import listing
 from quorate.skills.notes import DEPENDENT, FAMILY, Note
-from quorate.voting.calibration import N_CROWDS
 from quorate.voting.dependence import INDEPENDENT, SIDE
+from quorate.voting.population import N_CROWDS
 
 STRONG = 0.4  # rho from which a reader is warned: 7 of the 26 public crowds, a panel of 24 LLM judges among them
 FAR = 0.5  # independent answers for each answer: below this, a summary tells what the answers are worth
