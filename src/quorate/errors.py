@@ -130,6 +130,16 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
 
 
+def count(n: int, noun: str) -> str:
+    """'1 task', '2 tasks', '3 classes'.
+
+    >>> count(1, "class"), count(1200, "class")
+    ('1 class', '1,200 classes')
+    """
+    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+    return f"{n:,} {plural}"
+
+
 def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
     """'row 3' or 'rows 3, 17 and 40 more', counting from 1 below the header.
 

@@ -9,6 +9,7 @@ import numpy as np
 from quorate.answers import Answers, Counted, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import NotInMemoryError, OptionError
+from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
 from quorate.meetings.pairs import pair_stats
 from quorate.skills.evidence import STATUSES
@@ -284,13 +285,3 @@ def left_out(answers: Counted) -> list[str]:
         ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
     }
     return [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
-
-
-def count(n: int, noun: str) -> str:
-    """'1 task', '2 tasks', '3 classes'.
-
-    >>> count(1, "class"), count(1200, "class")
-    ('1 class', '1,200 classes')
-    """
-    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
-    return f"{n:,} {plural}"

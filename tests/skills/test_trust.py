@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray
 from quorate.evaluation import simulate
 from quorate.skills import trust as module
 from quorate.skills.centred import habits_of
@@ -44,9 +46,14 @@ def test_every_task_looked_at_is_tested_once_by_skills_from_others(
     monkeypatch: pytest.MonkeyPatch, enough: int
 ) -> None:
     """Of 400 tasks with 1,600 answers all, or with room for 500 answers every fourth."""
-    seen = []
+    seen: list[tuple[BoolArray, BoolArray]] = []
+
+    def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:
+        seen.append((fitted, test))
+        return np.zeros((0, 3))
+
     monkeypatch.setattr(module, "ENOUGH", enough)
-    monkeypatch.setattr(module, "_fold_sums", lambda _, *masks: seen.append(masks) or np.zeros((0, 3)))
+    monkeypatch.setattr(module, "_fold_sums", note)
     assert trust(simulate.crowd(400, 20, 4, seed=0).answers) == 1.0
     tested = np.sum([test for _, test in seen], axis=0)
     assert tested.tolist() == [int(enough > 1600 or t % 4 == 0) for t in range(400)]
@@ -64,6 +71,11 @@ def test_where_there_is_nothing_to_compare_nothing_speaks_against_it() -> None:
 
 def test_two_answers_a_task_and_two_classes_are_enough_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    monkeypatch.setattr(module, "_fold_sums", lambda *_: seen.append(1) or np.zeros((0, 3)))
+
+    def note(*_: object) -> FloatArray:
+        seen.append(1)
+        return np.zeros((0, 3))
+
+    monkeypatch.setattr(module, "_fold_sums", note)
     trust(simulate.crowd(40, 6, 2, seed=0).answers)
     assert len(seen) == FOLDS

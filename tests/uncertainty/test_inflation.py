@@ -1,4 +1,5 @@
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,7 +114,12 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
     asked = []
     draw = module._draw
-    monkeypatch.setattr(module, "_draw", lambda pulls, k, rng: asked.append(k) or draw(pulls, k, rng))
+
+    def note(pulls: Any, k: int, rng: np.random.Generator) -> FloatArray:
+        asked.append(k)
+        return draw(pulls, k, rng)
+
+    monkeypatch.setattr(module, "_draw", note)
     whole = inference.inflation(draws=30, seed=0)
     monkeypatch.setattr(module, "ENTRIES", 32)
     parts = inference.inflation(draws=30, seed=0)

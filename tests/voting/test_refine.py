@@ -6,7 +6,8 @@ import pytest
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
-from quorate.voting.refine import LEAST, MOST, SPREAD, TAKEN, refine
+from quorate.voting.refine import MOST_WRONG, refine
+from quorate.voting.shrinkage import LEAST_WORTH, MOST_WORTH, SPREAD
 from quorate.voting.vote import accuracy, majority
 
 
@@ -21,7 +22,7 @@ def naive_step(answers: Answers, q: FloatArray, skills: FloatArray) -> tuple[Flo
     pooled = total + m / 2 * np.where(np.eye(m) == 1, right, (1 - right) / (m - 1))
     pooled /= pooled.sum(axis=0)
     beta = right * (1 - right) / (SPREAD * (right - 1 / m)) ** 2 - 1  # answers that a Beta law is worth
-    strength = min(max(beta, LEAST), MOST) * m / 2
+    strength = min(max(beta, LEAST_WORTH), MOST_WORTH) * m / 2
     errs = 1 - accuracy(skills, m)
     mean = sum(errs[w] for w in answers.worker) / answers.n_answers
     theta = np.zeros_like(counts)
@@ -29,7 +30,7 @@ def naive_step(answers: Answers, q: FloatArray, skills: FloatArray) -> tuple[Flo
         for g in range(m):
             column = pooled[:, g] * errs[w] / mean
             column[g] = 0
-            column *= min(1, TAKEN / column.sum())
+            column *= min(1, MOST_WRONG / column.sum())
             column[g] = 1 - column.sum()
             theta[w, :, g] = counts[w, :, g] + strength * column
             theta[w, :, g] /= theta[w, :, g].sum()
@@ -69,8 +70,8 @@ def test_the_cases_reach_both_ends_of_the_strength() -> None:
         answers = simulate.crowd(80, 6, 4, skills=skills, seed=1).answers
         truth = simulate.crowd(80, 6, 4, skills=skills, seed=1).truth
         ends[kind] = refine(answers, np.eye(2)[truth], skills, gold=truth, steps=1).strength
-    assert ends["perfect"] == LEAST
-    assert LEAST < ends["middling"] < ends["guessing"] == MOST
+    assert ends["perfect"] == LEAST_WORTH
+    assert LEAST_WORTH < ends["middling"] < ends["guessing"] == MOST_WORTH
 
 
 def test_it_stops_where_the_posterior_stands_still_and_at_the_cap() -> None:

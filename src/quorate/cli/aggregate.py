@@ -7,7 +7,7 @@ import typer
 
 from quorate.cli.arguments import reads_answers
 from quorate.cli.engine import aggregate_there, in_engine
-from quorate.cli.options import Gold, Json
+from quorate.cli.options import ExcelSafe, Gold, Json
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -42,9 +42,7 @@ def aggregate(
         str | None,
         typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
     ] = None,
-    excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
-    ] = False,
+    excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
     """Turn answers into one label a task and a skill for each worker.
