@@ -69,8 +69,7 @@ def standard(
     evidence = alone if known is None else gather(answers, known)
     workers = unaided if known is None else centred_workforce(evidence)
     opinions = opinions_of(answers, unaided, anchors)
-    weighed = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
-    views, basis = weighed.views, weighed.basis
+    views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
     posterior, calibration, matrices = views.belief, views.calibration, opinions.matrices
     if free is not None:
         learned = learn(views, free)
@@ -87,7 +86,6 @@ def standard(
         workforce=workers.workforce,
         graph=evidence.verdict,
         matrices=matrices,
-        trust=weighed.trust,
         basis=basis,
         notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
     )

@@ -45,6 +45,7 @@ class Basis:
     votes: float  # what they are worth in independent ones
     votes_low: float  # an interval (95 %), by the tasks that were looked at
     votes_high: float
+    trust: float | None = None  # how well one skill a worker explains who agrees with whom; None: not asked
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     found: bool = False  # whether the families were found in the answers, rather than given
     known: Check | None = None
