@@ -39,7 +39,7 @@ def _workers(result: Result) -> str:
     answers, sure = result.answers, result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     shown = order if len(order) <= MOST else np.concatenate([order[: MOST // 2], order[-MOST // 2 :]])
-    kinds = standings(result.skills, sure.low, sure.high)
+    kinds = standings(result.skills, sure.low, sure.high, result.answers.n_classes)
     everyone = answers.worker_names.to_pylist()
     names = short_names([everyone[k] for k in shown])
     rows = []
