@@ -29,7 +29,8 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 # What the API page shows: a heading, a sentence, and names that `quorate` offers.
 API = [
     ("Reading and aggregating", ["read", "Answers", "aggregate", "majority_vote", "Result"]),
-    ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times", "advise", "Advice"]),
+    ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
+    ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
     ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),
     ("Streams", ["Ledger"]),

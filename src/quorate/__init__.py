@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from quorate import estimators as estimators
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
+    from quorate.advice import GoldAdvice as GoldAdvice
     from quorate.advice import adaptive_skills as adaptive_skills
     from quorate.advice import advise as advise
+    from quorate.advice import advise_gold as advise_gold
     from quorate.advice import advise_result as advise_result
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
@@ -47,11 +49,13 @@ _HOMES = {
     "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
     "Export": "reading.formats.export",
+    "GoldAdvice": "advice",
     "Ledger": "ledger",
     "Report": "reporting",
     "Result": "result",
     "adaptive_skills": "advice",
     "advise": "advice",
+    "advise_gold": "advice",
     "advise_result": "advice",
     "aggregate": "methods.registry",
     "calibration_error": "evaluation.score",

@@ -122,7 +122,7 @@ def test_the_best_come_first_and_those_not_determined_last() -> None:
     assert known == sorted(known, reverse=True)
     assert len(known) == 3
     assert skills[3:] == [None] * 3
-    assert {row["standing"] for row in rows[3:]} == {"not determined"}
+    assert {row["standing"] for row in rows[3:]} == {"cannot be judged"}
 
 
 def test_of_a_large_crowd_an_even_sample_with_both_ends_is_drawn() -> None:

@@ -5,10 +5,16 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.diagnosis.misfit import SURE, _foretell, _Model, held_out, misfit_findings
+from quorate.diagnosis.right_by_class import RightByClass, right_by_class
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
+from quorate.methods.registry import aggregate
 from quorate.voting.confusion import cells_of
 from tests.diagnosis.samples import at_most
+
+
+def by_class(answers: Answers) -> RightByClass:
+    return right_by_class(answers, aggregate(answers).ballot.posterior)
 
 
 def test_crowds_of_one_coin_show_no_misfit() -> None:
@@ -26,7 +32,7 @@ def test_crowds_of_one_coin_show_no_misfit() -> None:
 @pytest.mark.parametrize("name", ["bluebird", "trec"])
 def test_the_known_sets_with_class_dependent_accuracy_show_it(real: Any, name: str) -> None:
     answers = real.load(name).answers
-    (finding,) = misfit_findings(held_out(answers), answers)
+    (finding,) = misfit_findings(held_out(answers), answers, by_class(answers))
     assert finding.strength < 1e-6
     assert finding.evidence["better_method"] in finding.sentence
     assert finding.evidence["better_method"] in ("quorate", "dawid-skene")
@@ -38,9 +44,10 @@ def test_a_crowd_that_slips_on_one_class_is_found_and_that_class_is_named() -> N
     a = simulated.answers
     slips = (a.label == 0) & (simulated.truth[a.task] == 0) & (rng.random(a.n_answers) < 0.5)
     biased = relabelled(a, np.where(slips, 1, a.label))
-    (finding,) = misfit_findings(held_out(biased), biased)
-    by_class = finding.evidence["class_accuracy"]
-    assert by_class["c0"] < by_class["c1"]
+    (finding,) = misfit_findings(held_out(biased), biased, by_class(biased))
+    ranges = finding.evidence["right_by_class"]
+    assert ranges["c0"]["share"] < ranges["c1"]["share"]
+    assert finding.sentence.index("'c1'") < finding.sentence.index("'c0'")
 
 
 def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:
@@ -62,7 +69,7 @@ def test_an_answer_is_foretold_from_the_others_on_its_task() -> None:
 def test_too_few_tasks_or_too_many_cells_are_left_out(monkeypatch: Any) -> None:
     few = crowd(10, 5, 3).answers
     assert held_out(few) is None
-    assert misfit_findings(None, few) == []
+    assert misfit_findings(None, few, by_class(few)) == []
     monkeypatch.setattr("quorate.diagnosis.misfit.MOST_ENTRIES", 10)
     assert held_out(crowd(100, 5, 3).answers) is None
 

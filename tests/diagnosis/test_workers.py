@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from quorate.diagnosis.discovery import LEVEL
-from quorate.diagnosis.workers import MARGIN, skill_test, spammer_p, wide_intervals, worker_findings
+from quorate.diagnosis.workers import MARGIN, skill_test, spammer_p, too_few_answers, unsettled, worker_findings
 from quorate.evaluation.simulate import crowd
 from quorate.methods.registry import aggregate
 from tests.diagnosis.samples import at_least, at_most
@@ -89,10 +89,12 @@ def test_workers_of_a_method_without_skills_are_not_judged() -> None:
     assert list(worker_findings(result)) == []
 
 
-def test_an_interval_wider_than_half_the_range_is_told() -> None:
+def test_who_cannot_be_told_from_a_guesser_cannot_be_judged() -> None:
     answers = crowd(300, 40, 3, activity=np.concatenate([np.ones(30), np.full(10, 0.01)]), seed=0).answers
     result = aggregate(answers, "rank-one")
-    (finding,) = wide_intervals(result)
-    assert set(finding.workers) == set(np.flatnonzero(result.intervals.width > 1.0).tolist())
+    (finding,) = too_few_answers(result)
+    sure = result.intervals
+    assert finding.kind == "cannot-be-judged"
+    assert set(finding.workers) == set(np.flatnonzero(unsettled(sure.low, sure.high, 2)).tolist())
     assert min(finding.evidence["widths"]) > 1.0
-    assert finding.evidence["widths"] == sorted(finding.evidence["widths"], reverse=True)
+    assert finding.evidence["answers"] == sorted(finding.evidence["answers"], reverse=True)

@@ -18,7 +18,7 @@ from quorate.reporting import Report, report
 from quorate.reporting.facts import headline
 from quorate.reporting.findings import FLAGS, arrange
 from quorate.reporting.listings import task_sheet, worker_sheet
-from quorate.reporting.sheet import MOST_ROWS
+from quorate.reporting.sheet import MOST_ROWS, Badge
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
 
@@ -56,8 +56,13 @@ def test_the_headline_counts_what_there_is(made: Report) -> None:
     figures = [tile.figure for tile in tiles]
     assert figures[:3] == [f"{n:,}" for n in (answers.n_tasks, answers.n_workers, answers.n_answers)]
     assert figures[4] == f"{sum(p < 0.9 for p in made.result.labels['confidence'].to_pylist()):,}"
-    undetermined = [row for row in made.result.workers.to_pylist() if row["skill"] is None]
-    assert figures[5] == f"{len(undetermined):,}"
+    unjudged = [
+        row
+        for row in made.result.workers.to_pylist()
+        if row["skill"] is None
+        or (row["skill_low"] <= 0 <= row["skill_high"] and row["skill_high"] - row["skill_low"] > 1)
+    ]
+    assert figures[5] == f"{len(unjudged):,}"
 
 
 def test_who_said_what_is_what_they_said(made: Report) -> None:
@@ -198,3 +203,38 @@ def test_no_finding_does_not_mean_that_everyone_is_skilled() -> None:
 def test_every_kind_of_finding_has_a_word_and_a_colour() -> None:
     assert set(FLAGS) == set(KINDS)
     assert {tone for _, tone in FLAGS.values()} <= {"good", "doubt", "bad", "copy", "unknown"}
+
+
+def test_the_figures_stand_behind_a_fold_and_not_in_the_sentence(made: Report) -> None:
+    groups = made.found.groups
+    assert any(group.figures for group in groups)
+    page = made.html()
+    for group in groups:
+        for line in group.figures:
+            assert '<details class="figures">' in page
+            assert line not in " ".join(group.sentences)
+
+
+def test_a_worker_with_one_answer_never_heads_those_that_need_a_look() -> None:
+    table = quorate.simulate.crowd(100, 8, 4, skills=np.linspace(0.2, 0.9, 8), seed=1).answer_table.to_pydict()
+    columns = {name: list(values) for name, values in table.items()}
+    for k in range(6):
+        columns["task"].append(f"t{k}")
+        columns["worker"].append(f"once{k}")
+        columns["label"].append(f"c{k % 2}")
+    made = report(columns, methods=[])
+    for flags in (made.found.flags, {8: [Badge("looks odd", "bad")]}):
+        rows = worker_sheet(made.result, flags).rows
+        assert not any(row[0].text.startswith("once") for row in rows[:8])
+
+
+def test_one_notion_of_who_cannot_be_judged() -> None:
+    crowd = quorate.simulate.crowd(60, 20, 2, seed=0)
+    made = report(crowd.answers, methods=[])
+    told = {worker for finding in made.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
+    rows = worker_sheet(made.result, {}).rows
+    names = crowd.answers.worker_names.to_pylist()
+    standing = {names.index(row[0].text) for row in rows if row[1].badges[0].text == "cannot be judged"}
+    assert told == standing
+    tile = next(tile for tile in headline(made.result, 0.9) if "cannot be judged" in tile.what)
+    assert tile.figure == f"{len(told):,}"

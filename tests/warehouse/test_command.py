@@ -117,7 +117,7 @@ def test_the_findings_of_pairs_are_those_of_memory() -> None:
     rows += [{**row, "worker": "z copycat"} for row in rows if row["worker"] == "w0"]
     table = {name: [row[name] for row in rows] for name in ("task", "worker", "label")}
     ours, theirs = diagnose(table), quorate.diagnose(quorate.read(table))
-    for kind in ("agreeing-pair", "unidentifiable", "loosely-tied"):
+    for kind in ("agreeing-pair", "cannot-be-judged", "loosely-tied"):
         assert {finding.sentence for finding in theirs.of_kind(kind)} == {
             finding.sentence for finding in ours.findings if finding.kind == kind
         }

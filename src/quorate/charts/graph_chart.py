@@ -8,7 +8,7 @@ import numpy as np
 from quorate.arrays import BoolArray, IntArray
 from quorate.charts.layout import Layout, place
 from quorate.charts.sample import choose_workers, pairs_among, strongest
-from quorate.charts.standing import COLOURS, SHAPES, STANDINGS, short_names, standings
+from quorate.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
 from quorate.charts.style import PALETTE, WIDTH, altair, dressed
 from quorate.meetings.pairs import PairStats
 from quorate.result import Result
@@ -120,11 +120,11 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
     """Draw each worker: colour and shape by standing, size by answers."""
     alt = altair()
     n_answers = result.answers.per_worker
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high)
+    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
     rows = []
     for place_in, k in enumerate(chosen.tolist()):
         skill = result.skills[k]
-        known = "skill not determined" if np.isnan(skill) else f"skill {skill:.2f}"
+        known = STANDINGS[UNKNOWN] if np.isnan(skill) else f"skill {skill:.2f}"
         rows.append(
             {
                 **_at(layout.at[place_in]),

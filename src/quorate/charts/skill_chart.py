@@ -25,7 +25,7 @@ def skills_chart(result: Result) -> Any:
 
 
 def skill_rows(result: Result) -> list[dict[str, Any]]:
-    """List what the chart draws: a worker a row, best first, those not determined last.
+    """List what the chart draws: a worker a row, best first, those of no skill last.
 
     >>> import quorate
     >>> result = quorate.aggregate({"task": [1, 1, 1, 2], "worker": list("abcd"), "label": list("xxyx")})
@@ -33,7 +33,7 @@ def skill_rows(result: Result) -> list[dict[str, Any]]:
     ['a', 'b', 'c', 'd']
     """
     low, high = result.intervals.low, result.intervals.high
-    kinds = standings(result.skills, low, high)
+    kinds = standings(result.skills, low, high, result.answers.n_classes)
     names = short_names(result.answers.worker_names.to_pylist())
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), DRAWN)).round().astype(int))
@@ -41,7 +41,9 @@ def skill_rows(result: Result) -> list[dict[str, Any]]:
     for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
         told = f"{names[k]}: {_skill_text(result.skills[k], low[k], high[k])}, {result.answers.per_worker[k]:,} answers"
         row = {"worker": names[k], "rank": rank + 1, "standing": STANDINGS[kinds[k]], "told": told}
-        if kinds[k] != UNKNOWN:
+        if np.isnan(result.skills[k]):
+            row["untold"] = True
+        else:
             row["skill"] = round(float(result.skills[k]), 4)
         if not np.isnan(low[k]):
             row |= {"low": round(float(low[k]), 4), "high": round(float(high[k]), 4)}
@@ -65,7 +67,7 @@ def _named(rows: list[dict[str, Any]]) -> Any:
         alt.Chart()
         .mark_text(align="left", dx=6, fontSize=11, color=PALETTE["unknown"])
         .encode(x=alt.datum(0), y=worker, text=alt.value(STANDINGS[UNKNOWN]))
-        .transform_filter(alt.FieldEqualPredicate(field="standing", equal=STANDINGS[UNKNOWN]))
+        .transform_filter(alt.FieldEqualPredicate(field="untold", equal=True))
     )
     layers = [
         _guessing("x"),

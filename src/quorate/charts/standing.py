@@ -7,8 +7,9 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.charts.style import PALETTE
+from quorate.diagnosis.workers import unsettled
 
-STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "not determined")
+STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "cannot be judged")
 BETTER, GUESSING, WORSE, UNKNOWN = range(len(STANDINGS))
 COLOURS = (PALETTE["good"], PALETTE["doubt"], PALETTE["bad"], PALETTE["unknown"])
 SHAPES = ("circle", "square", "triangle-down", "diamond")
@@ -16,16 +17,19 @@ NEAR_GUESSING = 0.1  # where there is no interval, a skill this small counts as 
 LONGEST = 28  # characters of a name in a chart
 
 
-def standings(skills: FloatArray, low: FloatArray, high: FloatArray) -> IntArray:
+def standings(skills: FloatArray, low: FloatArray, high: FloatArray, n_classes: int) -> IntArray:
     """Judge each worker by the interval of its skill, or by the skill where there is none.
 
+    Who cannot be judged is who the diagnosis says cannot: no skill, or an interval that holds zero and half the range.
+
     >>> skills, low, high = np.array([[0.5, 0.1, -0.4, np.nan], [0.4, -0.1, -0.5, np.nan], [0.6, 0.3, -0.3, np.nan]])
-    >>> [STANDINGS[code] for code in standings(skills, low, high)]
-    ['better than guessing', 'may be guessing', 'worse than guessing', 'not determined']
+    >>> [STANDINGS[code] for code in standings(skills, low, high, 2)]
+    ['better than guessing', 'may be guessing', 'worse than guessing', 'cannot be judged']
     """
+    unknown = np.isnan(skills) | unsettled(low, high, n_classes)
     bare = np.isnan(low) | np.isnan(high)
     low, high = np.where(bare, skills - NEAR_GUESSING, low), np.where(bare, skills + NEAR_GUESSING, high)
-    found: IntArray = np.select([np.isnan(skills), low > 0, high < 0], [UNKNOWN, BETTER, WORSE], GUESSING)
+    found: IntArray = np.select([unknown, low > 0, high < 0], [UNKNOWN, BETTER, WORSE], GUESSING)
     return found
 
 

@@ -1,12 +1,12 @@
-"""`quorate advise`: which worker should answer which task next, and when to stop."""
+"""`quorate advise`: which worker should answer which task next, and when to stop; or what an expert should label."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json
+from quorate.cli.options import Json, Seed
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def advise(
     reading: "Reading",
     *,
-    budget: Annotated[int, typer.Option(metavar="N", help="How many further answers there can be.")],
+    budget: Annotated[int | None, typer.Option(metavar="N", help="How many further answers there can be.")] = None,
     workers: Annotated[
         str | None, typer.Option(metavar="FILE", help="Who is available, new workers too: a file with a column worker.")
     ] = None,
@@ -29,45 +29,96 @@ def advise(
     target_error: Annotated[
         float | None, typer.Option(metavar="E", help="Stop where labels are expected to be wrong as rarely as this.")
     ] = None,
-    gold: Gold = None,
+    gold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="N|FILE",
+            help="A number: say which so many tasks an expert should label, instead of whom to ask. "
+            "A file: known labels of some tasks, in the same columns. May be given twice.",
+        ),
+    ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the assignments go.")
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the assignments, or those tasks, go.")
     ] = None,
     tasks_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where it goes which tasks have enough answers.")
     ] = None,
+    seed: Seed = 0,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
     json: Json = False,
 ) -> None:
     """Say which worker should answer which task next: repair first, then what tells most; and when to stop.
 
-    Without -o, a terminal gets a table and a summary; a pipe gets the assignments, and the summary goes to standard
-    error.
+    Or, with --gold N, which N tasks an expert should label: the least sure ones, and some drawn at random, which check
+    the rest.
+
+    Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
     """
-    from quorate.advice import advise
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.advice import advise, advise_gold
+    from quorate.cli.terminal import showing_progress
+    from quorate.errors import OptionError
+
+    number, known = _number_and_file(gold or [])
+    asking = {"--workers": workers, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
+    if number is None:
+        if budget is None:
+            raise OptionError("say what to advise: --budget N further answers, or --gold N labels of an expert")
+        with showing_progress():
+            found = advise(
+                reading,
+                budget,
+                workers=workers,
+                per_worker=per_worker,
+                cost=cost,
+                target_error=target_error,
+                gold=known,
+            )
+        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json)
+        return
+    if budget is not None:
+        raise OptionError("--budget N asks workers and --gold N asks an expert: one at a time")
+    for option, value in {**asking, "--tasks-out": tasks_out}.items():
+        if value is not None:
+            raise OptionError(
+                f"{option} speaks of workers who are asked; --gold {number} asks an expert. Leave one out"
+            )
+    with showing_progress():
+        chosen = advise_gold(reading, number, gold=known, seed=seed)
+    _print(chosen, "To label", {"tasks": output}, format, json)
+
+
+def _number_and_file(given: list[str]) -> tuple[int | None, str | None]:
+    """Tell how many tasks an expert is to label from the file of known labels.
+
+    Raises:
+        OptionError: there are two of one kind.
+    """
+    from quorate.errors import OptionError
+
+    numbers, files = [each for each in given if each.isdecimal()], [each for each in given if not each.isdecimal()]
+    for kind, found in (("numbers", numbers), ("files", files)):
+        if len(found) > 1:
+            raise OptionError(f"--gold was given two {kind}, {' and '.join(found[:2])}; give one number and one file")
+    return int(numbers[0]) if numbers else None, files[0] if files else None
+
+
+def _print(found: Any, title: str, tables: dict[str, str | None], format: str | None, json: bool) -> None:
+    """Write the tables that have a place to go to; the first goes to the terminal or the pipe if it has none."""
+    from quorate.cli.terminal import print_head, print_lines
     from quorate.writing.tables import to_json, write_table
 
-    with showing_progress():
-        found = advise(
-            reading,
-            budget,
-            workers=workers,
-            per_worker=per_worker,
-            cost=cost,
-            target_error=target_error,
-            gold=gold,
-        )
-    for table, path in (("assignments", output), ("tasks", tasks_out)):
+    (first, output), *_ = tables.items()
+    for table, path in tables.items():
         if path is not None:
             write_table(getattr(found, table), path, format)
+    lines = found.summary().splitlines()
     if json:
-        typer.echo(to_json(found.to_dict(assignments=output is None, tasks=tasks_out is None)))
+        typer.echo(to_json(found.to_dict(**{table: path is None for table, path in tables.items()})))
     elif output is not None:
-        print_lines(found.summary().splitlines(), error=output == "-")
+        print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():
-        print_head("Next", found.assignments)
-        print_lines(["", *found.summary().splitlines()])
+        print_head(title, getattr(found, first))
+        print_lines(["", *lines])
     else:
-        write_table(found.assignments, "-", format)
-        print_lines(found.summary().splitlines(), error=True)
+        write_table(getattr(found, first), "-", format)
+        print_lines(lines, error=True)

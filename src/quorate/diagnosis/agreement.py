@@ -219,6 +219,7 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
             "adjusted p-value",
             workers=(i, j),
             evidence={"shared": shared, "agreed": agreed, "expected": expected * shared, "p": float(test.p[k])},
+            figures=f"workers {named(answers.worker_names, (i, j))}: adjusted p {test.adjusted[k]:.2g}",
         )
 
 

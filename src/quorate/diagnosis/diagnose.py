@@ -22,6 +22,8 @@ from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
 from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.misfit import held_out, misfit_findings
+from quorate.diagnosis.one_button import button_findings, one_button
+from quorate.diagnosis.right_by_class import right_by_class
 from quorate.diagnosis.tasks import task_findings, task_test
 from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
@@ -206,8 +208,8 @@ def diagnose(
     >>> print(diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}).summary())
     3 answers to 2 tasks by 3 workers, 2 classes
     2 findings, the most serious first:
-    - 2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' and the reverse, ...
-    - 1 worker's skill is not determined (shares no task with anyone): 'c'
+    - 2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which side ...
+    - 1 worker cannot be judged (shares no task with anyone): 'c'
     3 of 3 workers' skills are not determined: shares no task with anyone (1), its component is bipartite (2)
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
@@ -261,17 +263,27 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             f"more than {MOST_MEETINGS:,} meetings of two answers"
         )
     if isinstance(inference, OneCoinInference):
-        found += worker_findings(judged)
+        found += _about_workers(judged)
         found += _about_skills(result, inference, pairs if complete else None, times)
         found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
         compared = held_out(answers)
-        found += misfit_findings(compared, answers)
+        found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
     components = tuple(examine(each, result, delta) for each in everyone)
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
+
+
+def _about_workers(judged: Result) -> Iterator[Finding]:
+    """Tell who presses one button, and who else answers at random or worse."""
+    buttons = one_button(judged.answers, judged.ballot.posterior)
+    yield from button_findings(buttons, judged)
+    for finding in worker_findings(judged):
+        # Who presses one button answers at random, too; that it does is told once.
+        if finding.kind != "spammer" or not buttons.named[list(finding.workers)].any():
+            yield finding
 
 
 def _about_skills(

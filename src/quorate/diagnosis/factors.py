@@ -15,11 +15,11 @@ def factor_findings(trust: float) -> list[Finding]:
     return [
         Finding(
             "several-factors",
-            f"more than one factor explains who agrees with whom (trust {trust:.2f}, of 1): skilled workers agree "
-            "among themselves more than their skills explain. A group may copy or share a bias; compare with the "
-            "cautious vote (--cautious)",
+            "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
+            "bias. Compare with the cautious vote (--cautious)",
             trust,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": trust, "least_trusted": LOW_TRUST},
+            figures=f"trust {trust:.2f}, of 1: more than one factor explains who agrees with whom",
         )
     ]

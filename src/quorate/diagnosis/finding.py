@@ -9,19 +9,19 @@ import pyarrow as pa
 from quorate.answers import Answers, Counted
 from quorate.errors import listing
 
-# Every kind, the most serious first: what cannot be known, what makes the model wrong, who is wrong, what to look at.
+# Every kind, the most serious first: what hangs by a thread, what makes the model wrong, who is wrong, what to look at.
 KINDS = (
-    "unidentifiable",
     "loosely-tied",
     "near-bipartite",
     "class-dependent-accuracy",
     "several-factors",
     "adversary",
+    "one-button",
     "spammer",
     "agreeing-cluster",
     "agreeing-pair",
     "drift",
-    "wide-intervals",
+    "cannot-be-judged",
     "hard-task",
 )
 
@@ -42,6 +42,7 @@ class Finding:
     workers: tuple[int, ...] = ()  # codes
     tasks: tuple[int, ...] = ()  # codes
     evidence: Mapping[str, Any] = field(default_factory=dict)  # figures by name
+    figures: str = ""  # the statistics behind the sentence, for whoever wants them
 
     @property
     def rank(self) -> int:

@@ -1,4 +1,4 @@
-"""Workers whose skill the data do not determine, and why."""
+"""Workers who cannot be judged because nothing in the answers determines their skill, and why."""
 
 from collections.abc import Iterator
 
@@ -22,8 +22,8 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     >>> result = quorate.aggregate(answers, "rank-one")
     >>> for finding in identification_findings(result, result.identifiability.components()):
     ...     print(finding.sentence)
-    2 workers form a bipartite group, whose skills no method can tell: 'a' only ever met 'b' ...
-    1 worker's skill is not determined (shares no task with anyone): 'c'
+    2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which ...
+    1 worker cannot be judged (shares no task with anyone): 'c'
     """
     answers = result.roster
     names = answers.worker_names
@@ -34,23 +34,23 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
             continue
         sides = [tuple(code for code in side if code < answers.n_workers) for side in part.sides]
         yield Finding(
-            "unidentifiable",
-            f"{count(len(workers), 'worker')} form a bipartite group, whose skills no method can tell: "
-            f"{named(names, sides[0])} only ever met {named(names, sides[1])} and the reverse, never one another",
+            "cannot-be-judged",
+            f"{count(len(workers), 'worker')} cannot be judged: {named(names, sides[0])} only ever shared tasks with "
+            f"{named(names, sides[1])} and the reverse, so nothing tells which side is right",
             float(len(workers)),
             "workers",
             workers=tuple(workers.tolist()),
             evidence={"reason": STATUSES[BIPARTITE], "sides": [_names(result, side) for side in sides]},
+            figures="a bipartite component of the interaction graph: no method can tell its skills",
         )
     for status in np.unique(result.status).tolist():
         if status in (IDENTIFIED, BIPARTITE, NOT_ESTIMATED):
             continue
         workers = np.flatnonzero(result.status == status)
         reason = UNDETERMINED.get(status, BELOW_THRESHOLD)
-        are = "worker's skill is" if len(workers) == 1 else "workers' skills are"
         yield Finding(
-            "unidentifiable",
-            f"{len(workers):,} {are} not determined ({reason}): {named(names, workers)}",
+            "cannot-be-judged",
+            f"{count(len(workers), 'worker')} cannot be judged ({reason}): {named(names, workers)}",
             float(len(workers)),
             "workers",
             workers=tuple(workers.tolist()),

@@ -25,7 +25,7 @@ def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers
     >>> result = quorate.aggregate(answers, "rank-one")
     >>> everyone = list(parts(result.identifiability, pair_stats(answers), complete=True))
     >>> [finding.kind for finding in graph_findings(result, everyone)]
-    ['unidentifiable', 'unidentifiable']
+    ['cannot-be-judged', 'cannot-be-judged']
     """
     yield from identification_findings(result, (each.part for each in everyone))
     yield from tie_findings(everyone, result.identifiability, crowd, result.roster)

@@ -6,6 +6,7 @@ the latter gains, it gains by the classes. A model with more parameters than the
 better: that is what guards against finding misfit where there is none.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.diagnosis.finding import Finding
+from quorate.diagnosis.right_by_class import RightByClass
 from quorate.progress import report
 from quorate.voting.confusion import cells_of
 from quorate.voting.em import column_shares, expectation_maximisation
@@ -22,6 +24,7 @@ from quorate.voting.refine import refine, tilted
 from quorate.voting.vote import majority, skill_of
 
 FOLDS = 4
+TELLING = 0.1  # by which two classes must differ to be told apart: about the error of such figures on public crowds
 SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another, by the normal law
 ENOUGH = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
@@ -41,7 +44,6 @@ class HeldOut:
     log_likelihood: dict[str, float]  # by method, an answer
     gain: dict[str, float]  # of each rival model over one coin, an answer
     standard_error: dict[str, float]  # of the gain, over tasks
-    class_accuracy: FloatArray  # of the crowd as a whole
 
     @property
     def best(self) -> str:
@@ -78,20 +80,18 @@ def held_out(answers: Answers) -> HeldOut | None:
     tasks = tasks[:: -(-answers.n_answers // ENOUGH)]
     fold = np.full(answers.n_tasks, -1)
     fold[tasks] = np.arange(len(tasks)) % FOLDS
-    sums, right = [], np.zeros((2, m))
+    sums = []
     for k in range(FOLDS):
         report("held-out folds", k, FOLDS)
         fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
-        models, counts = _fit(fitted)
-        right += np.einsum("wcc->c", counts), counts.sum(axis=(0, 1))
-        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in models))
+        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in _fit(fitted)))
         sums.append(np.stack([held.by_task(column) for column in columns], axis=1))
     report("held-out folds", FOLDS, FOLDS)
-    return _summarise(np.concatenate(sums), right[0] / np.maximum(right[1], 1e-9))
+    return _summarise(np.concatenate(sums))
 
 
-def _fit(answers: Answers) -> tuple[list[_Model], FloatArray]:
-    """Fit one coin and the rivals, and return the expected counts of the standard method too."""
+def _fit(answers: Answers) -> list[_Model]:
+    """Fit one coin and the rivals."""
     m = answers.n_classes
     coin = fit_one_coin(
         answers,
@@ -104,13 +104,12 @@ def _fit(answers: Answers) -> tuple[list[_Model], FloatArray]:
     shrunk = refine(answers, coin.posterior, skill_of(coin.accuracy, m))
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
-    models = [
+    return [
         _Model(_tied(coin.accuracy, m), coin.prior),
         _Model(_pooled(shrunk.counts, coin.accuracy), one_more_each(shrunk.posterior)),
         _Model(shrunk.confusion, one_more_each(shrunk.posterior)),
         _Model(column_shares(counts), one_more_each(free.posterior)),
     ]
-    return models, shrunk.counts
 
 
 def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
@@ -135,7 +134,7 @@ def _foretell(held: Answers, model: _Model) -> FloatArray:
     return foretold
 
 
-def _summarise(sums: FloatArray, class_accuracy: FloatArray) -> HeldOut:
+def _summarise(sums: FloatArray) -> HeldOut:
     """Average over answers; the standard error is over tasks, whose answers hang together."""
     n = sums[:, 0].sum()
     names = ("one-coin", *RIVALS)
@@ -145,31 +144,35 @@ def _summarise(sums: FloatArray, class_accuracy: FloatArray) -> HeldOut:
         gain[name] = float(differences.sum() / n)
         error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
     likelihood = {name: float(sums[:, column].sum() / n) for column, name in enumerate(names, start=1)}
-    return HeldOut(int(n), likelihood, gain, error, class_accuracy)
+    return HeldOut(int(n), likelihood, gain, error)
 
 
-def misfit_findings(found: HeldOut | None, answers: Answers) -> list[Finding]:
+def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass) -> list[Finding]:
     """Tell that accuracy depends on the class, where it does, and which method would fit better.
 
+    Args:
+        found: by `held_out`.
+        answers: that were held out.
+        right: how often answers are right on each class.
+
     >>> import quorate
-    >>> answers = quorate.simulate.crowd(400, 10, 5, seed=0).answers
-    >>> misfit_findings(held_out(answers), answers)
+    >>> from quorate.diagnosis.right_by_class import right_by_class
+    >>> result = quorate.aggregate(quorate.simulate.crowd(400, 10, 5, seed=0).answers)
+    >>> right = right_by_class(result.answers, result.ballot.posterior)
+    >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """
     if found is None or found.p > SURE:
         return []
     best = found.best
     method = RIVALS[best]
-    gain, error = found.gain[best], found.standard_error[best]
     names = answers.classes.to_pylist()
-    low, high = int(found.class_accuracy.argmin()), int(found.class_accuracy.argmax())
+    listed = zip(names, right.share, right.low, right.high, right.checked, strict=True)
     return [
         Finding(
             "class-dependent-accuracy",
-            f"one accuracy a worker does not explain these answers: {method!r}, which lets it depend on the class, "
-            f"foretells held-out answers better, by {gain:.3f} ± {error:.3f} in log-likelihood an answer. The crowd is "
-            f"right on {names[high]!r} {found.class_accuracy[high]:.0%} of the time and on {names[low]!r} "
-            f"{found.class_accuracy[low]:.0%}; what is said of single workers, pairs and tasks rests on one accuracy",
+            f"how often workers are right depends on the class{_by_class(right, names)}. Use a method that allows for "
+            f"it ({method}); what is said here of single workers, pairs and tasks takes one accuracy for all classes",
             found.p,
             "p-value",
             evidence={
@@ -179,7 +182,22 @@ def misfit_findings(found: HeldOut | None, answers: Answers) -> list[Finding]:
                 "gain_an_answer": found.gain,
                 "standard_error": found.standard_error,
                 "held_out_answers": found.n_answers,
-                "class_accuracy": {str(k): float(p) for k, p in zip(names, found.class_accuracy, strict=True)},
+                "right_by_class": {
+                    str(name): {"share": float(share), "low": float(low), "high": float(high), "checked": bool(checked)}
+                    for name, share, low, high, checked in listed
+                },
             },
+            figures=f"{method} foretells held-out answers better than one accuracy a worker does, by "
+            f"{found.gain[best]:.3f} ± {found.standard_error[best]:.3f} in log-likelihood an answer",
         )
     ]
+
+
+def _by_class(right: RightByClass, names: Sequence[object]) -> str:
+    """Tell of the easiest class and the hardest, where they differ beyond the error of such figures."""
+    low, high = int(right.share.argmin()), int(right.share.argmax())
+    if right.share[high] - right.share[low] < TELLING:
+        return ", for some of them the other way round than for others"
+    basis = "by the known labels" if right.checked[[low, high]].all() else "by the labels themselves"
+    first, last = (f"on {names[k]!r} {right.text(k)}" for k in (high, low))
+    return f": {first} of the answers seem right, {last} ({basis})"

@@ -6,11 +6,11 @@ to be below zero, a spammer one whose skill is tested to be within MARGIN of zer
 test adjusted over all workers, and its interval lies below zero, or within the margin.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import BoolArray, FloatArray
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.result import Result, count
@@ -70,7 +70,7 @@ def spammer_p(result: Result) -> FloatArray:
 
 
 def worker_findings(result: Result) -> Iterator[Finding]:
-    """Tell of adversaries and spammers, the surest first, and of those whose interval says next to nothing.
+    """Tell of adversaries and spammers, the surest first, and of those who cannot be judged yet.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.8]).answers, "rank-one")
@@ -86,18 +86,19 @@ def worker_findings(result: Result) -> Iterator[Finding]:
         result,
         "adversary",
         np.where(is_adversary, adversaries, np.nan),
-        lambda name, interval, n: f"worker {name} is worse than guessing: its skill lies {interval}, by {n}",
+        "worker {name} is wrong more often than someone who guesses, by {n}: it may have understood the question the "
+        "other way round, or mean harm",
     )
     yield from _each(
         result,
         "spammer",
         np.where(is_spammer, spammers, np.nan),
-        lambda name, interval, n: f"worker {name} answers next to at random: its skill lies {interval}, by {n}",
+        "worker {name} answers next to at random, by {n}",
     )
-    yield from wide_intervals(result)
+    yield from too_few_answers(result)
 
 
-def _each(result: Result, kind: str, adjusted_p: FloatArray, tell: Callable[[str, str, str], str]) -> Iterator[Finding]:
+def _each(result: Result, kind: str, adjusted_p: FloatArray, sentence: str) -> Iterator[Finding]:
     """Yield a finding for each worker whose value is not NaN, the smallest first."""
     chosen = np.flatnonzero(~np.isnan(adjusted_p))
     sure, answers = result.intervals, result.roster
@@ -105,13 +106,13 @@ def _each(result: Result, kind: str, adjusted_p: FloatArray, tell: Callable[[str
         low, high, n = float(sure.low[worker]), float(sure.high[worker]), int(answers.per_worker[worker])
         yield Finding(
             kind,
-            tell(
-                named(answers.worker_names, [worker]), f"between {_figure(low)} and {_figure(high)}", count(n, "answer")
-            ),
+            sentence.format(name=named(answers.worker_names, [worker]), n=count(n, "answer")),
             float(adjusted_p[worker]),
             "adjusted p-value",
             workers=(worker,),
             evidence={"skill": float(result.skills[worker]), "low": low, "high": high, "answers": n},
+            figures=f"worker {named(answers.worker_names, [worker])}: skill between {_figure(low)} and "
+            f"{_figure(high)} ({sure.level:.0%})",
         )
 
 
@@ -120,30 +121,46 @@ def _figure(skill: float) -> str:
     return f"{round(skill, 2) + 0.0:.2f}"
 
 
-def wide_intervals(result: Result) -> list[Finding]:
-    """Name the workers whose interval is wider than half the range of skill, in one finding.
+def unsettled(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
+    """Say whose interval of skill is wider than half the range and holds zero: who cannot be judged yet.
+
+    >>> unsettled(np.array([-0.6, 0.1, -0.2, np.nan]), np.array([0.6, 0.9, 0.3, np.nan]), 2).tolist()
+    [True, False, False, False]
+    """
+    half = n_classes / max(n_classes - 1, 1) / 2  # of the range [-1/(M-1), 1]
+    wide: BoolArray = (high - low > half) & (low <= 0) & (high >= 0)
+    return wide
+
+
+def too_few_answers(result: Result) -> list[Finding]:
+    """Name the workers whose answers do not tell them from someone who guesses, in one finding.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(5, 4, 4, seed=0).answers, "rank-one")
-    >>> len(wide_intervals(result)[0].workers)
+    >>> len(too_few_answers(result)[0].workers)
     4
     """
-    width, answers = result.intervals.width, result.roster
-    half = answers.n_classes / max(answers.n_classes - 1, 1) / 2  # of the range [-1/(M-1), 1]
-    wide = np.flatnonzero(width > half)
-    if len(wide) == 0:
+    sure, answers = result.intervals, result.roster
+    chosen = np.flatnonzero(unsettled(sure.low, sure.high, answers.n_classes))
+    if len(chosen) == 0:
         return []
-    wide = wide[np.argsort(-width[wide], kind="stable")]
-    known = int((~np.isnan(width)).sum())
-    usual = float(np.median(answers.per_worker[wide]))
+    chosen = chosen[np.lexsort([chosen, -sure.width[chosen], -answers.per_worker[chosen]])]
+    known = int((~np.isnan(sure.width)).sum())
+    usual = float(np.median(answers.per_worker[chosen]))
     return [
         Finding(
-            "wide-intervals",
-            f"the answers of {len(wide):,} of {count(known, 'worker')} tell little of their skill (intervals wider "
-            f"than {half:.2f}, half the range; {usual:g} answers at the median): {named(answers.worker_names, wide)}",
-            len(wide) / known,
+            "cannot-be-judged",
+            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: with {usual:g} answers at the median "
+            f"they cannot be told from someone who guesses: {named(answers.worker_names, chosen)}",
+            len(chosen) / known,
             "share of workers",
-            workers=tuple(wide.tolist()),
-            evidence={"widths": width[wide].tolist(), "answers": answers.per_worker[wide].tolist(), "limit": half},
+            workers=tuple(chosen.tolist()),
+            evidence={
+                "reason": "too few answers",
+                "widths": sure.width[chosen].tolist(),
+                "answers": answers.per_worker[chosen].tolist(),
+                "limit": answers.n_classes / max(answers.n_classes - 1, 1) / 2,
+            },
+            figures="their intervals of skill hold zero and are wider than half the range",
         )
     ]

@@ -63,7 +63,7 @@ class Report:
             "about": METHODS[self.result.method].about,
             "lead": self._lead(),
             "tiles": headline(self.result, self.sure),
-            "first": first_things(self.result, is_told=bool(self.diagnosis.of_kind("unidentifiable"))),
+            "first": first_things(self.result, is_told=self._undetermined_are_told()),
             "findings": self.found.groups,
             "nothing": nothing_found(self.result),
             "omissions": omissions(self.result.answers, self.left_out),
@@ -97,6 +97,10 @@ class Report:
             f"{count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} to {count(a.n_tasks, 'task')}, turned "
             f"into one label a task by the method {self.result.method}. What needs a look comes first."
         )
+
+    def _undetermined_are_told(self) -> bool:
+        told = {worker for finding in self.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
+        return set(self.diagnosis.undetermined().tolist()) <= told
 
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
         result, found = self.result, self.found

@@ -7,10 +7,10 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.charts.standing import GUESSING, WORSE, standings
+from quorate.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.methods.registry import METHODS
 from quorate.result import Result, count, left_out
-from quorate.skills.evidence import IDENTIFIED, NOT_ESTIMATED
+from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
 
 
@@ -35,7 +35,8 @@ def headline(result: Result, sure: float) -> tuple[Tile, ...]:
     a = result.answers
     confidence = result.ballot.confidence
     doubtful = int((confidence < sure).sum())
-    unknown = int(((result.status != IDENTIFIED) & (result.status != NOT_ESTIMATED)).sum())
+    standing = standings(result.skills, result.intervals.low, result.intervals.high, a.n_classes)
+    unknown = int(((standing == UNKNOWN) & (result.status != NOT_ESTIMATED)).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
     mean = float(confidence.mean()) if len(confidence) else 0.0
     return (
@@ -57,7 +58,7 @@ def headline(result: Result, sure: float) -> tuple[Tile, ...]:
         Tile(
             f"{unknown:,}",
             f"{_noun(unknown, 'worker')} cannot be judged",
-            "their skill is not determined" if unknown else "every skill is determined",
+            "too few answers, or too few shared tasks" if unknown else "",
             "unknown" if unknown else "good",
         ),
     )
@@ -96,7 +97,7 @@ def nothing_found(result: Result) -> str:
     >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
     'Nothing stands out that could not be chance.'
     """
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high)
+    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
     low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
     line = "Nothing stands out that could not be chance."
     if low == 0:

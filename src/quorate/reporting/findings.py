@@ -12,17 +12,17 @@ MOST_SENTENCES = 3  # sentences of one kind
 PAIR = "agreeing-pair"
 # A word for each kind beside a worker's name, and the colour of both.
 FLAGS = {
-    "unidentifiable": ("", "unknown"),  # the standing says it
     "loosely-tied": ("loosely tied", "unknown"),
     "near-bipartite": ("nearly two sides", "unknown"),
     "class-dependent-accuracy": ("better on some classes", "doubt"),
     "several-factors": ("several factors", "doubt"),
-    "adversary": ("adversary", "bad"),
-    "spammer": ("spammer", "bad"),
+    "adversary": ("worse than guessing", "bad"),
+    "one-button": ("one button", "bad"),
+    "spammer": ("answers at random", "bad"),
     "agreeing-cluster": ("in a cluster that agrees", "copy"),
     PAIR: ("agrees with another", "copy"),
     "drift": ("changed over time", "doubt"),
-    "wide-intervals": ("wide interval", "unknown"),
+    "cannot-be-judged": ("", "unknown"),  # the standing says it
     "hard-task": ("", "doubt"),
 }
 
@@ -35,6 +35,7 @@ class Group:
     tone: str
     sentences: tuple[str, ...]
     more: int
+    figures: tuple[str, ...] = ()  # the statistics behind the sentences
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Found:
             FLAGS.get(kind, ("", "doubt"))[1],
             tuple(each.sentence for each in own[:MOST_SENTENCES]),
             max(len(own) - MOST_SENTENCES, 0),
+            tuple(each.figures for each in own[:MOST_SENTENCES] if each.figures),
         )
         for kind, own in by_kind.items()
     )

@@ -18,13 +18,16 @@ from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
 
 TONES = ("good", "doubt", "bad", "unknown")
-URGENCY = {WORSE: 0, GUESSING: 1, UNKNOWN: 2, BETTER: 3}
+# Who cannot be judged needs more answers, not a look, and comes last.
+URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3}
+GRAVITY = {"bad": 0, "copy": 1, "doubt": 2}  # of what the diagnosis found of a worker, the worst first
+FEWEST = 2  # answers of a worker who can need a look
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
 def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
-    """List the workers: flagged ones first, then the least skilled.
+    """List the workers: flagged ones first, the gravest and busiest before the others, then the least skilled.
 
     Args:
         result: what was aggregated.
@@ -38,10 +41,16 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     ('w3', 5)
     """
     answers, sure = result.answers, result.intervals
-    kinds = standings(result.skills, sure.low, sure.high)
-    urgency = np.array([URGENCY[kind] for kind in kinds.tolist()])
-    unflagged = ~np.isin(np.arange(answers.n_workers), list(flags))
-    order = np.lexsort([np.arange(answers.n_workers), np.nan_to_num(result.skills), urgency, unflagged])
+    kinds = standings(result.skills, sure.low, sure.high, answers.n_classes)
+    # Nobody is looked at first for one answer.
+    urgency = np.where(answers.per_worker < FEWEST, URGENCY[UNKNOWN], [URGENCY[kind] for kind in kinds.tolist()])
+    gravity = np.full(answers.n_workers, len(GRAVITY))
+    for code, badges in flags.items():
+        if answers.per_worker[code] >= FEWEST:
+            gravity[code] = min((GRAVITY.get(badge.tone, len(GRAVITY)) for badge in badges), default=len(GRAVITY))
+    unflagged = gravity == len(GRAVITY)
+    by_skill = np.where(unflagged & (urgency < URGENCY[UNKNOWN]), np.nan_to_num(result.skills), -answers.per_worker)
+    order = np.lexsort([np.arange(answers.n_workers), by_skill, np.where(unflagged, urgency, gravity), unflagged])
     names = answers.worker_names.to_pylist()
     right = accuracy(result.skills, answers.n_classes)
     rows = []
@@ -49,12 +58,12 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         interval = "–" if np.isnan(sure.low[k]) else f"{sure.low[k]:.2f} to {sure.high[k]:.2f}"
         width = None if np.isnan(sure.low[k]) else float(sure.high[k] - sure.low[k])
         standing = Badge(STANDINGS[kinds[k]], TONES[kinds[k]])
-        why = STATUSES[result.status[k]].removeprefix("undetermined: ") if kinds[k] == UNKNOWN else ""
+        why = STATUSES[result.status[k]].removeprefix("undetermined: ") if np.isnan(result.skills[k]) else ""
         found = (standing, *flags.get(k, ()))
         rows.append(
             (
                 Cell(str(names[k])),
-                Cell(why, float(urgency[k] + 10 * unflagged[k]), badges=found),
+                Cell(why, float(10 + urgency[k] if unflagged[k] else gravity[k]), badges=found),
                 number(float(result.skills[k])),
                 Cell(interval, width),
                 percent(float(right[k])),

@@ -47,7 +47,7 @@ def diagnose(
 
     >>> found = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> found.repair.n_answers, [finding.kind for finding in found.findings]
-    (1, ['unidentifiable', 'unidentifiable'])
+    (1, ['cannot-be-judged', 'cannot-be-judged'])
     """
     reading, where, others = split_options(options)
     if others:

@@ -1,0 +1,134 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import quorate
+from quorate.advice import advise_gold
+from quorate.advice.gold_tasks import gold_tasks
+from quorate.cli.advise import advise as command
+from quorate.errors import OptionError
+from quorate.evaluation.simulate import crowd
+from quorate.writing.tables import write_table
+
+CROWD = crowd(120, 15, 4, n_classes=3, seed=4)
+
+
+def test_two_thirds_are_of_the_least_sure_and_the_rest_is_drawn() -> None:
+    found = advise_gold(CROWD.answers, 30)
+    assert len(set(found.task.tolist())) == 30
+    assert found.drawn.sum() == 10
+    doubt = 1 - found.result.ballot.confidence
+    assert doubt[found.task[~found.drawn]].mean() > np.sort(doubt)[-40:].mean()
+    assert doubt[found.task[~found.drawn]].mean() > doubt[found.task[found.drawn]].mean()
+    assert np.all(found.inclusion_probability[~found.drawn] == 1)
+
+
+def test_the_same_seed_gives_the_same_tasks_and_another_draws_others() -> None:
+    result = quorate.aggregate(CROWD.answers)
+    one, two, other = gold_tasks(result, 30), gold_tasks(result, 30), gold_tasks(result, 30, seed=1)
+    assert one.tasks == two.tasks
+    assert one.tasks != other.tasks
+    assert set(one.task[~one.drawn]) == set(other.task[~other.drawn])
+
+
+def test_a_mean_weighed_by_the_inclusion_probability_is_unbiased_for_all_tasks() -> None:
+    """Over 400 draws; the standard error of the mean is printed by the test itself where it fails."""
+    result = quorate.aggregate(CROWD.answers)
+    wrong = (result.ballot.label != CROWD.truth).astype(float)
+    totals = []
+    for seed in range(400):
+        found = gold_tasks(result, 30, seed=seed)
+        totals.append((wrong[found.task] / found.inclusion_probability).sum() / len(wrong))
+    error = np.std(totals) / np.sqrt(len(totals))
+    assert abs(np.mean(totals) - wrong.mean()) < 4 * error
+    naive = wrong[found.task].mean()
+    assert naive > 1.5 * wrong.mean()  # what the least sure alone would say of all
+
+
+def test_every_task_is_drawn_as_often_as_its_probability_says() -> None:
+    result = quorate.aggregate(CROWD.answers)
+    times, said = np.zeros(120), np.full(120, np.nan)
+    for seed in range(300):
+        found = gold_tasks(result, 15, seed=seed)
+        times[found.task[found.drawn]] += 1
+        said[found.task[found.drawn]] = found.inclusion_probability[found.drawn]
+    never = np.isnan(said)
+    assert never.sum() == 10  # those that are always asked
+    assert times[~never].mean() / 300 == pytest.approx(said[~never].mean(), rel=0.02)
+    assert np.abs(times[~never] / 300 - said[~never]).max() < 4 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_the_least_sure_are_spread_over_workers_labels_and_parts_of_the_crowd() -> None:
+    one, two = crowd(60, 6, 3, seed=1), crowd(60, 6, 3, seed=2)
+    rows = [(f"a{r['task']}", f"a{r['worker']}", r["label"]) for r in one.answers.to_table().to_pylist()]
+    rows += [(f"b{r['task']}", f"b{r['worker']}", r["label"]) for r in two.answers.to_table().to_pylist()]
+    task, worker, label = (list(column) for column in zip(*rows, strict=True))
+    found = advise_gold({"task": task, "worker": worker, "label": label}, 12)
+    asked = [name for name, drawn in zip(found.tasks["task"].to_pylist(), found.drawn, strict=True) if not drawn]
+    assert {name[0] for name in asked} == {"a", "b"}
+    labels = [row["current_label"] for row in found.tasks.to_pylist()]
+    assert len(set(labels)) == 2
+    a = found.result.answers
+    plain = np.argsort(found.result.ballot.confidence, kind="stable")[:8]
+    spread, alone = (len(np.unique(a.worker[np.isin(a.task, some)])) for some in (found.task[~found.drawn], plain))
+    assert spread >= max(alone, 11)  # of twelve, by eight tasks of three answers
+
+
+def test_known_tasks_are_not_asked_and_nothing_left_is_said() -> None:
+    gold = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(110)}
+    found = advise_gold(CROWD.answers, 30, gold=gold)
+    assert sorted(found.tasks["task"].to_pylist()) == sorted(f"t{k}" for k in range(110, 120))
+    assert np.all(found.inclusion_probability == 1)
+    everything = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(120)}
+    with pytest.raises(OptionError, match="nothing left to label"):
+        advise_gold(CROWD.answers, 3, gold=everything)
+    with pytest.raises(OptionError, match="one label at the least, not 0"):
+        advise_gold(CROWD.answers, 0)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    write_table(CROWD.answer_table, tmp_path / "answers.csv")
+    (tmp_path / "known.csv").write_text("task,label\nt0,c0\nt1,c1\n")
+    return tmp_path
+
+
+def run(*arguments: object) -> Any:
+    app = typer.Typer()
+    app.command()(command)
+    return CliRunner().invoke(app, [str(each) for each in arguments])
+
+
+def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> None:
+    done = run(files / "answers.csv", "--gold", 9, "--gold", files / "known.csv", "-o", files / "gold.csv")
+    assert done.exit_code == 0, done.output
+    lines = (files / "gold.csv").read_text().splitlines()
+    assert lines[0] == "task,reason,inclusion_probability,current_label,confidence"
+    assert len(lines) == 10
+    assert not any(line.startswith(("t0,", "t1,")) for line in lines)
+    assert "9 tasks to label yourself" in done.output
+    again = run(files / "answers.csv", "--gold", 9, "--gold", files / "known.csv", "-o", files / "again.csv")
+    assert again.exit_code == 0
+    assert (files / "again.csv").read_bytes() == (files / "gold.csv").read_bytes()
+    found = json.loads(run(files / "answers.csv", "--gold", 9, "--json").stdout)
+    assert found["advised"] == len(found["gold_tasks"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "say what to advise: --budget N"),
+        (("--gold", "3", "--budget", "2"), "one at a time"),
+        (("--gold", "3", "--gold", "4"), "two numbers"),
+        (("--gold", "3", "--workers", "known.csv"), "--workers"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(files: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run(files / "answers.csv", *arguments)
+    assert done.exit_code != 0
+    assert message in str(done.exception)
