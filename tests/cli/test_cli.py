@@ -131,7 +131,7 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
         (["aggregate", "ANSWERS", "--task", "item"], "no column 'item'"),
         (["aggregate", "ANSWERS", "-o", "no/such/folder/x.csv"], "cannot write"),
         (["aggregate", "ANSWERS", "--format", "xlsx"], "there is no output format 'xlsx'"),
-        (["aggregate", "ANSWERS", "--method", "majority", "--solver", "gradient"], "no such option"),
+        (["aggregate", "ANSWERS", "--method", "majority", "--solver", "gradient"], "has no option 'solver'"),
         (["nonsense"], "No such command 'nonsense'"),
         (["simulate", "-o", "-", "--skills", "magic"], "law of skills"),
         (["score", "nothing.csv", "ANSWERS"], "there is no file nothing.csv"),
