@@ -2,7 +2,8 @@
 
     python benchmarks/advise.py [BUDGET ...]        # what docs/advice.md shows
 
-Seconds of this process's CPU, reading left out: the fit of the skills, and the advice itself once they are known.
+Seconds of this process's CPU, reading left out: the labels, the fit of the skills, and the advice itself once both are
+known.
 """
 
 import sys
@@ -17,6 +18,7 @@ from quorate.advice.coins import judge
 from quorate.advice.crew import gather_crew
 from quorate.advice.plan import advise_from
 from quorate.evaluation.simulate import crowd
+from quorate.methods.registry import aggregate
 
 
 def main(budgets: Sequence[int]) -> None:
@@ -24,6 +26,9 @@ def main(budgets: Sequence[int]) -> None:
     shape = CROWDS["m1"]
     answers = crowd(shape.tasks, shape.workers, shape.per_task, n_classes=shape.classes, seed=0).answers
     _ = answers.per_task, answers.per_worker
+    start = time.process_time()
+    result = aggregate(answers)
+    print(f"labels, as `quorate aggregate` has them: {time.process_time() - start:.2f} s\n")
     start = time.process_time()
     verdict = judge(answers, answers.n_workers)
     belief = believe(answers, answers, None, verdict)
@@ -34,7 +39,7 @@ def main(budgets: Sequence[int]) -> None:
     for budget in budgets:
         start = time.process_time()
         crew = gather_crew(answers, budget)
-        advice = advise_from(answers, budget, crew, answers, verdict, belief, None)
+        advice = advise_from(result, budget, crew, verdict, belief)
         n = len(advice.assignments)
         taken = time.process_time() - start
         print(f"| {budget:,} | {taken:.2f} | {taken + fit:.2f} | {n:,} |", flush=True)

@@ -1,68 +1,39 @@
 """Print how often each finding of `quorate diagnose` is false and how often it is found, as docs/diagnosis.md shows.
 
-    python benchmarks/findings.py             # everything, about ten minutes on one core
-    python benchmarks/findings.py pairs 20    # one part, with twenty crowds a setting
-    python benchmarks/findings.py tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
-    python benchmarks/findings.py picture     # draws docs/diagnosis.svg
+    python -m benchmarks.findings             # everything, about ten minutes on one core
+    python -m benchmarks.findings pairs 20    # one part, with twenty crowds a setting
+    python -m benchmarks.findings tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
+    python -m benchmarks.power_picture        # draws docs/diagnosis.svg
 
-Parts: pairs, workers, misfit, tasks, drift, ties, real.
+Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `tied_groups.py`.
 """
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
+from tests.diagnosis.samples import class_dependent, falling, named_pairs
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.diagnosis.agreement import agreement_test
 from quorate.diagnosis.diagnose import Diagnosis, diagnose
 from quorate.diagnosis.drift import drift_test
 from quorate.diagnosis.finding import KINDS, Finding
 from quorate.diagnosis.misfit import SURE, held_out
 from quorate.diagnosis.tasks import task_test
-from quorate.diagnosis.ties import weakest_cut
 from quorate.diagnosis.workers import MARGIN, worker_findings
 from quorate.evaluation.datasets import SOURCES, load
-from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
+from quorate.evaluation.faults import copying
+from quorate.evaluation.simulate import crowd
 from quorate.gold import Matched, match_truth
-from quorate.meetings.pairs import pair_stats
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
-from quorate.uncertainty import OneCoinInference
-
-PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 
 
 def seeds(n_crowds: int) -> range:
     """Return the seeds of so many crowds, from the one that the command line names, or from 0."""
     first = int(sys.argv[3]) if len(sys.argv) > 3 else 0
     return range(first, first + n_crowds)
-
-
-def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
-    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
-    a = simulated.answers
-    said = np.full((a.n_tasks, a.n_workers), -1)
-    said[a.task, a.worker] = a.label
-    for source, copier in pairs:
-        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(a.n_tasks) < share)
-        said[taken, copier] = said[taken, source]
-    return replace(a, label=said[a.task, a.worker].astype(a.label.dtype))
-
-
-def flagged_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
-    """Return the pairs named, and the shared tasks of every pair tested."""
-    inference = rank_one(answers).inference
-    assert isinstance(inference, OneCoinInference)
-    test = agreement_test(inference, pair_stats(answers), answers.n_workers)
-    tested = list(zip(test.pairs.i.tolist(), test.pairs.j.tolist(), strict=True))
-    return {tested[k] for k in test.flagged}, dict(zip(tested, test.pairs.shared.tolist(), strict=True))
 
 
 def pairs_part(n_crowds: int) -> None:
@@ -80,10 +51,10 @@ def pairs_part(n_crowds: int) -> None:
                 w, t = int(rng.choice(sizes)), int(rng.choice([200, 400, 800, 1600]))
                 r = min(int(rng.choice([4, 8, 12])), w)
                 simulated = crowd(t, w, r, n_classes=m, skills=rng.uniform(low, high, w), seed=rng)
-                alarms.append(bool(flagged_pairs(simulated.answers)[0]))
+                alarms.append(bool(named_pairs(simulated.answers)[0]))
                 chosen = np.sort(rng.permutation(w)[: 6 if w >= 20 else 2].reshape(-1, 2), axis=1)
                 for share in (0.6, 0.9):
-                    named, shared = flagged_pairs(copying(simulated, chosen, share, rng))
+                    named, shared = named_pairs(copying(simulated.answers, chosen, share, rng))
                     true = {(int(i), int(j)) for i, j in chosen}
                     false.append(len(named - true) / max(len(named), 1))
                     for pair in true & set(shared):
@@ -166,16 +137,6 @@ def misfit_part(n_crowds: int) -> None:
         print(f"| {m} | {n_crowds} | {np.mean(alarms):.3f} | {max(z):.1f} | {told} |", flush=True)
 
 
-def class_dependent(t: int, w: int, r: int, m: int, gap: float, rng: np.random.Generator) -> Answers:
-    """Simulate workers who give up a share of their right answers on the first class."""
-    workers = draw_workers(t, w, r, rng=rng).ravel()
-    tasks = np.repeat(np.arange(t), r)
-    drawn = answer(tasks, workers, rng.uniform(0.4, 0.9, w), t, m, None, rng)
-    a, truth = drawn.answers, drawn.truth
-    slips = (truth[a.task] == 0) & (a.label == 0) & (rng.random(a.n_answers) < gap)
-    return replace(a, label=np.where(slips, rng.integers(1, m, a.n_answers), a.label).astype(a.label.dtype))
-
-
 def tasks_part(n_crowds: int) -> None:
     """Tasks on which everyone guesses."""
     print("\n## Tasks that look hard\n")
@@ -203,25 +164,6 @@ def tasks_part(n_crowds: int) -> None:
                 print(f"| {r} | {m} | {low:g}–{high:g} | {figures} |", flush=True)
 
 
-def drifting(
-    t: int, w: int, r: int, m: int, n_drift: int, rng: np.random.Generator, *, step: bool = False
-) -> tuple[Answers, FloatArray]:
-    """Simulate a crowd in which the first few workers fall from skill 0.9 to 0.1, evenly or at half time."""
-    workers = draw_workers(t, w, r, rng=rng).ravel()
-    tasks = np.repeat(np.arange(t), r)
-    order = np.lexsort([workers, tasks])
-    tasks, workers = tasks[order], workers[order]
-    times = rng.permutation(t)[tasks] / t
-    skills = rng.uniform(0.1, 0.95, w)[workers]
-    late = np.where(times > 0.5, 0.1, 0.9) if step else 0.9 - 0.8 * times
-    skills = np.where(workers < n_drift, late, skills)
-    # One worker an answer, so that each answer has a skill of its own; then they are put together again.
-    drawn = answer(tasks, np.arange(len(tasks)), skills, t, m, None, rng)
-    names = crowd(1, w, 1, n_classes=m).answers
-    a = replace(drawn.answers, worker=workers.astype(np.int32), worker_names=names.worker_names)
-    return a, times
-
-
 def drift_part(n_crowds: int) -> None:
     """Workers whose skill falls."""
     print("\n## Drift\n")
@@ -233,7 +175,7 @@ def drift_part(n_crowds: int) -> None:
         for seed in seeds(n_crowds):
             rng = np.random.default_rng([seed, t, w, m])
             for n_drift in (0, 2):
-                a, times = drifting(t, w, r, m, n_drift, rng, step=bool(seed % 2))
+                a, times = falling(t, w, r, m, n_drift, rng, step=bool(seed % 2))
                 named = set(drift_test(a, rank_one(a).skills, times).flagged.tolist())
                 if n_drift:
                     false.append(len(named - {0, 1}) / max(len(named), 1))
@@ -242,35 +184,6 @@ def drift_part(n_crowds: int) -> None:
                     alarms.append(bool(named))
         figures = f"{np.mean(alarms):.3f} | {np.mean(false):.3f} | {np.mean(hits):.2f}"
         print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {figures} |", flush=True)
-
-
-def ties_part(n_crowds: int) -> None:
-    """Crowds drawn at random, and two groups joined by a few tasks."""
-    print("\n## Loosely tied groups\n")
-    alarms, hits = [], []
-    for seed in seeds(n_crowds):
-        rng = np.random.default_rng(seed)
-        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
-        whole = crowd(40 * w, w, r, seed=rng).answers
-        cuts = [weakest_cut(pair_stats(whole), w, two_sided=two) for two in (True, False)]
-        alarms.append(any(cut is not None and cut.loose for cut in cuts))
-        halves, bridge = two_halves(w, r, 4, rng)
-        cut = weakest_cut(pair_stats(halves), w, two_sided=False)
-        group = set() if cut is None else set(np.flatnonzero(cut.workers).tolist())
-        sides = (set(range(w // 2)), set(range(w // 2, w)))
-        hits.append(cut is not None and cut.loose and group in sides and cut.holding == bridge)
-    print(f"named where everyone met everyone: {np.mean(alarms):.3f}; two halves joined by 4 tasks found: "
-          f"{np.mean(hits):.3f} ({n_crowds} crowds)")  # fmt: skip
-
-
-def two_halves(w: int, r: int, joined: int, rng: np.random.Generator) -> tuple[Answers, int]:
-    """Two crowds that share a few tasks; also return how many meetings lead from one to the other."""
-    t = 20 * w
-    workers = [draw_workers(t, w // 2, r, rng=rng), draw_workers(t, w // 2, r, rng=rng) + w // 2]
-    bridges = np.stack([rng.integers(0, w // 2, joined), rng.integers(w // 2, w, joined)], axis=1)
-    task = np.concatenate([np.repeat(np.arange(2 * t), r), np.repeat(2 * t + np.arange(joined), 2)])
-    worker = np.concatenate([workers[0].ravel(), workers[1].ravel(), bridges.ravel()])
-    return answer(task, worker, rng.uniform(0.4, 0.9, w), 2 * t + joined, 2, None, rng).answers, joined
 
 
 def real_part(_: int) -> None:
@@ -307,56 +220,19 @@ def record(found: Diagnosis, finding: Finding, tasks: Matched, labels: Matched) 
     return f"{right.mean():.0%} of {len(right)} ({', '.join(by_class)})"
 
 
-def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
-    """Yield the power of the pair test by shared tasks, for the picture: 30 workers, ten answers a task."""
-    for m, share, tasks in product((2, 4), (0.3, 0.6, 0.9), (250, 400, 800, 1600, 3200)):
-        hits = []
-        for seed in seeds(n_crowds):
-            rng = np.random.default_rng([seed, tasks, int(10 * share), m])
-            simulated = crowd(tasks, 30, 10, n_classes=m, skills=rng.uniform(0, 1, 30), seed=rng)
-            chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
-            named, _ = flagged_pairs(copying(simulated, chosen, share, rng))
-            hits += [(int(i), int(j)) in named for i, j in chosen]
-        shared = tasks * (10 * 9) / (30 * 29)  # on average
-        yield {
-            "classes": f"{m} classes",
-            "copied": f"{share:.0%} of answers copied",
-            "shared": shared,
-            "found": float(np.mean(hits)),
-        }
-
-
-def picture(n_crowds: int) -> None:
-    """Draw how many copying pairs are found, by shared tasks."""
-    from quorate.evaluation.experiments.figures import axis, lines
-    from quorate.evaluation.experiments.render import converter
-
-    order = [f"{share} of answers copied" for share in ("90%", "60%", "30%")]
-    x = axis("x", "shared", "tasks that both answered", log=True)
-    y = axis("y", "found", "copying pairs that are named", domain=(0, 1))
-    panels = ["2 classes", "4 classes"]
-    rows = list(power_curve(n_crowds))
-    chart = lines(rows, x, y, "copied", order=order, panels="classes", panel_order=panels)
-    PICTURE.write_text(converter().vegalite_to_svg(chart))
-    print(f"drew {PICTURE.name}")
-
-
 PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "pairs": (pairs_part, 100),
     "workers": (workers_part, 40),
     "misfit": (misfit_part, 60),
     "tasks": (tasks_part, 120),
     "drift": (drift_part, 300),
-    "ties": (ties_part, 60),
     "real": (real_part, 0),
-    "picture": (picture, 25),
 }
 
 
 def main(arguments: list[str]) -> None:
-    """Run all parts but the picture, or the one named."""
-    chosen = arguments[:1] or [name for name in PARTS if name != "picture"]
-    for name in chosen:
+    """Run all parts, or the one named."""
+    for name in arguments[:1] or PARTS:
         part, usual = PARTS[name]
         part(int(arguments[1]) if len(arguments) > 1 else usual)
 

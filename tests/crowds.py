@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.evaluation.simulate import collect
 from quorate.reading.read import read
 
 
@@ -25,6 +26,14 @@ def rows(draw: st.DrawFn, max_tasks: int = 8, max_workers: int = 6, max_classes:
     cells = [(task, f"w{worker}") for task in range(n_tasks) for worker in range(n_workers)]
     chosen = draw(st.lists(st.sampled_from(cells), min_size=1, unique=True))
     return [(task, worker, draw(st.sampled_from(labels))) for task, worker in chosen]
+
+
+@st.composite
+def of_several_classes(draw: st.DrawFn, max_tasks: int = 8) -> Answers:
+    """Answers in two to four classes, not all of which need be given."""
+    table = draw(rows(max_tasks=max_tasks))
+    given = "abcd".index(max(label for _, _, label in table)) + 1
+    return answers_of(table, classes=list("abcd"[: draw(st.integers(max(given, 2), 4))]))
 
 
 def random_edges(n: int, rng: np.random.Generator, share: float) -> tuple[IntArray, IntArray]:
@@ -48,3 +57,9 @@ def signed_skills(n: int, rng: np.random.Generator) -> FloatArray:
     """Skills of either sign, none near zero, that sum to more than zero."""
     skills = rng.uniform(0.2, 0.9, n) * np.where(rng.random(n) < 0.3, -1, 1)
     return skills if skills.sum() > 0 else -skills
+
+
+def coded(cells: set[tuple[int, int]], n_tasks: int, n_workers: int) -> Answers:
+    """Let the workers answer these (task, worker) cells; the class is the task's parity, and so is the truth."""
+    task, worker = (np.array(column) for column in zip(*sorted(cells), strict=True))
+    return collect(task, worker, task % 2, np.arange(n_tasks) % 2, np.ones(n_workers), 2).answers

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from quorate.advice import Advice as Advice
     from quorate.advice import adaptive_skills as adaptive_skills
     from quorate.advice import advise as advise
+    from quorate.advice import advise_result as advise_result
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
@@ -51,6 +52,7 @@ _HOMES = {
     "Result": "result",
     "adaptive_skills": "advice",
     "advise": "advice",
+    "advise_result": "advice",
     "aggregate": "methods.registry",
     "calibration_error": "evaluation.score",
     "compare": "evaluation.compare",

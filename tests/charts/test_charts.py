@@ -1,5 +1,6 @@
 """Charts show what the result says, of everyone or of a sample that says so; the same result is always drawn alike."""
 
+import re
 import sys
 from typing import Any
 
@@ -79,14 +80,13 @@ def test_a_sample_has_whoever_was_named_and_some_of_every_component(n: int, most
     rng = np.random.default_rng(seed)
     task = np.arange(60) // 2
     answers = quorate.simulate.answer(task, rng.integers(0, n, 60), np.full(n, 0.5), 30, 2, None, rng).answers
-    component = np.sort(rng.integers(0, 3, n))
-    _, component = np.unique(component, return_inverse=True)
-    first = [code for code in dict.fromkeys(named) if code < n][:most]
+    _, component = np.unique(np.sort(rng.integers(0, 5, n)), return_inverse=True)
+    small = most // 4  # of the components beyond the largest, so many are sure to be seen
+    first = [code for code in dict.fromkeys(named) if code < n][: most - small - 1]
     chosen = choose_workers(answers, component, most, first)
     assert len(set(chosen.tolist())) == len(chosen) == min(most, n)
-    assert set(first) <= set(chosen.tolist())
-    if most >= 8 and not first and n >= most:
-        assert set(component[chosen].tolist()) == set(component.tolist())
+    assert chosen[: len(first)].tolist() == first
+    assert set(component[chosen].tolist()) >= set(component[component <= small].tolist())
 
 
 @settings(max_examples=20)
@@ -157,6 +157,7 @@ def test_names_stay_different_short_and_visible(names: list[str]) -> None:
     shown = short_names(names, longest=6)
     assert len(set(shown)) == len(names)
     assert all(text.isprintable() for text in shown)
+    assert all(len(re.sub(r" \(\d+\)$", "", text)) <= 6 for text in shown)  # besides the number that tells two apart
 
 
 @pytest.mark.parametrize("name", CHARTS)

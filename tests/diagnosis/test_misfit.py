@@ -5,9 +5,10 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.diagnosis.misfit import SURE, _foretell, _Model, held_out, misfit_findings
+from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.voting.confusion import cells_of
-from tests.diagnosis.samples import at_most, relabelled
+from tests.diagnosis.samples import at_most
 
 
 def test_crowds_of_one_coin_show_no_misfit() -> None:

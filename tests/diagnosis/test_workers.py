@@ -45,7 +45,7 @@ def test_who_is_named_has_an_interval_that_says_so() -> None:
     skills = np.concatenate([np.full(4, -0.5), np.zeros(4), rng.uniform(0.5, 0.9, 12)])
     result = aggregate(crowd(800, 20, 10, skills=skills, seed=rng).answers)
     findings = [finding for finding in worker_findings(result) if finding.kind in ("adversary", "spammer")]
-    assert findings
+    assert {finding.kind for finding in findings} == {"adversary", "spammer"}
     for finding in findings:
         assert finding.strength <= LEVEL
         low, high = finding.evidence["low"], finding.evidence["high"]
@@ -76,11 +76,11 @@ def test_both_the_adjusted_test_and_the_interval_must_say_so(monkeypatch: pytest
 def test_the_test_is_the_one_that_gives_the_interval(method: str) -> None:
     """At the ends of a 95 % interval the test stands at 1.96 standard errors, wherever the end is not cut."""
     result = aggregate(crowd(400, 12, 4, skills=np.linspace(-0.2, 0.8, 12), seed=0).answers, method)
-    sure = result.intervals
-    for worker in range(12):
-        for end in (sure.low[worker], sure.high[worker]):
-            if -0.999 < end < 0.999:
-                assert abs(skill_test(result, float(end))[worker]) == pytest.approx(1.96, abs=0.001)
+    ends = [(k, float(end)) for side in (result.intervals.low, result.intervals.high) for k, end in enumerate(side)]
+    within = [(worker, end) for worker, end in ends if -0.999 < end < 0.999]
+    assert len(within) >= 20  # of 24
+    for worker, end in within:
+        assert abs(skill_test(result, end)[worker]) == pytest.approx(1.96, abs=0.001)
 
 
 def test_workers_of_a_method_without_skills_are_not_judged() -> None:

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.arrays import FloatArray
+from quorate.errors import OptionError
 from quorate.evaluation import simulate
 from quorate.evaluation.oracle import (
     average_regret,
@@ -91,3 +92,25 @@ def test_regret_falls_as_tasks_grow() -> None:
     regrets = [average_regret(crowd, rank_one(crowd.answers).skills, draws=20) for crowd in (few, many)]
     assert regrets[0] > regrets[1] >= -1e-3
     assert expected_loss(many, draws=20) == pytest.approx(loss(many, many.skills), abs=0.02)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, 1.5])
+def test_a_delta_that_is_no_probability_is_refused(delta: float) -> None:
+    pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [9, 9, 9], [7, 7, 7]]))
+    with pytest.raises(OptionError, match="probability"):
+        skill_bound(pairs, 3, 2, np.full(3, 0.8), delta=delta)
+
+
+def test_the_bounds_are_those_of_the_formulae() -> None:
+    """By hand: a path of two pairs tied into a triangle, three classes, skills of either sign, one unknown."""
+    pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [40, 90, 60], [30, 70, 50]]))
+    bound = skill_bound(pairs, 3, 3, np.array([0.9, -0.3, np.nan]), delta=0.1)
+    assert (bound.kappa, bound.K, bound.least_shared, bound.degree_sum, bound.norm) == (0.3, 0.9, 40, 6, 150)
+    assert bound.smallest == pytest.approx(1.0)
+    assert bound.mu == pytest.approx(0.3**2 * 1.0 * 40)
+    assert bound.perturbation(0.02) == pytest.approx(0.9 * np.sqrt(3) * 150 / bound.mu * 0.02)
+    assert bound.paper_disturbance == pytest.approx(np.log(60) / np.sqrt(40))
+    assert bound.hoeffding_disturbance == pytest.approx(1.5 * np.sqrt(np.log(60) / 80))
+    assert bound.finite_task == pytest.approx(bound.perturbation(bound.paper_disturbance))
+    two = skill_bound(PairStats(*np.array([[0], [1], [9], [7]])), 2, 2, np.full(2, 0.8))
+    assert two.perturbation(0.01) == np.inf  # bipartite: nothing is bounded

@@ -7,27 +7,13 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
 from quorate.evaluation.simulate import crowd
-from quorate.meetings.graph import identify
 from quorate.methods import er as er_module
 from quorate.methods.er import er, ratio_verdict
 from quorate.methods.ghosh import ghosh_svd, singular_verdict
-from quorate.methods.reduction import BinaryAnswers
 from quorate.methods.singular import leading_vector
-
-
-def binary_of(answers: Answers) -> BinaryAnswers:
-    value = np.where(answers.label > 0, 1.0, -1.0)
-    component = identify(answers).component
-    return BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component)
-
-
-def dense(answers: Answers) -> FloatArray:
-    matrix = np.zeros((answers.n_tasks, answers.n_workers))
-    matrix[answers.task, answers.worker] = np.where(answers.label > 0, 1.0, -1.0)
-    return matrix
+from tests.methods.binary_samples import binary_of, dense
 
 
 def beside(one: Answers, n_tasks: int, n_workers: int) -> Answers:
@@ -71,7 +57,7 @@ def test_lanczos_says_when_it_stopped_short() -> None:
 def test_ghosh_equals_a_dense_decomposition() -> None:
     for seed in range(5):
         answers = crowd(40, 9, 4, seed=seed).answers
-        matrix = dense(answers)
+        matrix = dense(binary_of(answers))
         left, _, right = np.linalg.svd(matrix)
         u, v = left[:, 0], right[0]
         if np.sign(u) @ matrix.sum(axis=1) < 0:
@@ -84,7 +70,7 @@ def test_ghosh_equals_a_dense_decomposition() -> None:
 def test_the_ratio_equals_dense_eigenvectors() -> None:
     for seed in range(5):
         answers = crowd(40, 9, 4, seed=seed).answers
-        matrix = dense(answers)
+        matrix = dense(binary_of(answers))
         met = np.abs(matrix).T @ np.abs(matrix)
         agreement = np.divide(matrix.T @ matrix, met, out=np.zeros_like(met), where=met > 0)
         v1, v2 = (np.linalg.svd(table)[0][:, 0] for table in (agreement, (met > 0).astype(float)))

@@ -6,25 +6,12 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.evaluation.simulate import crowd
-from quorate.meetings.graph import identify
 from quorate.methods.kos import centred_verdict, kos, kos_svd, pass_messages
 from quorate.methods.reduction import REDUCTIONS, BinaryAnswers
-
-
-def binary_of(answers: Answers) -> BinaryAnswers:
-    value = np.where(answers.label > 0, 1.0, -1.0)
-    component = identify(answers).component
-    return BinaryAnswers(answers.task, answers.worker, value, answers.n_tasks, answers.n_workers, component)
-
-
-def dense(binary: BinaryAnswers) -> FloatArray:
-    matrix = np.zeros((binary.n_tasks, binary.n_workers))
-    matrix[binary.task, binary.worker] = binary.value
-    return matrix
+from tests.methods.binary_samples import binary_of, dense
 
 
 def naive_messages(binary: BinaryAnswers, iterations: int, seed: int) -> FloatArray:

@@ -132,7 +132,7 @@ def test_labels_alone_compute_no_interval(tmp_path: Path, monkeypatch: pytest.Mo
     answers = simulate.crowd(50, 6, 3, seed=0)
     result = quorate.aggregate(answers.answers)
     assert len(result.labels) == 50
-    assert "interval" not in result.summary()
+    assert "0.95 intervals, full" in result.summary()  # what the table would have, and nothing is computed
     assert "intervals" not in result.to_dict(workers=False)
     write_table(answers.answer_table, tmp_path / "answers.csv")
     with pytest.raises(SystemExit) as ended:
@@ -152,15 +152,27 @@ def test_the_columns_are_null_where_there_is_no_interval() -> None:
         assert quorate.aggregate(alone, method).workers["skill_low"].is_null().to_pylist() == [False] * 3 + [True]
 
 
-def test_large_crowds_get_fast_intervals_and_the_summary_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_large_crowds_get_fast_intervals_and_the_summary_says_so(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(60, 6, 3, seed=0).answers
-    assert quorate.aggregate(answers).intervals.kind == "full"
+    monkeypatch.setattr(intervals, "AUTO_FULL", answers.n_answers)
+    assert quorate.aggregate(answers, method).intervals.kind == "full"
     monkeypatch.setattr(intervals, "AUTO_FULL", answers.n_answers - 1)
-    result = quorate.aggregate(answers)
-    assert "interval" not in result.summary()
+    result = quorate.aggregate(answers, method)
+    assert "0.95 intervals, fast" in result.summary()
     assert result.intervals.kind == "fast"
     assert "0.95 intervals, fast" in result.summary()
-    assert quorate.aggregate(answers, intervals="full").intervals.kind == "full"
+    assert quorate.aggregate(answers, method, intervals="full").intervals.kind == "full"
+
+
+def test_classes_count_in_what_an_interval_of_centred_answers_costs() -> None:
+    """Ten classes cost what an answer costs anyway, twenty as much again, and so forth."""
+    for n_classes, times in ((2, 1), (10, 1), (19, 1), (20, 2), (35, 3)):
+        answers = simulate.crowd(100, 6, 3, n_classes=n_classes, seed=0).answers
+        assert answers.n_classes == n_classes
+        inference = quorate.aggregate(answers, "rank-one-centred").inference
+        assert inference is not None
+        assert inference.n_answers == times * 300
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate.answers import Answers
+from quorate.errors import OptionError
 from quorate.evaluation import simulate
 from quorate.voting.vote import (
     accuracy,
+    check_prior,
     majority,
     plug_in_vote,
     reveal,
@@ -14,12 +17,12 @@ from quorate.voting.vote import (
     weight,
     weighted_majority,
 )
-from tests.crowds import answers_of, rows
+from tests.crowds import answers_of, of_several_classes, rows
 
 
-@given(st.floats(-0.2, 1.0), st.integers(2, 6))
+@given(st.floats(-1.0, 1.0), st.integers(2, 6))
 def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes: int) -> None:
-    s = np.array([max(skill, -1 / (n_classes - 1))])
+    s = np.array([skill if skill > 0 else skill / (n_classes - 1)])
     p = accuracy(s, n_classes)
     assert 0 <= p[0] <= 1
     assert skill_of(p, n_classes) == pytest.approx(s)
@@ -29,13 +32,10 @@ def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes:
         assert weight(s, n_classes) == pytest.approx(np.log((n_classes - 1) * p / (1 - p)), abs=1e-6)
 
 
-@given(rows(), st.integers(0, 10**6))
-def test_the_posterior_is_bayes_rule(table: list[tuple[int, str, str]], seed: int) -> None:
+@given(of_several_classes(), st.integers(0, 10**6))
+def test_the_posterior_is_bayes_rule(answers: Answers, seed: int) -> None:
     """By the definition: prior times the product of each worker's probability of what it said."""
-    answers = answers_of(table)
     m = answers.n_classes
-    if m < 2:
-        return
     rng = np.random.default_rng(seed)
     skills, prior = rng.uniform(-0.9 / (m - 1), 0.95, answers.n_workers), rng.dirichlet(np.ones(m) * 3)
     p = accuracy(skills, m)
@@ -49,7 +49,6 @@ def test_the_posterior_is_bayes_rule(table: list[tuple[int, str, str]], seed: in
     assert ballot.posterior == pytest.approx(expected, abs=1e-9)
     assert ballot.posterior.sum(axis=1) == pytest.approx(1)
     assert ballot.confidence == pytest.approx(expected[np.arange(answers.n_tasks), ballot.label], abs=1e-9)
-    assert (ballot.margin <= ballot.confidence + 1e-12).all()
 
 
 def test_ties_go_by_score_then_majority_then_prior_then_order() -> None:
@@ -103,3 +102,54 @@ def test_known_labels_are_certain() -> None:
     assert ballot.label.tolist() == [1, 1]
     assert ballot.confidence.tolist() == [1, 1]
     assert ballot.leaders.tolist() == [[False, True], [False, True]]
+
+
+@given(rows(), st.integers(0, 10**6))
+def test_the_margin_is_what_the_label_is_ahead_of_the_best_other_class(
+    table: list[tuple[int, str, str]], seed: int
+) -> None:
+    answers = answers_of(table)
+    ballot = plug_in_vote(answers, np.random.default_rng(seed).normal(size=answers.n_workers))
+    for task, label in enumerate(ballot.label):
+        others = [ballot.posterior[task, c] for c in range(answers.n_classes) if c != label]
+        assert ballot.margin[task] == pytest.approx(ballot.posterior[task, label] - max(others, default=0.0))
+
+
+@pytest.mark.parametrize("difference", [1e-7, 1e-3])
+def test_scores_that_differ_by_more_than_rounding_do_not_tie(difference: float) -> None:
+    """Whatever their size: small scores are compared as such, large ones in proportion."""
+    answers = answers_of([(1, "a", "x"), (1, "b", "y")])
+    for size in (0.001, 1.0, 50.0):
+        assert not plug_in_vote(answers, np.array([size, size * (1 + difference) + difference])).tied[0]
+        assert plug_in_vote(answers, np.array([size, size * (1 + 1e-12)])).tied[0]
+    assert plug_in_vote(answers, np.array([1e6, 1e6 + 1e-4])).tied[0]  # ten digits alike
+    assert not plug_in_vote(answers, np.array([1e-8, 3e-8])).tied[0]
+
+
+@pytest.mark.parametrize("prior", [[0.5, 0.5, 0.0], [0.5, 0.5], [1.0, np.inf, 1.0], [1.0, -1.0, 1.0], [np.nan] * 3])
+def test_a_prior_that_is_none_is_refused(prior: list[float]) -> None:
+    with pytest.raises(OptionError, match="3 positive numbers"):
+        check_prior(np.array(prior), 3)
+
+
+def test_a_known_label_outweighs_every_vote_and_the_ballot_stays_as_it_was() -> None:
+    answers = answers_of([(t, w, "x") for t in (1, 2) for w in "abc"] + [(3, "a", "y")])
+    ballot = plug_in_vote(answers, np.full(3, 30.0))
+    before = (ballot.scores.copy(), ballot.posterior.copy())
+    known = reveal(ballot, np.array([1, -1, 0]))
+    assert known.label.tolist() == [1, 0, 0]
+    assert known.posterior[[0, 2]].tolist() == [[0, 1], [1, 0]]
+    # By more than the log-odds at which a probability rounds to one.
+    assert known.scores[0, 1] - known.scores[0, 0] > 36
+    assert known.scores[1].tolist() == ballot.scores[1].tolist()
+    assert (ballot.scores.tolist(), ballot.posterior.tolist()) == tuple(each.tolist() for each in before)
+
+
+def test_a_vote_against_every_class_leaves_them_even() -> None:
+    answers = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x")], classes=["x", "y", "z"])
+    ballot = weighted_majority(answers, np.array([0.0, 0.0]))
+    assert ballot.posterior == pytest.approx(np.full((2, 3), 1 / 3))
+    against = weighted_majority(answers, np.array([-1.0, -2.0]))
+    # A vote of -1 against x is one for y and one for z, and that of -2 against y is two for x and two for z.
+    assert against.posterior[0] == pytest.approx(np.array([2, 1, 3]) / 6)
+    assert against.posterior[1] == pytest.approx(np.array([0, 1, 1]) / 2)

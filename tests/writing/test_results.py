@@ -92,10 +92,15 @@ def test_suggestions_find_their_record_in_every_layout(sample: str) -> None:
 
 
 def test_results_find_their_task_by_the_field_that_told_tasks_apart() -> None:
-    for sample in ("labelstudio.json", "argilla.json"):
-        export = read_export(SAMPLES / sample, question="animal", task="text")
-        first = results_for(export, {"task": ["It purrs."], "label": ["cat"]})[0]
-        assert first.get("predictions") or first["suggestions"].get("animal")
+    labels = {"task": ["It purrs."], "label": ["cat"]}
+    tasks, records = (
+        results_for(read_export(SAMPLES / sample, question="animal", task="text"), labels)
+        for sample in ("labelstudio.json", "argilla.json")
+    )
+    assert tasks[0]["data"]["text"] == records[0]["fields"]["text"] == "It purrs."
+    assert tasks[0]["predictions"][0]["result"][0]["value"] == {"choices": ["cat"]}
+    assert records[0]["suggestions"]["animal"]["value"] == "cat"
+    assert [task["predictions"] for task in tasks[1:]] == [[]] * (len(tasks) - 1)
 
 
 def test_results_are_refused_where_they_cannot_go() -> None:

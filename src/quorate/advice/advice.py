@@ -14,8 +14,8 @@ from quorate.result import count, left_out, sizes
 
 INFORMATION = "information"
 METHOD = (
-    "skills are those of one-coin EM, which stay unbiased when answers are collected by advice; estimates from "
-    "agreement do not (quorate.advice.adaptive_skills has them, with intervals)"
+    "how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, whose skills stay "
+    "unbiased when answers are collected by advice (quorate.advice.adaptive_skills has them, with intervals)"
 )
 
 
@@ -58,12 +58,15 @@ class Advice:
 
     @cached_property
     def tasks(self) -> Table:
-        """One row a task: task, confidence, enough (at the target), further (answers it will need, an estimate)."""
+        """One row a task: task, confidence, enough (at the target), further (answers it will need, an estimate).
+
+        `confidence` is that of the labels; `further` is null where no number of answers will do.
+        """
         columns = {
             "task": self.answers.task_names,
             "confidence": 1 - self.need.error,
             "enough": self.need.settled,
-            "further": self.need.further,
+            "further": from_numpy(self.need.further, mask=self.need.beyond),
         }
         return Table(table_of(columns))
 
@@ -89,8 +92,9 @@ class Advice:
             "target_error": self.need.target,
             "stop": self.stops,
             "tasks_with_enough": int(self.need.settled.sum()),
-            "further_answers_for_the_rest": float(self.need.further.sum()),
-            "further_answers_for_the_whole": self.need.whole,
+            "further_answers_for_the_rest": self.need.for_the_rest,
+            "further_answers_for_the_whole": self.need.whole if np.isfinite(self.need.whole) else None,
+            "tasks_beyond_more_answers": int(self.need.beyond.sum()),
             "skills_by": "one-coin",
             "notes": list(self.notes),
         }
@@ -107,11 +111,10 @@ class Advice:
         >>> from quorate.advice import advise
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
-        fewer than the budget: about 15 are thought to bring the expected error to the target
-        15 further answers advised, of a budget of 20, to 15 tasks by 2 of 12 available workers
-        expected error now 0.0677; at 0.05, 145 tasks need no more answers
-        the other 55 tasks will need about 78 further answers to be as sure each; about 15 bring the mean of all ...
-        skills are those of one-coin EM, which stay unbiased when answers are collected by advice; estimates from ...
+        20 further answers advised, of a budget of 20, to 20 tasks by ... of 12 available workers
+        expected error now 0...; at 0.05, ... tasks need no more answers
+        the other ... tasks will need about ... further answers to be as sure each; about ... bring the mean of all ...
+        how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, ...
         """
         return "\n".join([*self.notes, *self._lines(), METHOD, *left_out(self.answers)])
 
@@ -124,16 +127,29 @@ class Advice:
             head += f", to {count(tasks, 'task')} by {asked:,} of {available}"
         if self.reasons:
             head += f"; {count(len(self.reasons), 'answer')} of them to repair the crowd"
-        enough, open_tasks = int(needs.settled.sum()), int((~needs.settled).sum())
+        enough = int(needs.settled.sum())
         lines = [
             head,
             f"expected error now {needs.expected_error:.3g}; at {needs.target:g}, "
             f"{count(enough, 'task')} need{'s' if enough == 1 else ''} no more answers",
         ]
-        if open_tasks:
-            whole = "" if needs.reached else f"; about {np.ceil(needs.whole):,.0f} bring the mean of all tasks there"
+        return [*lines, *self._open_lines()]
+
+    def _open_lines(self) -> list[str]:
+        """Say what the tasks that are not sure enough will need."""
+        needs, beyond = self.need, int(self.need.beyond.sum())
+        others = int((~needs.settled).sum()) - beyond
+        reachable = not needs.reached and np.isfinite(needs.whole)
+        whole = f"; about {np.ceil(needs.whole):,.0f} bring the mean of all tasks there" if reachable else ""
+        lines = []
+        if others:
             lines.append(
-                f"the other {count(open_tasks, 'task')} will need about {needs.further.sum():,.0f} further answers to "
+                f"the other {count(others, 'task')} will need about {needs.for_the_rest:,.0f} further answers to "
                 f"be as sure each{whole}"
+            )
+        if beyond:
+            lines.append(
+                f"{count(beyond, 'task')} will not be as sure however many such workers answer, because they err "
+                f"together; label some yourself (quorate advise --gold 30){whole if not others else ''}"
             )
         return lines

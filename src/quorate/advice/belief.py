@@ -1,4 +1,4 @@
-"""What each worker's accuracy is best taken to be, and the posterior that follows from it."""
+"""What each worker's accuracy is best taken to be."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +10,6 @@ from quorate.advice.orientation import fit_either_way
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability
-from quorate.voting.vote import plug_in_vote, reveal, skill_of, weight
 
 
 @dataclass(frozen=True)
@@ -67,15 +66,3 @@ def believe(
     own = np.clip(coins.accuracy + strength / np.maximum(n, 1) * (coins.accuracy - coins.mean), 0, 1)
     drawn = (told * own + strength * mean) / (told + strength)
     return Belief(drawn, told + strength, mean, strength, coins)
-
-
-def posterior_of(answers: Answers, p: FloatArray, known: IntArray | None) -> FloatArray:
-    """Return the probability of each class of each task, by Bayes' rule from these accuracies; tasks × classes.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> posterior_of(answers, np.array([0.8, 0.6]), None).round(3).tolist()
-    [[0.857, 0.143], [0.2, 0.8]]
-    """
-    ballot = plug_in_vote(answers, weight(skill_of(p, answers.n_classes), answers.n_classes))
-    return ballot.posterior if known is None else reveal(ballot, known).posterior

@@ -10,6 +10,7 @@ import numpy as np
 
 from quorate.advice.crew import Crew
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
+from quorate.voting.vote import skill_of, weight
 
 LEAST_GAIN = 1e-9  # nats: an answer that tells less is not asked for
 SAMPLE = 64  # tasks on which workers of different cost are compared
@@ -46,6 +47,19 @@ def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
     return gain
 
 
+def as_heard(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
+    """Return the accuracy of a worker whose vote counts this share of its log-odds: one who tells as much.
+
+    >>> as_heard(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
+    [0.8, 0.667]
+    """
+    if (share == 1).all():  # exactly: the accuracy's way to log-odds and back would cost its last digit
+        return accuracy
+    odds = weight(skill_of(accuracy, n_classes), n_classes) * share
+    heard: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
+    return heard
+
+
 def entropy(posterior: FloatArray) -> FloatArray:
     """Return the entropy over the last axis, in nats.
 
@@ -68,6 +82,7 @@ def plan(
     crew: Crew,
     budget: int,
     open_tasks: BoolArray,
+    heard: FloatArray | None = None,
 ) -> Plan:
     """Choose the answers that are expected to tell most, the best first.
 
@@ -84,6 +99,7 @@ def plan(
         crew: who can be asked.
         budget: answers at the most.
         open_tasks: which tasks may be asked.
+        heard: what a further answer to each task is worth, in answers of workers who err independently; 1 by default.
 
     >>> import quorate
     >>> from quorate.advice.crew import gather_crew
@@ -97,7 +113,9 @@ def plan(
     ranked = _ranked(posterior[open_tasks], accuracy, crew)
     if len(ranked) == 0 or not open_tasks.any():
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    once = np.where(open_tasks, expected_gain(posterior, np.full(1, accuracy[ranked[0]])), 0.0)
+    worth = np.ones(len(posterior)) if heard is None else heard
+    best = as_heard(accuracy[ranked[:1]], worth, posterior.shape[1])
+    once = np.where(open_tasks, expected_gain(posterior, best), 0.0)
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
     asked = _Asked(done, len(posterior), crew)
@@ -106,12 +124,14 @@ def plan(
     given: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
         wanted = _worth_most(once, left, given, per_task - given, budget - asked.n)
-        taken = asked.take(wanted, ranked)
-        if taken == 0:
+        if len(wanted) == 0:
             break
+        due = given + np.bincount(wanted, minlength=len(posterior))
+        asked.take(wanted, ranked)
         given = asked.per_task()
+        per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
     task, worker = asked.pairs()
-    return _with_gains(task, worker, posterior, accuracy, crew, before)
+    return _with_gains(task, worker, posterior, as_heard(accuracy[worker], worth[task], posterior.shape[1]), crew)
 
 
 def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
@@ -206,14 +226,16 @@ class _Asked:
         return np.bincount(self.pairs()[0], minlength=self.n_tasks)
 
 
-def _with_gains(
-    task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew, before: FloatArray
-) -> Plan:
-    """Say what each assignment is expected to tell after the better ones on its task, and put the best first."""
-    order = np.lexsort([worker, -accuracy[worker], task])
+def _with_gains(task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> Plan:
+    """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
+
+    ``accuracy`` is each assignment's, as it is heard on its task.
+    """
+    order = np.lexsort([worker, -accuracy, task])
     task, worker = task[order], worker[order]
-    alone = expected_gain(posterior[task], accuracy[worker])
-    remains = np.log1p(-np.minimum(np.divide(alone, before[task], out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
+    alone = expected_gain(posterior[task], accuracy[order])
+    before = entropy(posterior[task])
+    remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
     so_far = np.cumsum(remains) - remains
     first = np.searchsorted(task, task)  # where each task's run begins
     gain = alone * np.exp(so_far - so_far[first])

@@ -5,22 +5,24 @@ from typing import Unpack
 import numpy as np
 
 from quorate.advice.advice import Advice
-from quorate.advice.belief import Belief, believe, posterior_of
+from quorate.advice.belief import Belief, believe
 from quorate.advice.coins import check_classes, judge, with_gold
 from quorate.advice.crew import Crew, gather_crew
 from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
-from quorate.advice.stopping import Need, drift, need
+from quorate.advice.stopping import Need, drift, need, share_of_next
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
-from quorate.errors import OptionError
-from quorate.gold import answers_and_gold, known_classes
+from quorate.errors import OptionError, TooLargeError
+from quorate.gold import answers_and_gold
 from quorate.meetings.graph import Identifiability
+from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
-from quorate.result import count
+from quorate.result import Result, count
 from quorate.voting.vote import skill_of
 
+LEAST_DOUBT = 1e-6  # of any label that nobody knows: where all agree, one more answer still tells something, if little
 USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
 
 
@@ -34,12 +36,14 @@ def advise(
     target_error: float | None = None,
     gold: Source = None,
     width: float = 0.4,
+    dependence: float = 0.0,
     **reading: Unpack[ReadKeywords],
 ) -> Advice:
     """Say which worker should answer which task next.
 
     First the fewest answers that make everything identifiable, then as many as settle sign and scale, then those that
-    are expected to tell most about the labels. Nobody is asked twice for a task.
+    are expected to tell most about the labels. Nobody is asked twice for a task. How sure a label is, is what
+    `quorate.aggregate` says by default: its confidence.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -53,6 +57,8 @@ def advise(
             advised than the whole set is thought to need.
         gold: known labels of some tasks, as in `quorate.aggregate`.
         width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
+        dependence: how much of each further answer to a task repeats what the others said, from 0 to 1: workers who err
+            together tell less, the more of them have answered.
         reading: as `quorate.read` takes it.
 
     Raises:
@@ -60,58 +66,126 @@ def advise(
         InputError: the answers, the workers or the known labels cannot be used.
 
     >>> import quorate
-    >>> advice = advise(quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers, budget=3)
-    >>> advice.assignments["task"].to_pylist(), advice.assignments["worker"].to_pylist()
-    (['t82', 't95', 't69'], ['w9', 'w9', 'w9'])
+    >>> answers = quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers
+    >>> advise(answers, budget=3).assignments["worker"].to_pylist()
+    ['w9', 'w9', 'w9']
     """
     answers, gold = answers_and_gold(source, gold, reading)
-    _check(budget, target_error, width)
+    _check(budget, target_error, width, dependence)
+    check_classes(answers)
+    result = believed(answers, gold)
+    return advise_result(
+        result,
+        budget,
+        workers=workers,
+        per_worker=per_worker,
+        cost=cost,
+        target_error=target_error,
+        width=width,
+        dependence=dependence,
+    )
+
+
+def believed(answers: Answers, gold: Source = None) -> Result:
+    """Aggregate as `quorate.aggregate` does by default: what it is sure of is what advice is sure of.
+
+    Where the default method cannot hold its matrices, rank-one speaks instead.
+
+    >>> import quorate
+    >>> believed(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
+    'quorate'
+    """
+    try:
+        return aggregate(answers, gold=gold)
+    except TooLargeError:
+        return aggregate(answers, "rank-one", gold=gold)
+
+
+def advise_result(
+    result: Result,
+    budget: int,
+    *,
+    workers: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    target_error: float | None = None,
+    width: float = 0.4,
+    dependence: float = 0.0,
+) -> Advice:
+    """Say which worker should answer which task next, by a result that is there already.
+
+    Which tasks are sure, and how sure, is what the result says; whose answer tells how much is what one-coin EM says.
+
+    Args:
+        result: of any method whose posterior is one; with the known labels that it was given.
+        budget: as in `advise`, and so are all the others.
+        workers: who is available.
+        per_worker: how many further tasks each may get.
+        cost: the column of ``workers`` with the cost of an answer.
+        target_error: stop at this expected error.
+        width: wanted of the interval of a bridging worker's skill.
+        dependence: how much of each further answer to a task repeats what the others said.
+
+    Raises:
+        OptionError: an option makes no sense, or nobody is left to ask.
+        InputError: the workers cannot be used.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
+    >>> advice = advise_result(result, 5)
+    >>> bool(np.isclose(advice.need.expected_error, 1 - result.ballot.confidence.mean()))
+    True
+    """
+    answers = result.answers
+    _check(budget, target_error, width, dependence)
     check_classes(answers)
     crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
-    known = known_classes(gold, answers)
-    crowd = with_gold(answers, known)
+    crowd = with_gold(answers, result.gold)
     verdict = judge(crowd, answers.n_workers)
-    belief = believe(answers, crowd, known, verdict)
-    return advise_from(answers, budget, crew, crowd, verdict, belief, known, target_error=target_error, width=width)
+    belief = believe(answers, crowd, result.gold, verdict)
+    return advise_from(
+        result, budget, crew, verdict, belief, target_error=target_error, width=width, dependence=dependence
+    )
 
 
 def advise_from(
-    answers: Answers,
+    result: Result,
     budget: int,
     crew: Crew,
-    crowd: Answers,
     verdict: Identifiability,
     belief: Belief,
-    known: IntArray | None,
     *,
     target_error: float | None = None,
     width: float = 0.4,
+    dependence: float = 0.0,
 ) -> Advice:
-    """Advise from skills that were fitted before; `advise` is this after the fit.
+    """Advise from skills that were fitted before; `advise_result` is this after the fit.
 
     >>> import quorate
-    >>> answers = quorate.simulate.crowd(50, 8, 2, seed=0).answers
-    >>> verdict = judge(answers, answers.n_workers)
-    >>> belief = believe(answers, answers, None, verdict)
-    >>> advise_from(answers, 5, gather_crew(answers, 5), answers, verdict, belief, None).n_assignments
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
+    >>> verdict = judge(result.answers, 8)
+    >>> belief = believe(result.answers, result.answers, None, verdict)
+    >>> advise_from(result, 5, gather_crew(result.answers, 5), verdict, belief).n_assignments
     5
     """
+    answers, known, posterior = result.answers, result.gold, result.ballot.posterior
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
     everyone = belief.with_newcomers(crew.size - n)
     accuracy = everyone.accuracy
-    posterior = posterior_of(answers, accuracy[:n], known)
-    mended = mend(answers, crowd, verdict, crew, accuracy, posterior, budget, width)
+    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width)
     target = USUAL_TARGET if target_error is None else target_error
     pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
-    needs = need(posterior, pace, target)
+    needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
     limit = budget - len(mended.task)
     if target_error is not None:
         open_tasks &= ~needs.settled
-        limit = min(limit, int(np.ceil(needs.whole)))
+        limit = int(min(limit, np.ceil(needs.whole)))
+    heard = share_of_next(answers.per_task, dependence)
     done = np.concatenate([answers.task, mended.task]), np.concatenate([answers.worker, mended.worker])
-    chosen = plan(done, posterior, accuracy, crew.after(mended.worker), limit, open_tasks)
+    doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
+    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, heard)
     if limit and len(chosen) == 0 and len(mended.task) == 0:
         _refuse_if_nobody_is_left(done, crew, open_tasks)
     stops = target_error is not None and needs.reached
@@ -136,13 +210,15 @@ def advise_from(
     )
 
 
-def _check(budget: int, target_error: float | None, width: float) -> None:
+def _check(budget: int, target_error: float | None, width: float, dependence: float) -> None:
     if budget < 1:
         raise OptionError(f"the budget must be one further answer at the least, not {budget}")
     if target_error is not None and not 0 < target_error < 1:
         raise OptionError(f"the target error must lie between 0 and 1, not at {target_error}")
     if not 0 < width <= 2:
         raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
+    if not 0 <= dependence < 1:
+        raise OptionError(f"the dependence of answers lies between 0 and 1, not at {dependence}")
 
 
 def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
@@ -209,7 +285,7 @@ def _budget_notes(
             f"{needs.target:g}; no more answers are needed"
         ]
     notes = []
-    if target_error is not None and n_chosen == limit and limit < budget and limit == int(np.ceil(needs.whole)):
+    if target_error is not None and n_chosen == limit and limit < budget and limit == np.ceil(needs.whole):
         notes.append(f"fewer than the budget: about {limit:,} are thought to bring the expected error to the target")
     if n_chosen < limit:
         notes.append(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.voting.vote import MOST_LOG_ODDS
 
 
@@ -15,13 +15,23 @@ class Need:
     target: float  # the error that is wanted
     error: FloatArray  # of each task's label, as expected: 1 - confidence
     further: FloatArray  # answers that each task needs until its own expected error is at the target; 0 if it is
-    whole: float  # answers until the mean expected error of all tasks is
+    whole: float  # answers until the mean expected error of all tasks is; infinite where no number of answers will do
 
     @property
     def settled(self) -> BoolArray:
         """Which tasks need no more answers."""
         settled: BoolArray = self.further == 0
         return settled
+
+    @property
+    def beyond(self) -> BoolArray:
+        """Which tasks no number of answers brings there: workers who err together only repeat each other."""
+        return np.isinf(self.further)
+
+    @property
+    def for_the_rest(self) -> float:
+        """The answers that all tasks need which answers can help."""
+        return float(self.further[~self.beyond].sum())
 
     @property
     def expected_error(self) -> float:
@@ -69,7 +79,23 @@ def drift(accuracy: FloatArray, answers: FloatArray, share: FloatArray, n_classe
     return Drift(max(float(weights @ rate), 1e-6), max(float(weights @ vote), 0.0))
 
 
-def need(posterior: FloatArray, pace: Drift, target: float) -> Need:
+def share_of_next(answered: IntArray, dependence: float) -> FloatArray:
+    """Return what one more answer to a task is worth, in answers of workers who err independently.
+
+    n answers, of which each repeats the share rho of what the others said, are worth n/(1 + rho (n - 1)) independent
+    ones; this is how much that rises.
+
+    >>> share_of_next(np.array([0, 1, 10]), 0.2).round(3).tolist(), share_of_next(np.array([10]), 0.0).tolist()
+    ([1.0, 0.667, 0.095], [1.0])
+    """
+    before = 1 + dependence * (np.maximum(answered, 1) - 1.0)
+    share: FloatArray = np.where(answered > 0, (1 - dependence) / (before * (before + dependence)), 1.0)
+    return share
+
+
+def need(
+    posterior: FloatArray, pace: Drift, target: float, *, answered: IntArray | None = None, dependence: float = 0.0
+) -> Need:
     """Estimate how many further answers the tasks need.
 
     For the whole set the answers go to the least sure tasks, as advice gives them: each is brought down to that error
@@ -79,6 +105,8 @@ def need(posterior: FloatArray, pace: Drift, target: float) -> Need:
         posterior: tasks × classes.
         pace: how fast answers make tasks surer.
         target: the error that is wanted, above 0.
+        answered: answers that each task has; needed where they depend on each other.
+        dependence: how much of each further answer repeats what the others said.
 
     >>> found = need(np.array([[0.99, 0.01], [0.5, 0.5]]), Drift(0.8, 1.4), 0.05)
     >>> found.settled.tolist(), found.further.round(1).tolist(), round(found.expected_error, 3), found.reached
@@ -86,27 +114,52 @@ def need(posterior: FloatArray, pace: Drift, target: float) -> Need:
     """
     error = 1 - posterior.max(axis=1)
     level = _level(error, target)
-    # Over many tasks the last answer's overshoot is not lost: it makes up for others.
-    whole = _way(posterior, level)[error > level].sum() / pace.rate if error.size and error.mean() > target else 0.0
-    return Need(target, error, answers_until(posterior, pace, target), float(whole))
+    whole = 0.0
+    if error.size and error.mean() > target:
+        below = error > level
+        # Over many tasks the last answer's overshoot is not lost: it makes up for others.
+        steady = Drift(pace.rate, 0.0)
+        some = None if answered is None else answered[below]
+        whole = float(answers_until(posterior[below], steady, level, some, dependence, least=0.0).sum())
+    return Need(target, error, answers_until(posterior, pace, target, answered, dependence), whole)
 
 
-def answers_until(posterior: FloatArray, pace: Drift, error: float) -> FloatArray:
+def answers_until(
+    posterior: FloatArray,
+    pace: Drift,
+    error: float,
+    answered: IntArray | None = None,
+    dependence: float = 0.0,
+    *,
+    least: float = 1.0,
+) -> FloatArray:
     """Estimate how many answers bring each task's expected error down to ``error``; 0 where it is there already.
 
     By Wald: if class c is true, its log-odds rise by the drift with each answer, from where they stand to those of the
     wanted error, and the last answer overshoots by half a vote. Averaged over which class is true, by the posterior.
+    Where answers repeat each other, n of them have their sum of log-odds divided by 1 + rho (n - 1); so each further
+    one must first make up for what it takes off the goal, and where it cannot, no number of answers will do: infinity.
 
     >>> answers_until(np.array([[0.5, 0.5]]), Drift(0.83, 1.39), 0.05).round(2).tolist()
     [4.38]
+    >>> half = np.array([[0.5, 0.5]])
+    >>> answers_until(half, Drift(0.83, 1.39), 0.05, np.array([3]), 0.1).round(2).tolist()
+    [7.9]
+    >>> answers_until(half, Drift(0.83, 1.39), 0.05, np.array([3]), 0.3).tolist()
+    [inf]
     """
-    number: FloatArray = np.maximum((_way(posterior, error) + pace.vote / 2) / pace.rate, 1.0)
-    return np.where(1 - posterior.max(axis=1) <= error, 0.0, number)
+    goal = float(np.log1p(-error) - np.log(error))
+    way, there = _way(posterior, goal), 1 - posterior.max(axis=1) <= error
+    rate = pace.rate - dependence * max(goal, 0.0)
+    if rate <= 0:
+        return np.where(there, 0.0, np.inf)
+    so_far = 0.0 if answered is None else np.maximum(answered - 1.0, 0.0)
+    number = np.maximum((way * (1 + dependence * so_far) + pace.vote / 2) / rate, least)
+    return np.where(there, 0.0, number)
 
 
-def _way(posterior: FloatArray, error: float) -> FloatArray:
+def _way(posterior: FloatArray, goal: float) -> FloatArray:
     """Return how far the log-odds of the true class have to rise, on average over which class that is."""
-    goal = np.log1p(-error) - np.log(error)
     with np.errstate(divide="ignore"):
         odds = np.clip(np.log(posterior) - np.log1p(-posterior), -MOST_LOG_ODDS, MOST_LOG_ODDS)
     way: FloatArray = (posterior * np.maximum(goal - odds, 0.0)).sum(axis=1)

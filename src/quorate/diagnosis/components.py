@@ -8,10 +8,8 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.graph import Component, Identifiability, grouped
-from quorate.meetings.pairs import PairStats, n_meetings, pair_stats
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
-
-MOST_MEETINGS = 50_000_000  # of two answers to one task, above which the pairs of a crowd are not counted
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,7 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
     """Leave out the pairs of workers from a code on.
 
+    >>> import numpy as np
     >>> len(without(PairStats(*np.array([[0, 0], [1, 2], [5, 5], [4, 4]])), 2))
     1
     """
@@ -119,6 +118,7 @@ def without(pairs: PairStats, first_left_out: int) -> PairStats:
 def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:
     """Return one row of the table of components; the names are those of its witness.
 
+    >>> import numpy as np
     >>> from quorate.meetings.graph import identify_pairs
     >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
     >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"])[:5]

@@ -9,6 +9,7 @@ from quorate.result import Result
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
 from quorate.skills.notes import CONTRADICTION, Note
 from quorate.uncertainty.workforce import Workforce
+from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import Ballot, majority, reveal
 
@@ -24,7 +25,7 @@ def outcome(
     workforce: Workforce | None = None,
     graph: Identifiability | None = None,
     matrices: ConfusionMatrices | None = None,
-    trust: float | None = None,
+    basis: Basis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
     """Put a result together; the tasks of known label have that label, for certain.
@@ -39,7 +40,7 @@ def outcome(
         workforce: what was found out of the workers, by a method that knows more of them than skills and weights.
         graph: who met whom; judged here if the method did not.
         matrices: of confusion, if the method fits such.
-        trust: how well one skill a worker explains who agrees with whom.
+        basis: what the confidence rests on, of a method that says more than its model's own posterior.
         notes: what a reader must know.
 
     >>> import quorate
@@ -55,7 +56,7 @@ def outcome(
         graph=identify(answers) if graph is None else graph,
         gold=gold,
         matrices=matrices,
-        trust=trust,
+        confidence_basis=basis,
         notes=notes,
     )
 

@@ -3,16 +3,16 @@
 Beyond the paper. What it finds is told in docs/confidence.md.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from quorate.arrays import FloatArray
 from quorate.evaluation.datasets import load
 from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
 from quorate.evaluation.experiments.figures import axis, lines
+from quorate.evaluation.experiments.judged import BINS, LEAST_TASKS, Judged, judge, pooled, reliability
 from quorate.evaluation.experiments.regimes import (
     adversaries,
     class_biased,
@@ -23,15 +23,12 @@ from quorate.evaluation.experiments.regimes import (
     skewed,
     spammers,
 )
-from quorate.evaluation.score import LEAST, credit, true_classes
+from quorate.evaluation.score import LEAST_PROBABILITY
 from quorate.evaluation.simulate import Crowd, collect, crowd, draw_workers
 from quorate.methods.registry import aggregate
 from quorate.progress import report
-from quorate.reading.files import Source
-from quorate.result import Result, count
+from quorate.result import count
 
-BINS = 10
-LEAST_TASKS = 50  # in a bin, for it to be drawn
 METHODS = ("quorate", "rank-one-centred", "rank-one", "majority", "one-coin", "dawid-skene")
 SETS = ("bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web")
 ALONE, FEW, TOGETHER, REAL = (
@@ -108,55 +105,7 @@ FULL = Settings(10)
 QUICK = Settings(1)
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Labels whose truth is known."""
-
-    sure: FloatArray  # the confidence that each was given
-    right: FloatArray  # 1 where it is right; a tie has its share
-    believed: FloatArray  # the probability that the true class was given
-
-    @property
-    def error(self) -> float:
-        """Share of the labels that are wrong."""
-        return float(1 - self.right.mean())
-
-    @property
-    def gap(self) -> float:
-        """How much surer the labels are than right: positive is too sure."""
-        return float(self.sure.mean() - self.right.mean())
-
-    @property
-    def log_loss(self) -> float:
-        """Mean of -log(probability of the truth), as in `quorate.evaluation.score.log_loss`."""
-        return float(-np.log(np.maximum(self.believed, LEAST)).mean())
-
-    @property
-    def calibration_error(self) -> float:
-        """Expected calibration error, as in `quorate.evaluation.score.calibration_error`, over all trials at once."""
-        return float(np.abs(np.bincount(self.bins, self.sure - self.right)).sum() / len(self.sure))
-
-    @property
-    def bins(self) -> FloatArray:
-        """The bin of each label, of even width from 0 to 1."""
-        return np.minimum((self.sure * BINS).astype(np.int64), BINS - 1)
-
-
 Found = dict[tuple[str, str, str], Judged]  # (group, crowd, method)
-
-
-def judge(result: Result, truth: Source) -> Judged:
-    """Compare a result with the truth, task by task."""
-    true = true_classes(result, truth)
-    known = np.flatnonzero(true != -1)
-    given = result.ballot.posterior[known, np.maximum(true[known], 0)]
-    return Judged(result.ballot.confidence[known], credit(result, true)[known], np.where(true[known] >= 0, given, 0.0))
-
-
-def pooled(parts: Iterable[Judged]) -> Judged:
-    """Put the labels of several runs together."""
-    parts = list(parts)
-    return Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("sure", "right", "believed")))
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
@@ -246,16 +195,6 @@ def _figure(found: Found) -> Figure:
     return Figure("calibration", caption, spec)
 
 
-def reliability(judged: Judged) -> list[dict[str, float]]:
-    """Return mean confidence and share right in each bin that has tasks enough."""
-    n = np.bincount(judged.bins, minlength=BINS)
-    sums = [np.bincount(judged.bins, values, minlength=BINS) for values in (judged.sure, judged.right)]
-    drawn = np.flatnonzero(n >= min(LEAST_TASKS, n.max()))
-    return [
-        {"confidence": round(float(sums[0][k] / n[k]), 4), "right": round(float(sums[1][k] / n[k]), 4)} for k in drawn
-    ]
-
-
 def _claims(found: Found) -> tuple[Claim, ...]:
     def means(group: str, method: str) -> tuple[float, float, float]:
         return _means([each for (of, _, by), each in found.items() if (of, by) == (group, method)])
@@ -292,8 +231,8 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"{count(settings.trials, 'simulated crowd')} of each kind, their tasks judged together; the public sets as "
-        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST:g} counts as it "
-        "in the log-loss. Exact ties have their share of being right.",
+        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST_PROBABILITY:g} "
+        "counts as it in the log-loss. Exact ties have their share of being right.",
         "`rank-one-centred` is the standard method's first stage: skills drawn to the crowd's mean, without the "
         "flattening that allows for workers who err together. `majority` gives shares of votes, which nobody claims "
         "to be probabilities.",

@@ -1,0 +1,88 @@
+"""One step of the refinement, by its formulae; what EM does from there is in tests/methods."""
+
+import numpy as np
+import pytest
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.evaluation import simulate
+from quorate.voting.refine import MOST_WRONG, refine
+from quorate.voting.shrinkage import LEAST_WORTH, MOST_WORTH, SPREAD
+from quorate.voting.vote import accuracy, majority
+
+
+def naive_step(answers: Answers, q: FloatArray, skills: FloatArray) -> tuple[FloatArray, float, FloatArray]:
+    """Matrices, strength and scores, by loops over answers and classes."""
+    m, n = answers.n_classes, answers.n_workers
+    counts = np.zeros((n, m, m))
+    for t, w, label in zip(answers.task, answers.worker, answers.label, strict=True):
+        counts[w, label] += q[t]
+    total = counts.sum(axis=0)
+    right = min(max(np.trace(total) / answers.n_answers, 1 / m + 1e-3), 1 - 1e-6)
+    pooled = total + m / 2 * np.where(np.eye(m) == 1, right, (1 - right) / (m - 1))
+    pooled /= pooled.sum(axis=0)
+    beta = right * (1 - right) / (SPREAD * (right - 1 / m)) ** 2 - 1  # answers that a Beta law is worth
+    strength = min(max(beta, LEAST_WORTH), MOST_WORTH) * m / 2
+    errs = 1 - accuracy(skills, m)
+    mean = sum(errs[w] for w in answers.worker) / answers.n_answers
+    theta = np.zeros_like(counts)
+    for w in range(n):
+        for g in range(m):
+            column = pooled[:, g] * errs[w] / mean
+            column[g] = 0
+            column *= min(1, MOST_WRONG / column.sum())
+            column[g] = 1 - column.sum()
+            theta[w, :, g] = counts[w, :, g] + strength * column
+            theta[w, :, g] /= theta[w, :, g].sum()
+    scores = np.tile(np.log((q.sum(axis=0) + 1) / (answers.n_tasks + m)), (answers.n_tasks, 1))
+    for t, w, label in zip(answers.task, answers.worker, answers.label, strict=True):
+        scores[t] += np.log(theta[w, label])
+    return theta, strength, scores
+
+
+# Skills that make the prior's strength a Beta law's, its least and its most; and one worker who errs far more than all.
+CROWDS = {
+    "middling": np.linspace(0.2, 0.8, 6),
+    "guessing": np.zeros(6),
+    "perfect": np.ones(6) - 1e-9,
+    "one contrary": np.array([0.95, 0.95, 0.95, 0.95, 0.95, -0.4]),
+}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", CROWDS)
+def test_one_step_is_that_of_the_formulae(kind: str, n_classes: int) -> None:
+    skills = CROWDS[kind]
+    answers = simulate.crowd(80, 6, 4, n_classes=n_classes, skills=skills, seed=1).answers
+    start = majority(answers).posterior
+    found = refine(answers, start, skills, steps=1)
+    theta, strength, scores = naive_step(answers, start, skills)
+    assert found.steps == 1
+    assert found.strength == pytest.approx(strength)
+    assert found.confusion == pytest.approx(theta)
+    assert found.scores == pytest.approx(scores)
+    assert found.posterior == pytest.approx(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True))
+
+
+def test_the_cases_reach_both_ends_of_the_strength() -> None:
+    ends = {}
+    for kind, skills in CROWDS.items():
+        answers = simulate.crowd(80, 6, 4, skills=skills, seed=1).answers
+        truth = simulate.crowd(80, 6, 4, skills=skills, seed=1).truth
+        ends[kind] = refine(answers, np.eye(2)[truth], skills, gold=truth, steps=1).strength
+    assert ends["perfect"] == LEAST_WORTH
+    assert LEAST_WORTH < ends["middling"] < ends["guessing"] == MOST_WORTH
+
+
+def test_it_stops_where_the_posterior_stands_still_and_at_the_cap() -> None:
+    crowd = simulate.crowd(300, 10, 5, n_classes=3, skills=np.linspace(0.2, 0.8, 10), seed=2)
+    start = majority(crowd.answers).posterior
+    capped = refine(crowd.answers, start, crowd.skills, steps=3)
+    assert capped.steps == 3
+    settled = refine(crowd.answers, start, crowd.skills, steps=500)
+    assert 3 < settled.steps < 500
+    again = refine(crowd.answers, settled.posterior, crowd.skills, steps=1)
+    assert np.abs(again.posterior - settled.posterior).sum(axis=1).mean() <= 1e-4  # the tolerance
+    before = refine(crowd.answers, start, crowd.skills, steps=settled.steps - 1)
+    earlier = refine(crowd.answers, start, crowd.skills, steps=settled.steps - 2)
+    assert np.abs(before.posterior - earlier.posterior).sum(axis=1).mean() > 1e-4
