@@ -184,6 +184,7 @@ def test_standard_input_and_output() -> None:
     assert json.loads(as_json.stdout)["unidentifiable_workers"] == ["a"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe, as Unix has it")
 def test_a_reader_who_leaves_early_is_no_error(answers: Path) -> None:
     command = f"{sys.executable} -m quorate simulate -o - --tasks 20000 | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
