@@ -167,9 +167,9 @@ def test_dependence_is_measured_or_independent() -> None:
 
 
 def test_a_panel_whose_judges_err_together_is_warned_of() -> None:
-    """Every task has a difficulty of its own: on some most are right, on some most are wrong."""
+    """On half of the tasks everybody guesses, on the others all are right."""
     rng = np.random.default_rng(0)
-    truth, right = rng.integers(0, 2, 600), rng.uniform(0.2, 1.0, (600, 1))
+    truth, right = rng.integers(0, 2, 600), np.where(rng.random((600, 1)) < 0.5, 0.97, 0.5)
     label = np.where(rng.random((600, 12)) < right, truth[:, None], 1 - truth[:, None])
     rows = np.repeat(np.arange(600), 12), np.tile(np.arange(12), 600)
     result = quorate.aggregate(simulate.collect(*rows, label.ravel(), truth, np.full(12, 0.2), 2).answers)
