@@ -20,7 +20,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.evaluation.experiments.public_crowds import NAMES, folder_of_more, public_crowd
 from quorate.evaluation.experiments.regimes import REGIMES
 from quorate.evaluation.experiments.reliability import CROWDS, FEW, TOGETHER
-from quorate.evaluation.score import LEAST
+from quorate.evaluation.score import LEAST_PROBABILITY
 from quorate.evaluation.simulate import Crowd
 from quorate.gold import named_gold
 from quorate.methods.opinions import Opinions, opinions_of
@@ -73,7 +73,7 @@ def judge(posterior: FloatArray, truth: IntArray, counted: BoolArray) -> Figures
     gaps = np.bincount(np.minimum((sure * BINS).astype(np.int64), BINS - 1), sure - right)
     return Figures(
         float(1 - right.mean()),
-        float(-np.log(np.maximum(believed, LEAST)).mean()),
+        float(-np.log(np.maximum(believed, LEAST_PROBABILITY)).mean()),
         float(np.abs(gaps).sum() / len(rows)),
         float(sure.mean() - right.mean()),
     )
