@@ -5,7 +5,7 @@
     python -m benchmarks.findings tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
     python -m benchmarks.power_picture        # draws docs/diagnosis.svg
 
-Parts: pairs, workers, misfit, tasks, drift, ties, real.
+Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `tied_groups.py`.
 """
 
 import sys
@@ -14,19 +14,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from tests.diagnosis.samples import class_dependent, copying, falling, joined_halves, named_pairs
+from tests.diagnosis.samples import class_dependent, falling, named_pairs
 
 from quorate.diagnosis.diagnose import Diagnosis, diagnose
 from quorate.diagnosis.drift import drift_test
 from quorate.diagnosis.finding import KINDS, Finding
 from quorate.diagnosis.misfit import SURE, held_out
 from quorate.diagnosis.tasks import task_test
-from quorate.diagnosis.ties import weakest_cut
 from quorate.diagnosis.workers import MARGIN, worker_findings
 from quorate.evaluation.datasets import SOURCES, load
+from quorate.evaluation.faults import copying
 from quorate.evaluation.simulate import crowd
 from quorate.gold import Matched, match_truth
-from quorate.meetings.pairs import pair_stats
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
 
@@ -55,7 +54,7 @@ def pairs_part(n_crowds: int) -> None:
                 alarms.append(bool(named_pairs(simulated.answers)[0]))
                 chosen = np.sort(rng.permutation(w)[: 6 if w >= 20 else 2].reshape(-1, 2), axis=1)
                 for share in (0.6, 0.9):
-                    named, shared = named_pairs(copying(simulated, chosen, share, rng))
+                    named, shared = named_pairs(copying(simulated.answers, chosen, share, rng))
                     true = {(int(i), int(j)) for i, j in chosen}
                     false.append(len(named - true) / max(len(named), 1))
                     for pair in true & set(shared):
@@ -187,25 +186,6 @@ def drift_part(n_crowds: int) -> None:
         print(f"| {t:,}, {w}, {r}, {m} | {t * r // w} | {figures} |", flush=True)
 
 
-def ties_part(n_crowds: int) -> None:
-    """Crowds drawn at random, and two groups joined by a few tasks."""
-    print("\n## Loosely tied groups\n")
-    alarms, hits = [], []
-    for seed in seeds(n_crowds):
-        rng = np.random.default_rng(seed)
-        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
-        whole = crowd(40 * w, w, r, seed=rng).answers
-        cuts = [weakest_cut(pair_stats(whole), w, two_sided=two) for two in (True, False)]
-        alarms.append(any(cut is not None and cut.loose for cut in cuts))
-        halves, bridge = joined_halves(w, r, 4, rng)
-        cut = weakest_cut(pair_stats(halves), w, two_sided=False)
-        group = set() if cut is None else set(np.flatnonzero(cut.workers).tolist())
-        sides = (set(range(w // 2)), set(range(w // 2, w)))
-        hits.append(cut is not None and cut.loose and group in sides and cut.holding == bridge)
-    print(f"named where everyone met everyone: {np.mean(alarms):.3f}; two halves joined by 4 tasks found: "
-          f"{np.mean(hits):.3f} ({n_crowds} crowds)")  # fmt: skip
-
-
 def real_part(_: int) -> None:
     """Count what is found on the public sets."""
     print("\n## Public sets\n")
@@ -246,7 +226,6 @@ PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "misfit": (misfit_part, 60),
     "tasks": (tasks_part, 120),
     "drift": (drift_part, 300),
-    "ties": (ties_part, 60),
     "real": (real_part, 0),
 }
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.diagnosis.samples import copying, named_pairs
+from tests.diagnosis.samples import named_pairs
 
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.render import converter
+from quorate.evaluation.faults import copying
 from quorate.evaluation.simulate import crowd
 
 PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
@@ -27,7 +28,7 @@ def power_curve(n_crowds: int) -> Iterator[dict[str, Any]]:
             rng = np.random.default_rng([seed, tasks, int(10 * share), m])
             simulated = crowd(tasks, 30, 10, n_classes=m, skills=rng.uniform(0, 1, 30), seed=rng)
             chosen = np.sort(rng.permutation(30)[:8].reshape(-1, 2), axis=1)
-            named, _ = named_pairs(copying(simulated, chosen, share, rng))
+            named, _ = named_pairs(copying(simulated.answers, chosen, share, rng))
             hits += [(int(i), int(j)) in named for i, j in chosen]
         shared = tasks * (10 * 9) / (30 * 29)  # on average
         yield {

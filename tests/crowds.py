@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.evaluation.simulate import collect
 from quorate.reading.read import read
 
 
@@ -48,3 +49,9 @@ def signed_skills(n: int, rng: np.random.Generator) -> FloatArray:
     """Skills of either sign, none near zero, that sum to more than zero."""
     skills = rng.uniform(0.2, 0.9, n) * np.where(rng.random(n) < 0.3, -1, 1)
     return skills if skills.sum() > 0 else -skills
+
+
+def coded(cells: set[tuple[int, int]], n_tasks: int, n_workers: int) -> Answers:
+    """Let the workers answer these (task, worker) cells; the class is the task's parity, and so is the truth."""
+    task, worker = (np.array(column) for column in zip(*sorted(cells), strict=True))
+    return collect(task, worker, task % 2, np.arange(n_tasks) % 2, np.ones(n_workers), 2).answers

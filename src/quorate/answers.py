@@ -126,6 +126,8 @@ class Answers(_Names):
     n_repeats: int = 0  # rows that repeat an answer exactly; counted once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
+    group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
+    group_names: pa.Array | None = None
 
     @property
     def engine(self) -> None:
@@ -203,7 +205,8 @@ class Answers(_Names):
         [0, 1]
         """
         names = (self.task_names, self.worker_names, self.classes)
-        return Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
+        kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
+        return replace(kept_answers, group=self.group, group_names=self.group_names)
 
     def only(self, tasks: BoolArray) -> "Answers":
         """Keep some tasks, numbered anew, and every worker and class.
@@ -234,4 +237,6 @@ class Answers(_Names):
         worker = np.concatenate([self.worker, np.full(len(answered), self.n_workers, self.worker.dtype)])
         label = np.concatenate([self.label, labels[answered].astype(self.label.dtype)])
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
-        return replace(self, task=task[order], worker=worker[order], label=label[order], worker_names=names)
+        group = None if self.group is None else np.append(self.group, -1)
+        task, worker, label = task[order], worker[order], label[order]
+        return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group)

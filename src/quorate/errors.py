@@ -99,6 +99,10 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class ConflictingGroupsError(InputError):
+    """A worker is in two groups."""
+
+
 class UnwritableFileError(QuorateError):
     """A result cannot be written where it should go."""
 
@@ -124,6 +128,16 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     items = list(items)
     text = ", ".join(repr(item) for item in items[:most])
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
+
+
+def count(n: int, noun: str) -> str:
+    """'1 task', '2 tasks', '3 classes'.
+
+    >>> count(1, "class"), count(1200, "class")
+    ('1 class', '1,200 classes')
+    """
+    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
+    return f"{n:,} {plural}"
 
 
 def rows_phrase(rows: Sequence[int], most: int = 5) -> str:

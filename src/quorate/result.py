@@ -9,6 +9,7 @@ import numpy as np
 from quorate.answers import Answers, Counted, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import NotInMemoryError, OptionError
+from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
 from quorate.meetings.pairs import pair_stats
 from quorate.skills.evidence import STATUSES
@@ -17,6 +18,7 @@ from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.uncertainty.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.uncertainty.workforce import Workforce
+from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import SURE, Ballot, LabelsElsewhere, accuracy
 
@@ -40,6 +42,7 @@ class Result:
     gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
     matrices: ConfusionMatrices | None = None  # where the method fits such
     trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.skills.trust`
+    confidence_basis: Basis | None = None  # what the confidence rests on; None where it is the model's own posterior
     notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
 
@@ -202,6 +205,8 @@ class Result:
             "notes": [note.text for note in self.notes],
             "trust": self.trust,
         }
+        if self.confidence_basis is not None:
+            listed["confidence"] = {"mean": self.vote.sureness().mean, **self.confidence_basis.to_dict()}
         if self.solution is not None:
             listed["solution"] = self.solution.to_dict()
         if labels:
@@ -222,7 +227,7 @@ class Result:
         """
         first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
         skills = self.workforce.lines(self.interval_choice)
-        return "\n".join([*first, *skills, self._confidence_line(), *left_out(self.roster)])
+        return "\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster)])
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"
@@ -236,15 +241,15 @@ class Result:
             return []
         return [
             f"trust {self.trust:.2f}: skilled workers agree among themselves more than their skills explain; a group "
-            "may copy or share a bias. Compare with the cautious vote (--cautious)"
+            "may copy or share a bias"
         ]
 
-    def _confidence_line(self) -> str:
+    def _confidence_lines(self) -> list[str]:
         sure = self.vote.sureness()
-        return (
-            f"confidence: mean {sure.mean:.2f}, {count(sure.doubtful, 'task')} below {SURE:g}; "
-            f"{count(sure.ties, 'tie') if sure.ties else 'no ties'}"
-        )
+        doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {count(sure.ties, 'tie') if sure.ties else 'no ties'}"
+        if self.confidence_basis is None:
+            return [f"confidence: mean {sure.mean:.2f}, {doubt}"]
+        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}"]
 
 
 def sizes(answers: Counted) -> dict[str, int]:
@@ -280,13 +285,3 @@ def left_out(answers: Counted) -> list[str]:
         ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
     }
     return [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
-
-
-def count(n: int, noun: str) -> str:
-    """'1 task', '2 tasks', '3 classes'.
-
-    >>> count(1, "class"), count(1200, "class")
-    ('1 class', '1,200 classes')
-    """
-    plural = noun if n == 1 else noun + ("es" if noun.endswith("s") else "s")
-    return f"{n:,} {plural}"

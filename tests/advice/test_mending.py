@@ -1,29 +1,22 @@
 from itertools import combinations, product
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pytest
 
 from quorate.advice import adaptive_skills, advise
-from quorate.advice.joints import joints
 from quorate.answers import Answers
 from quorate.evaluation.experiments.collection import ask
 from quorate.evaluation.simulate import collect
 from quorate.meetings.graph import identify
 from quorate.meetings.repair import repair
-from tests.crowds import answers_of
+from tests.crowds import answers_of, coded
 
 
 def sparse_cells(rng: np.random.Generator) -> tuple[set[tuple[int, int]], int, int]:
     n_workers, n_tasks = int(rng.integers(2, 6)), int(rng.integers(2, 5))
     cells = {(int(rng.integers(n_tasks)), w) for w in range(n_workers)}
     return cells | {(t, int(rng.integers(n_workers))) for t in range(n_tasks)}, n_tasks, n_workers
-
-
-def coded(cells: set[tuple[int, int]], n_tasks: int, n_workers: int) -> Answers:
-    task, worker = (np.array(column) for column in zip(*sorted(cells), strict=True))
-    return collect(task, worker, task % 2, np.arange(n_tasks) % 2, np.ones(n_workers), 2).answers
 
 
 def is_whole(answers: Answers) -> bool:
@@ -51,53 +44,6 @@ def test_the_repair_is_the_smallest_that_those_available_can_make(block: int) ->
         assert not any(
             is_whole(coded(cells | set(some), n_tasks, everyone)) for k in sizes for some in combinations(free, k)
         )
-
-
-def naive_joints(answers: Answers, most: int) -> dict[tuple[int, ...], int]:
-    """Take out each worker in turn, and look at what the rest falls into."""
-    everyone = set(answers.worker.tolist())
-    graph = nx.Graph((("w", w), ("t", t)) for t, w in zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
-    found = {}
-    for v in everyone:
-        left = graph.copy()
-        left.remove_node(("w", v))
-        own = {t for t in answers.task[answers.worker == v].tolist() if answers.per_task[t] > 1}
-        for piece in nx.connected_components(left):
-            group = {node for kind, node in piece if kind == "w"}
-            rest = everyone - group - {v}
-            inside = sum(("t", t) in piece for t in own)
-            outside = len(own) - inside
-            if min(len(group), len(rest)) < 2 or min(inside, outside) >= most:
-                continue
-            smaller = (group, inside, outside) if len(group) <= len(rest) else (rest, outside, inside)
-            members, near, far = smaller
-            found[tuple(sorted(members | {v} if near >= far else members))] = min(near, far)
-    return found
-
-
-def connected_crowd(rng: np.random.Generator) -> Answers:
-    n_workers, n_tasks = int(rng.integers(4, 14)), int(rng.integers(3, 20))
-    cells = {(int(rng.integers(n_tasks)), w) for w in range(n_workers)}
-    cells |= {(int(rng.integers(n_tasks)), int(rng.integers(n_workers))) for _ in range(int(rng.integers(0, 30)))}
-    while True:
-        answers = coded(cells, n_tasks, n_workers)
-        component = identify(answers).component
-        if component.max() == 0:
-            return answers
-        home = answers.task[component[answers.worker] == 0]
-        cells.add((int(home[0]), int(np.flatnonzero(component == 1)[0])))
-
-
-def test_joints_are_the_workers_whose_leaving_would_part_the_crowd() -> None:
-    rng = np.random.default_rng(0)
-    n_found = 0
-    for _ in range(150):
-        answers = connected_crowd(rng)
-        most = int(rng.integers(1, 20))
-        found = {tuple(each.members.tolist()): each.shared for each in joints(answers, most)}
-        assert found == naive_joints(answers, most)
-        n_found += len(found)
-    assert n_found > 50
 
 
 def two_groups(rng: np.random.Generator, sign: float) -> Any:

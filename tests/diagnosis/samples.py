@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.diagnosis.agreement import agreement_test
-from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
+from quorate.evaluation.faults import relabelled
+from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.meetings.pairs import pair_stats
 from quorate.methods.rank_one import rank_one
 from quorate.uncertainty import OneCoinInference
@@ -27,17 +28,6 @@ def at_least(rate: float, n: int) -> float:
     return float(binom.ppf(0.001, n, rate))
 
 
-def copying(simulated: Crowd, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
-    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered."""
-    a = simulated.answers
-    said = np.full((a.n_tasks, a.n_workers), -1)
-    said[a.task, a.worker] = a.label
-    for source, copier in pairs:
-        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(a.n_tasks) < share)
-        said[taken, copier] = said[taken, source]
-    return relabelled(a, said[a.task, a.worker])
-
-
 def named_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
     """The pairs named, and the shared tasks of all pairs tested."""
     inference = rank_one(answers).inference
@@ -45,10 +35,6 @@ def named_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int,
     test = agreement_test(inference, pair_stats(answers), answers.n_workers)
     pairs = list(zip(test.pairs.i.tolist(), test.pairs.j.tolist(), strict=True))
     return {pairs[k] for k in test.flagged}, dict(zip(pairs, test.pairs.shared.tolist(), strict=True))
-
-
-def relabelled(answers: Answers, label: IntArray) -> Answers:
-    return replace(answers, label=label.astype(answers.label.dtype))
 
 
 def drifting(n_drift: int, rng: np.random.Generator, *, rising: bool = False) -> tuple[Answers, FloatArray]:

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from quorate.diagnosis.agreement import agreement_findings, agreement_test, upper_tail
+from quorate.evaluation.faults import copying, relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.pairs import pair_stats
 from quorate.methods.rank_one import rank_one
 from quorate.uncertainty import OneCoinInference
-from tests.diagnosis.samples import at_least, at_most, copying, named_pairs, relabelled
+from tests.diagnosis.samples import at_least, at_most, named_pairs
 
 
 def false_share(named: set[tuple[int, int]], true: set[tuple[int, int]]) -> float:
@@ -44,7 +45,7 @@ def test_copying_pairs_are_found_and_few_others(share: float, n_tasks: int, more
         simulated = crowd(n_tasks, 30, per_task, skills=rng.uniform(0, 1, 30), seed=rng)
         chosen = np.sort(rng.permutation(30)[:6].reshape(3, 2), axis=1)
         true = {(int(i), int(j)) for i, j in chosen}
-        named, shared = named_pairs(copying(simulated, chosen, share, rng))
+        named, shared = named_pairs(copying(simulated.answers, chosen, share, rng))
         found += [pair in named for pair in true if shared.get(pair, 0) > more_than]
         false += false_share(named, true)
     assert len(found) >= 90
@@ -59,7 +60,7 @@ def test_one_copying_pair_does_not_make_the_rest_of_a_small_crowd_look_guilty() 
         rng = np.random.default_rng(seed)
         simulated = crowd(400, 6, 5, skills=rng.uniform(0.1, 0.95, 6), seed=rng)
         chosen = np.sort(rng.permutation(6)[:2].reshape(1, 2), axis=1)
-        named, _ = named_pairs(copying(simulated, chosen, 0.8, rng))
+        named, _ = named_pairs(copying(simulated.answers, chosen, 0.8, rng))
         false += false_share(named, {(int(chosen[0, 0]), int(chosen[0, 1]))})
     assert false <= at_most(0.05, 60)
 
@@ -91,7 +92,7 @@ def test_twice_the_answers_leave_half_the_doubt_about_skills() -> None:
 def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:
     rng = np.random.default_rng(5)
     simulated = crowd(600, 20, 12, skills=np.full(20, 0.6), seed=rng)
-    answers = copying(simulated, np.array([[0, 1], [0, 2], [0, 3], [10, 11]]), 0.9, rng)
+    answers = copying(simulated.answers, np.array([[0, 1], [0, 2], [0, 3], [10, 11]]), 0.9, rng)
     result = rank_one(answers)
     assert isinstance(result.inference, OneCoinInference)
     test = agreement_test(result.inference, pair_stats(answers), 20)
@@ -106,7 +107,7 @@ def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:
 def test_renaming_classes_and_workers_changes_no_finding() -> None:
     rng = np.random.default_rng(2)
     simulated = crowd(500, 12, 8, skills=rng.uniform(0.2, 0.9, 12), seed=rng)
-    answers = copying(simulated, np.array([[3, 7]]), 0.9, rng)
+    answers = copying(simulated.answers, np.array([[3, 7]]), 0.9, rng)
     assert named_pairs(relabelled(answers, 1 - answers.label))[0] == named_pairs(answers)[0] == {(3, 7)}
 
 

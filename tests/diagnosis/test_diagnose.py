@@ -11,11 +11,12 @@ from quorate.arrays import FloatArray, Table
 from quorate.cli.app import main
 from quorate.diagnosis.diagnose import MOST_SHOWN, diagnose, diagnose_result
 from quorate.diagnosis.finding import KINDS
+from quorate.evaluation.faults import copying
 from quorate.evaluation.simulate import crowd
 from quorate.methods.registry import aggregate
 from quorate.writing.tables import write_table
 from tests.crowds import answers_of
-from tests.diagnosis.samples import copying, drifting
+from tests.diagnosis.samples import drifting
 
 TRIANGLE = [(f"t{t}", w, "xy"[(t * k) % 2]) for t in range(12) for k, w in enumerate("abc")]
 PAIR = [(f"u{t}", w, "xy"[t % 2]) for t in range(3) for w in "pq"]
@@ -36,7 +37,7 @@ def test_findings_come_first_and_the_most_serious_of_them_before_the_others() ->
     skills = np.concatenate([np.full(5, -0.6), rng.uniform(0.6, 0.9, 17)])
     busy = np.concatenate([np.ones(20), np.full(2, 0.01)])
     simulated = crowd(600, 22, 10, skills=skills, activity=busy, seed=rng)
-    found = diagnose(copying(simulated, np.array([[6, 7]]), 0.9, rng))
+    found = diagnose(copying(simulated.answers, np.array([[6, 7]]), 0.9, rng))
     ranks = [KINDS.index(finding.kind) for finding in found.findings]
     assert ranks == sorted(ranks)
     assert {"adversary", "agreeing-pair", "cannot-be-judged"} <= {finding.kind for finding in found.findings}

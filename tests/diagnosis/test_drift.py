@@ -4,10 +4,11 @@ from scipy.stats import t as student
 
 from quorate.diagnosis.drift import ROUNDS, _consensus, _own_order, _trends, drift_findings, drift_test
 from quorate.errors import OptionError
+from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.methods.rank_one import rank_one
 from tests.crowds import answers_of
-from tests.diagnosis.samples import at_least, at_most, drifting, relabelled
+from tests.diagnosis.samples import at_least, at_most, drifting
 
 
 def test_few_workers_are_named_where_nobody_drifts() -> None:

@@ -6,10 +6,11 @@ import pytest
 from quorate.answers import Answers
 from quorate.diagnosis.misfit import SURE, _foretell, _Model, held_out, misfit_findings
 from quorate.diagnosis.right_by_class import RightByClass, right_by_class
+from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.methods.registry import aggregate
 from quorate.voting.confusion import cells_of
-from tests.diagnosis.samples import at_most, relabelled
+from tests.diagnosis.samples import at_most
 
 
 def by_class(answers: Answers) -> RightByClass:

@@ -7,9 +7,9 @@ import quorate
 from quorate.answers import Answers
 from quorate.diagnosis.diagnose import diagnose
 from quorate.diagnosis.one_button import LEAST_ANSWERS, button_findings, one_button
+from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.gold import match_truth
-from tests.diagnosis.samples import relabelled
 
 SEVEN = ["rte1", "temp", "wsd", "dogs", "web", "bluebird", "trec"]
 

@@ -5,10 +5,11 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.diagnosis.tasks import FEW, MANY, PARTS, TaskTest, _drawn, _Model, task_findings, task_test
+from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.methods.rank_one import rank_one
 from tests.crowds import answers_of
-from tests.diagnosis.samples import at_least, at_most, relabelled
+from tests.diagnosis.samples import at_least, at_most
 
 
 def naive_chance(labels: tuple[int, ...], skills: list[float], m: int, part: float) -> float:

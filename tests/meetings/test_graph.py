@@ -78,3 +78,12 @@ def test_large_graphs_use_an_iterative_method_with_the_same_answer() -> None:
     shared = laplacian.copy()
     shared.setdiag(0)
     assert spectral_norm(shared) == pytest.approx(np.linalg.norm(shared.toarray(), 2), rel=1e-6)
+
+
+def test_of_several_odd_cycles_a_short_one_is_shown() -> None:
+    """A triangle at the first worker, and a ring of five behind it."""
+    edges = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (3, 7)]
+    for order in (edges, edges[::-1]):
+        i, j = np.array(order).T
+        (part,) = identify_pairs(stats(i, j), 8).components()
+        assert set(part.odd_cycle) == {0, 1, 2}

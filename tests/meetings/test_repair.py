@@ -64,3 +64,25 @@ def test_the_diagnosis_names_components_witnesses_and_bounds() -> None:
     assert found["unidentifiable_workers"] == ["p", "q", "z"]
     assert found["repair"]["answers"] == 2
     assert found["components"][0]["bound"]["delta"] == 0.05
+
+
+def test_everyone_meets_at_the_task_of_who_cannot_be_asked() -> None:
+    """Three who met nobody, the last of whom is away: two answers to its task join them all and close a triangle."""
+    answers = answers_of([(1, "a", "x"), (2, "b", "x"), (3, "z", "y")])
+    found = repair(answers, identify(answers), available=np.array([0, 1]))
+    assert sorted(zip(found.task.tolist(), found.worker.tolist(), strict=True)) == [(2, 0), (2, 1)]
+
+
+def test_the_most_active_are_asked_first() -> None:
+    """b and c make one group; c has answered more, and is asked to join a's task."""
+    answers = answers_of([(1, "a", "x"), (1, "d", "x"), (2, "b", "x"), (2, "c", "x"), (3, "c", "x")])
+    found = repair(answers, identify(answers))
+    assert (found.task.tolist(), found.worker.tolist()) == ([0], [answers.worker_names.to_pylist().index("c")])
+
+
+def test_newcomers_alone_join_what_nobody_there_can() -> None:
+    """Both groups are away: one newcomer answers a task of each, and the triangle closes with it."""
+    answers = answers_of([(t, w, "x") for t, two in enumerate(["ab", "cd"]) for w in two])
+    found = repair(answers, identify(answers), available=np.array([4]))
+    assert found.possible
+    assert sorted(zip(found.task.tolist(), found.worker.tolist(), strict=True)) == [(0, 4), (1, 4)]

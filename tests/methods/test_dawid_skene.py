@@ -9,7 +9,7 @@ from quorate.errors import TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.score import expected_error
 from quorate.methods.dawid_skene import dawid_skene
-from quorate.methods.one_coin import one_coin
+from quorate.methods.one_accuracy import one_coin
 from quorate.voting import confusion
 from quorate.voting.em import expectation_maximisation
 from quorate.voting.vote import majority

@@ -16,7 +16,7 @@ from quorate.skills.trust import trust
 from quorate.voting.refine import refine
 from quorate.voting.vote import majority
 from tests.crowds import answers_of
-from tests.skills.samples import slopes
+from tests.skills.slopes import assert_that_the_gradient_is_the_slope
 
 # What the method has to reach on public data: error, ties split evenly.
 MOST = {"bluebird": 0.125, "dogs": 0.168, "rte1": 0.075, "temp": 0.061, "trec": 0.295, "web": 0.130, "wsd": 0.0057}
@@ -90,9 +90,7 @@ def test_the_ridged_gradient_agrees_with_finite_differences() -> None:
     answers = simulate.crowd(60, 8, 3, seed=2).answers
     moments = centred_moments(answers, habits_of(answers))
     problem = Problem(moments, -np.ones(8), np.ones(8), np.ones(8), ridge=3.0, centre=0.4)
-    x = np.random.default_rng(0).uniform(-0.5, 0.9, 8)
-    _, gradient = problem.loss_and_gradient(x)
-    assert gradient == pytest.approx(slopes(problem, x), rel=1e-5, abs=1e-5)
+    assert_that_the_gradient_is_the_slope(problem, 8)
 
 
 def test_centring_removes_the_class_prior_and_the_bias_towards_a_class() -> None:

@@ -16,7 +16,7 @@ from quorate.diagnosis.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError
 from quorate.reporting import Report, report
 from quorate.reporting.facts import headline
-from quorate.reporting.findings import FLAGS, gather
+from quorate.reporting.findings import FLAGS, arrange
 from quorate.reporting.sheet import MOST_ROWS, Badge
 from quorate.reporting.tables import task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
@@ -178,7 +178,7 @@ def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Repor
     names = answers.worker_names.to_pylist()
     spammers = [Finding("spammer", f"worker {names[k]!r} guesses", 0.01, "p-value", workers=(k,)) for k in range(5)]
     pair = Finding("agreeing-pair", f"{SCRIPT} and another agree", 0.001, "p-value", workers=(1, names.index(SCRIPT)))
-    found = gather([*spammers, pair], answers)
+    found = arrange([*spammers, pair], answers)
     assert [(group.kind, len(group.sentences), group.more) for group in found.groups] == [
         ("spammer", 3, 2),
         ("agreeing pair", 1, 0),

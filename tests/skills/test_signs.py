@@ -5,7 +5,7 @@ import pytest
 
 import quorate
 from quorate.skills.notes import ORIENTATION
-from quorate.skills.signs import breadth_first_signs, contradiction, orient, weighed_signs
+from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, settle, weighed_signs
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -29,12 +29,12 @@ def test_weighing_contradicts_less_evidence_than_a_breadth_first_tree_and_no_sin
         i, j = connected_odd_graph(8, rng, share=0.5)
         evidence = rng.normal(0.5, 1, len(i))
         weighed, plain = weighed_signs(8, i, j, evidence), breadth_first_signs(8, i, j, evidence)
-        assert weighed.contradicted == contradiction(weighed.sign, i, j, evidence)
+        assert weighed.contradicted == contradicted_share(weighed.sign, i, j, evidence)
         gaps.append(plain.contradicted - weighed.contradicted)
         for worker in range(8):
             turned = weighed.sign.copy()
             turned[worker] *= -1
-            assert contradiction(turned, i, j, evidence) >= weighed.contradicted - 1e-12
+            assert contradicted_share(turned, i, j, evidence) >= weighed.contradicted - 1e-12
     assert min(gaps) >= -0.05  # now and then the tree is lucky, by little
     assert np.mean(gaps) > 0.05
 
@@ -46,7 +46,8 @@ def test_weighing_is_near_the_best_of_all_signs() -> None:
         rng = np.random.default_rng(seed)
         i, j = connected_odd_graph(7, rng, share=0.5)
         evidence = rng.normal(0.4, 0.6, len(i))
-        best = min(contradiction(np.array([1.0, *rest]), i, j, evidence) for rest in product([-1.0, 1.0], repeat=6))
+        choices = product([-1.0, 1.0], repeat=6)
+        best = min(contradicted_share(np.array([1.0, *rest]), i, j, evidence) for rest in choices)
         excess.append(weighed_signs(7, i, j, evidence).contradicted - best)
     assert min(excess) >= -1e-12
     assert np.mean(excess) < 0.02
@@ -80,8 +81,8 @@ def test_a_sign_given_by_assumption_is_stated() -> None:
 def test_the_contradicted_share_is_of_the_evidence_whatever_its_size() -> None:
     sign, i, j = np.array([1.0, -1.0, 1.0]), np.array([0, 0, 1]), np.array([1, 2, 2])
     for size in (1e-6, 1.0, 1e6):
-        assert contradiction(sign, i, j, size * np.array([3.0, 1.0, -4.0])) == pytest.approx(3 / 8)
-    assert contradiction(sign, i, j, np.zeros(3)) == 0
+        assert contradicted_share(sign, i, j, size * np.array([3.0, 1.0, -4.0])) == pytest.approx(3 / 8)
+    assert contradicted_share(sign, i, j, np.zeros(3)) == 0
 
 
 def test_evidence_of_nothing_joins_nobody() -> None:
@@ -98,3 +99,18 @@ def test_the_strongest_evidence_is_followed_first() -> None:
         evidence[weak] = -0.5 * np.sign(evidence[weak])
         found = weighed_signs(5, i, j, evidence)
         assert found.contradicted == pytest.approx(0.5 / np.abs(evidence).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_settling_ends_where_no_single_turn_helps_from_any_start(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    i, j = connected_odd_graph(12, rng, share=0.6)
+    evidence, start = rng.normal(0.2, 1, len(i)), rng.choice([-1.0, 1.0], 12)
+    given = start.copy()
+    found = settle(start, i, j, evidence)
+    assert start.tolist() == given.tolist()  # what was given is left alone
+    assert found.contradicted == contradicted_share(found.sign, i, j, evidence)
+    assert found.contradicted <= contradicted_share(start, i, j, evidence)
+    for worker in range(12):
+        turned = np.where(np.arange(12) == worker, -found.sign, found.sign)
+        assert contradicted_share(turned, i, j, evidence) >= found.contradicted - 1e-12

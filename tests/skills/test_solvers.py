@@ -21,7 +21,8 @@ from quorate.skills.matrices import matrix_products
 from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import answers_of, connected_odd_graph, rows, signed_skills
-from tests.skills.samples import exact_problem, slopes
+from tests.skills.samples import exact_problem
+from tests.skills.slopes import assert_that_the_gradient_is_the_slope
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
@@ -217,9 +218,7 @@ def test_the_loss_is_the_sum_over_pairs_of_answers(table: list[tuple[int, str, s
 def test_the_gradient_agrees_with_finite_differences(weighting: str) -> None:
     answers = simulate.crowd(60, 8, 3, n_classes=3, seed=2).answers
     problem = Problem(gather(answers, weighting=weighting).moments, -np.ones(8), np.ones(8), np.ones(8))
-    x = np.random.default_rng(0).uniform(-0.5, 0.9, 8)
-    _, gradient = problem.loss_and_gradient(x)
-    assert gradient == pytest.approx(slopes(problem, x), rel=1e-5, abs=1e-5)
+    assert_that_the_gradient_is_the_slope(problem, 8)
 
 
 def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:
@@ -285,3 +284,47 @@ def test_products_by_matrices_equal_those_by_sums(table: list[tuple[int, str, st
     if answers.n_classes > 1:
         for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
             np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
+
+
+def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> None:
+    shared = np.array([1, 2, 5])
+    assert {name: weigh(shared).tolist() for name, weigh in WEIGHTINGS.items()} == {
+        "shared": [1, 2, 5],
+        "binary": [1, 1, 1],
+        "squared": [1, 4, 25],
+    }
+
+
+def test_large_crowds_are_summed_by_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = simulate.crowd(50, 6, 3, n_classes=3, seed=0).answers
+    for many, by_matrices in ((answers.n_answers + 1, False), (answers.n_answers, True)):
+        monkeypatch.setattr("quorate.skills.moments.MANY", many)
+        both = from_answers(answers).both
+        assert both is not None
+        assert ("matrix_products" in both.__qualname__) is by_matrices
+
+
+def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
+    """The share of N_ij |C_ij x_i x_j| whose correlation has not the sign of x_i x_j, by a loop over pairs."""
+    crowd = simulate.crowd(60, 10, 3, skills=np.linspace(-0.3, 0.6, 10), seed=2)
+    evidence, problem = gather(crowd.answers), noisy_problem(crowd)
+    solution, signs = solve_signed(problem, evidence)
+    pairs = pair_stats(crowd.answers)
+    total = against = 0.0
+    for i, j, n, c in zip(pairs.i, pairs.j, pairs.shared, correlations(pairs, 2), strict=True):
+        weight = n * abs(c * solution.skills[i] * solution.skills[j])
+        total += weight
+        against += weight * (c * solution.skills[i] * solution.skills[j] < 0)
+    assert signs is not None
+    assert signs.contradicted == pytest.approx(against / total)
+    assert signs.contradicted > 0.01
+
+
+def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulate.crowd(60, 10, 3, seed=2)
+    problem, evidence = noisy_problem(crowd), gather(crowd.answers)
+    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
+    assert solve_signed(problem, evidence)[1] is not None
+    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
+    assert solve_signed(problem, evidence)[1] is None
+    assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None

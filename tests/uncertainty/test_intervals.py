@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.uncertainty.intervals import Score, invert
+from quorate.uncertainty.intervals import WorkerScore, invert
 from tests.crowds import answers_of
 
 Z = 1.959964
 
 
 def test_the_ends_solve_the_equation() -> None:
-    score = Score(*(np.array(each) for each in ([0.3, 0.6], [0.02, 0.03], [0.01, 0.0], [0.02, 0.01])))
+    score = WorkerScore(*(np.array(each) for each in ([0.3, 0.6], [0.02, 0.03], [0.01, 0.0], [0.02, 0.01])))
     f = np.array([1.0, 1.7])
     for end in invert(score, f, Z, -1.0):
         assert (score.raw - end) ** 2 == pytest.approx(Z**2 * f * score.variance(end))
@@ -28,6 +28,6 @@ def test_against_gold_alone_it_is_wilsons_interval(right: int) -> None:
 
 
 def test_a_raw_skill_beyond_every_skill_still_has_an_interval() -> None:
-    score = Score(*(np.array([value]) for value in (3.0, 0.01, 0.0, 0.01)))
+    score = WorkerScore(*(np.array([value]) for value in (3.0, 0.01, 0.0, 0.01)))
     (low,), (high,) = invert(score, np.ones(1), Z, -1.0)
     assert -1 <= low < high == 1

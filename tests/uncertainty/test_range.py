@@ -6,13 +6,13 @@ import pytest
 import quorate
 from quorate.evaluation import simulate
 from quorate.uncertainty import skill_intervals
-from quorate.uncertainty.intervals import DRAWS, Score, invert
+from quorate.uncertainty.intervals import DRAWS, WorkerScore, invert
 
 Z = 1.959964
 
 
-def score(raw: float, alpha: float, beta: float, gamma: float) -> Score:
-    return Score(*(np.array([value]) for value in (raw, alpha, beta, gamma)))
+def score(raw: float, alpha: float, beta: float, gamma: float) -> WorkerScore:
+    return WorkerScore(*(np.array([value]) for value in (raw, alpha, beta, gamma)))
 
 
 @pytest.mark.parametrize(("alpha", "beta", "gamma"), [(0.02, 0.0, 0.03), (0.02, 0.05, 0.01), (0.5, -0.2, 0.7)])

@@ -34,6 +34,8 @@ def test_the_one_coin_score_is_that_of_a_loop_over_all_pairs(n_classes: int) -> 
     assert found.alpha == pytest.approx(alpha / d**2)
     assert found.beta == pytest.approx(beta / d**2)
     assert found.gamma == pytest.approx(gamma / d**2)
+    inference = OneCoinInference(crowd.answers, x, np.ones(n, dtype=bool))
+    assert inference.per_worker.tolist() == crowd.answers.per_worker.tolist()
 
 
 @pytest.mark.parametrize(("m", "u"), [(2, 0.3), (2, -0.4), (3, 0.7), (4, 0.0), (4, 1.0)])

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.advice.crew import Crew
-from quorate.advice.joints import LIMIT, Joint, joints
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import count
 from quorate.meetings.graph import Identifiability, grouped, identify
+from quorate.meetings.joints import MOST_GROUPS
+from quorate.meetings.pairs import MOST_MEETINGS, n_meetings, pair_stats
 from quorate.meetings.repair import Repair, repair
+from quorate.meetings.ties import LooseGroup, loose_groups
 from quorate.voting.vote import skill_of
 
 Z = 1.96  # of an interval at 95 %
-FEWEST, ENOUGH = 10, 100  # shared tasks: fewer settle no sign, however good the worker; more have not been needed
+LEAST_SHARED, MOST_SHARED = 10, 100  # tasks: fewer settle no sign (`quorate.meetings.ties`), more were never needed
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
     """
     c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
     scale = 2 * Z * n_classes / (n_classes - 1) / (width * c)
-    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), FEWEST, ENOUGH))
+    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
 
 
 def mend(
@@ -86,7 +89,7 @@ def mend(
     for task, worker in zip(first.task.tolist(), first.worker.tolist(), strict=True):
         draft.add(task, worker, _repair_reason(verdict, worker, task, answers))
     n_repair = len(draft.task)
-    for group in _apart(verdict, answers) if verdict.n_components > 1 else joints(crowd, ENOUGH):
+    for group in _apart(verdict, answers) if verdict.n_components > 1 else _loose(crowd, answers.n_workers):
         if len(draft.task) < budget:
             draft.tie(group, first)
     draft.scale(verdict)
@@ -106,16 +109,24 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
     if own == there:
         return "repair: closes an odd cycle"
     apart = verdict.sizes[own] if own >= 0 and verdict.sizes[own] <= verdict.sizes[there] else verdict.sizes[there]
-    return f"repair: joins {apart:,} worker{'s' if apart != 1 else ''} to the rest"
+    return f"repair: joins {count(int(apart), 'worker')} to the rest"
 
 
-def _apart(verdict: Identifiability, answers: Answers) -> list[Joint]:
+def _loose(crowd: Answers, n_workers: int) -> list[LooseGroup]:
+    """List the loosely tied groups of a connected crowd, the largest first: those that `quorate diagnose` names."""
+    pairs = pair_stats(crowd) if n_meetings(crowd) <= MOST_MEETINGS else None
+    anchor = n_workers if crowd.n_workers > n_workers else None
+    return loose_groups(np.arange(crowd.n_workers), pairs, crowd, anchor=anchor)
+
+
+def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
     """List the components but for the first, as groups that share nothing with the rest yet; the largest first."""
     first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # a task's workers are all of one component
     tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
     members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
     # One task settles nothing, and is settled sooner by asking others.
-    return [Joint(members[k], 0) for k in np.flatnonzero(tasks > 1)[:LIMIT].tolist() if k > 0]
+    chosen = np.flatnonzero(tasks > 1)[:MOST_GROUPS].tolist()
+    return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
 
 
 class _Draft:
@@ -160,7 +171,7 @@ class _Draft:
         wanted = None
         for worker in askers.tolist():
             free = np.flatnonzero(tasks & ~self.done_by(worker))
-            free = free[np.lexsort([free, -self.sure[free]])][:ENOUGH]
+            free = free[np.lexsort([free, -self.sure[free]])][:MOST_SHARED]
             if wanted is None and len(free):
                 sure = float(self.sure[free].mean())
                 needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
@@ -178,18 +189,18 @@ class _Draft:
                 break
         self.left_out += max(wanted or 0, 0)
 
-    def tie(self, group: Joint, first: Repair) -> None:
+    def tie(self, group: LooseGroup, first: Repair) -> None:
         """Let one worker of the group answer the rest's tasks; if none can be asked, one of the rest the group's."""
         a = self.answers
         inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
-        inside[group.members[group.members < a.n_workers]] = True  # gold is no one to ask
+        inside[group.workers[group.workers < a.n_workers]] = True  # gold is no one to ask
         n_inside = a.by_task(inside[a.worker])
         own = n_inside == a.per_task  # the group's own tasks
         most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
         size = int(inside.sum())
-        reason = f"settle: sign and scale of {size:,} worker{'s' if size != 1 else ''} against the rest"
+        reason = f"settle: sign and scale of {count(size, 'worker')} against the rest"
         joined = [t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if own[t] or inside[w]]
-        have = group.shared + (len(joined) > 0)
+        have = group.ties + (len(joined) > 0)
         bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on
         preferred = np.lexsort([np.arange(len(self.order)), ~np.isin(self.order, bridges)])
         askers = self.order[preferred]
@@ -204,7 +215,7 @@ class _Draft:
         a = self.answers
         n = a.per_task + np.bincount(np.array(self.task, np.int64), minlength=a.n_tasks)
         have = int((n >= 3).sum())
-        if have >= ENOUGH or verdict.identifiable[0] != (not verdict.bipartite[0]):  # gold gives the scale
+        if have >= MOST_SHARED or verdict.identifiable[0] != (not verdict.bipartite[0]):  # gold gives the scale
             return
         if not verdict.bipartite[0] and not _two_sided_without_threes(a):
             return

@@ -11,7 +11,7 @@ from quorate.charts.style import AGREEMENT, WIDTH, altair, layered
 from quorate.meetings.pairs import correlations
 from quorate.result import Result
 
-MOST = 40  # workers
+MOST_IN_MAP = 40  # workers
 STEPS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # of the correlation, between the colours
 LEVELS = (
     "opposite",
@@ -84,7 +84,7 @@ def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[d
     """
     answers, skills = result.answers, np.nan_to_num(result.skills, nan=-2.0)
     component = result.identifiability.component[: answers.n_workers]
-    chosen = choose_workers(answers, component, MOST, first)
+    chosen = choose_workers(answers, component, MOST_IN_MAP, first)
     chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
     met = pairs_among(answers, chosen)
     everyone = answers.worker_names.to_pylist()

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from quorate.charts.style import PALETTE, altair, layered
+from quorate.errors import count
 from quorate.result import Result
 
 BINS = 20
@@ -26,7 +27,7 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[dict[str, Any]]:
         if n:
             low, high = round(k / BINS, 4), round((k + 1) / BINS, 4)
             verdict = "sure enough" if low >= sure - 1e-9 else "needs more answers"
-            told = f"{n:,} task{'' if n == 1 else 's'} with confidence {low:.2f} to {high:.2f}"
+            told = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
             rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "told": told})
     return rows
 

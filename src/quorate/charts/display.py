@@ -10,7 +10,7 @@ from quorate.charts.standing import COLOURS, STANDINGS, short_names, standings
 from quorate.charts.style import PALETTE
 from quorate.result import Result
 
-MOST = 12  # workers, and tasks
+MOST_LISTED = 12  # workers, and tasks
 STYLE = (
     ".quorate table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:inline-table;margin:0 2em 1em 0;"
     "vertical-align:top}.quorate td,.quorate th{padding:.15em .6em;text-align:left}"
@@ -38,8 +38,9 @@ def _workers(result: Result) -> str:
     """Show the most and the least skilled, each with its interval drawn to scale."""
     answers, sure = result.answers, result.intervals
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
-    shown = order if len(order) <= MOST else np.concatenate([order[: MOST // 2], order[-MOST // 2 :]])
-    kinds = standings(result.skills, sure.low, sure.high, result.answers.n_classes)
+    half = MOST_LISTED // 2
+    shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
+    kinds = standings(result.skills, sure.low, sure.high, answers.n_classes)
     everyone = answers.worker_names.to_pylist()
     names = short_names([everyone[k] for k in shown])
     rows = []
@@ -48,7 +49,7 @@ def _workers(result: Result) -> str:
         bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
         cells = [escape(name), skill, bar, f"{answers.per_worker[k]:,}", escape(STANDINGS[kinds[k]])]
         rows.append(cells)
-    title = "Workers" if len(order) <= MOST else f"Workers: the best and the worst of {len(order):,}"
+    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: the best and the worst of {len(order):,}"
     return _table(title, ["worker", "skill", "", "answers", "standing"], rows)
 
 
@@ -83,7 +84,7 @@ def _confidence(result: Result) -> str:
 
 def _doubtful(result: Result) -> str:
     """Show the tasks whose label is least sure."""
-    order = np.argsort(result.ballot.confidence, kind="stable")[:MOST]
+    order = np.argsort(result.ballot.confidence, kind="stable")[:MOST_LISTED]
     tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
     rows = [
         [escape(str(tasks[k])[:60]), escape(str(classes[result.ballot.label[k]])[:60]), f"{sure:.2f}"]

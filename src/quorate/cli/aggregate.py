@@ -7,7 +7,7 @@ import typer
 
 from quorate.cli.arguments import reads_answers
 from quorate.cli.engine import aggregate_there, in_engine
-from quorate.cli.options import Gold, Json
+from quorate.cli.options import ExcelSafe, Gold, Json
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -23,8 +23,12 @@ def aggregate(
     posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     cautious: Annotated[
-        bool, typer.Option("--cautious", help="quorate: lean to the majority where a group agrees beyond its skills.")
+        bool,
+        typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),
     ] = False,
+    dependence: Annotated[
+        str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
@@ -38,9 +42,7 @@ def aggregate(
         str | None,
         typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
     ] = None,
-    excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
-    ] = False,
+    excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
     """Turn answers into one label a task and a skill for each worker.
@@ -57,6 +59,7 @@ def aggregate(
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     chosen = {
         "cautious": cautious or None,
+        "dependence": dependence,
         "solver": solver,
         "tau": tau,
         "weighting": weighting,

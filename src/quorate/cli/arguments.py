@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.options import offering
+from quorate.cli.options import Delimiter, Encoding, JoinChoices, KeepRejected, Question, Tool, offering
 
 if TYPE_CHECKING:
     from quorate.reading.options import ReadOptions
@@ -25,21 +25,10 @@ def _reading_options(
     task: Annotated[str, typer.Option(metavar="COLUMN", help="Column of task ids.")] = "task",
     worker: Annotated[str, typer.Option(metavar="COLUMN", help="Column of worker ids.")] = "worker",
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column of labels.")] = "label",
-    tool: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
-        ),
-    ] = "auto",
-    question: Annotated[str | None, typer.Option(help="Which question, if the export asks several.")] = None,
-    join_choices: Annotated[
-        bool, typer.Option("--join-choices", help="Take several choices at once for a class of their own.")
-    ] = False,
-    keep_rejected: Annotated[
-        bool, typer.Option("--keep-rejected", help="Count assignments that were rejected.")
-    ] = False,
+    tool: Tool = "auto",
+    question: Question = None,
+    join_choices: JoinChoices = False,
+    keep_rejected: KeepRejected = False,
     on_conflict: Annotated[
         str,
         typer.Option(help="When a worker gave a task two labels: error, or keep the first, the last, or drop them."),
@@ -48,8 +37,12 @@ def _reading_options(
     input_format: Annotated[
         str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not say.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
-    encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of what workers may err together by: model family, vendor, site."),
+    ] = None,
 ) -> None:
     """How answers are read; see `quorate.read`."""
 

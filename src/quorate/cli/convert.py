@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from quorate.cli.options import Json
+from quorate.cli.options import Delimiter, Encoding, ExcelSafe, JoinChoices, Json, KeepRejected, Question, Tool
 
 
 def convert(
@@ -16,19 +16,12 @@ def convert(
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="FILE", help="Where the answers go; - for standard output.")
     ] = "-",
-    tool: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="FORMAT",
-            help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
-        ),
-    ] = "auto",
+    tool: Tool = "auto",
     to: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help="csv, parquet or jsonl for answers; labelstudio or argilla for --labels."),
     ] = None,
-    question: Annotated[str | None, typer.Option(help="Which question, if the export asks several.")] = None,
+    question: Question = None,
     gold_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Where the labels go that the export says are known.")
     ] = None,
@@ -40,23 +33,17 @@ def convert(
     task: Annotated[str | None, typer.Option(metavar="FIELD", help="The field that tells tasks apart.")] = None,
     worker: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of workers, of a plain table.")] = None,
     label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of labels, of a plain table.")] = None,
-    join_choices: Annotated[
-        bool, typer.Option("--join-choices", help="Take several choices at once for a class of their own.")
-    ] = False,
-    keep_rejected: Annotated[
-        bool, typer.Option("--keep-rejected", help="Count assignments that were rejected.")
-    ] = False,
+    join_choices: JoinChoices = False,
+    keep_rejected: KeepRejected = False,
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Leave out answers without a task or worker.")
     ] = False,
     input_format: Annotated[
         str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the content does not say.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")] = None,
-    encoding: Annotated[str, typer.Option(help="Of a CSV file.")] = "utf-8",
-    excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
-    ] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = "utf-8",
+    excel_safe: ExcelSafe = False,
     json: Json = False,
 ) -> None:
     """Turn another tool's export into a table of answers, or labels into a file that the tool imports.

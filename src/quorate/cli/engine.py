@@ -101,7 +101,8 @@ def _refuse_others(given: dict[str, Any], own: Any, taken: set[str]) -> None:
     for name, parameter in own.items():
         default = None if name in ("file", "method") else parameter.default
         if name not in taken and given[name] != default:
-            raise OptionError(f"{_flag(name)} does not work inside an engine; leave it out, or leave out --engine")
+            there = " and ".join(_flag(each) for each in WHICH if given[each] is not None)
+            raise OptionError(f"{_flag(name)} does not work inside an engine; leave it out, or leave out {there}")
 
 
 def _flag(name: str) -> str:

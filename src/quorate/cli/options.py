@@ -8,6 +8,24 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Gold = Annotated[str | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")]
+Tool = Annotated[
+    str,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
+    ),
+]
+Question = Annotated[str | None, typer.Option(help="Which question, if the export asks several.")]
+JoinChoices = Annotated[
+    bool, typer.Option("--join-choices", help="Take several choices at once for a class of their own.")
+]
+KeepRejected = Annotated[bool, typer.Option("--keep-rejected", help="Count assignments that were rejected.")]
+Delimiter = Annotated[str | None, typer.Option(help="What separates the fields of a CSV file.")]
+Encoding = Annotated[str, typer.Option(help="Of a CSV file.")]
+ExcelSafe = Annotated[
+    bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
+]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same bytes.")]
 
 

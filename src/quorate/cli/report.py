@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold
+from quorate.cli.options import ExcelSafe, Gold
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -19,9 +19,7 @@ def report(
     tables: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
     ] = None,
-    excel_safe: Annotated[
-        bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
-    ] = False,
+    excel_safe: ExcelSafe = False,
     title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     compare: Annotated[

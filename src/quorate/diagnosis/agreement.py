@@ -18,7 +18,7 @@ from quorate.answers import Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
-from quorate.meetings.graph import grouped
+from quorate.meetings.graph import grouped, identify_pairs
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.moments import from_pairs
@@ -224,14 +224,9 @@ def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Findin
 
 
 def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Iterator[Finding]:
-    from scipy import sparse
-    from scipy.sparse import csgraph
-
-    i, j = test.pairs.i[flagged], test.pairs.j[flagged]
-    n = answers.n_workers
-    links = sparse.coo_array((np.ones(len(flagged), dtype=bool), (i, j)), shape=(n, n)).tocsr()
-    n_parts, part = csgraph.connected_components(links, directed=False)
-    members, inside = grouped(part, n_parts), grouped(part[i], n_parts)
+    pairs = test.pairs.among(flagged)
+    graph = identify_pairs(pairs, answers.n_workers)
+    members, inside = (grouped(keys, graph.n_components) for keys in (graph.component, graph.component[pairs.i]))
     clusters = [(workers, flagged[own]) for workers, own in zip(members, inside, strict=True) if len(workers) > 2]
     for workers, own in sorted(clusters, key=lambda cluster: (-len(cluster[0]), float(test.p[cluster[1]].min()))):
         shared, agreed = int(test.pairs.shared[own].sum()), int(test.pairs.agreed[own].sum())

@@ -8,10 +8,8 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.graph import Component, Identifiability, grouped
-from quorate.meetings.pairs import PairStats, n_meetings, pair_stats
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
-
-MOST_MEETINGS = 50_000_000  # of two answers to one task, above which the pairs of a crowd are not counted
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
-    MOST_MEETINGS,
     ComponentFinding,
     component_row,
     counted_pairs,
@@ -30,7 +29,7 @@ from quorate.diagnosis.workers import worker_findings
 from quorate.errors import TooLargeError
 from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.graph import Component
-from quorate.meetings.pairs import PairStats
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats
 from quorate.meetings.repair import Repair, repair
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
@@ -256,12 +255,12 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
     pairs, complete = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=complete))
-    found = [*graph_findings(result, everyone)]
+    found = [*graph_findings(result, everyone, crowd)]
     not_asked = []
     if not complete:
         not_asked.append(
-            f"which pairs agree beyond their skills, and which groups are loosely tied: there are more than "
-            f"{MOST_MEETINGS:,} meetings of two answers"
+            f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: there are "
+            f"more than {MOST_MEETINGS:,} meetings of two answers"
         )
     if isinstance(inference, OneCoinInference):
         found += _about_workers(judged)

@@ -26,7 +26,7 @@ FEW, MANY = 40, 600  # draws from each part, the first time and the second
 SUSPECT = 0.02  # the p-value at which the draws are made again
 LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
 BATCH = 2_000_000  # answers that are drawn at a time
-LEAST = 1e-6  # of a probability: no answer is impossible
+LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class _Model:
     def of(skills: FloatArray, n_classes: int) -> "_Model":
         known = np.nan_to_num(skills)
         p = np.stack([accuracy(part * known, n_classes) for part in (*PARTS, 1.0)])
-        p = np.clip(p, LEAST, 1 - LEAST)
+        p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         return _Model(p, np.log(p), np.log((1 - p) / max(n_classes - 1, 1)), n_classes)
 
     def log_chances(self, task: IntArray, worker: IntArray, label: IntArray, n_tasks: int) -> FloatArray:

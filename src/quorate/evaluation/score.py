@@ -86,7 +86,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     return Score(wrong / len(judged), len(judged), wrong, result.answers.n_tasks - len(judged), strays)
 
 
-LEAST = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
+LEAST_PROBABILITY = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
 
 
 def log_loss(result: Result, truth: Source) -> float:
@@ -100,7 +100,7 @@ def log_loss(result: Result, truth: Source) -> float:
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
     p = np.where(true[judged] >= 0, result.ballot.posterior[judged, np.maximum(true[judged], 0)], 0.0)
-    return float(-np.log(np.maximum(p, LEAST)).mean())
+    return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
 def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
+MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
 CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
 
 

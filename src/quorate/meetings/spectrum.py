@@ -3,11 +3,21 @@
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
-from scipy.sparse.linalg import eigsh
 
 from quorate.arrays import FloatArray, IntArray
 
-DENSE = 1_000  # workers up to which all eigenvalues are computed at once
+DENSE = 1_000  # workers up to which all eigenvalues are computed at once: a third of a second
+DENSE_VECTORS = 500  # and up to which all their vectors are, which take some five times as long
+
+
+def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
+    """Form the symmetric matrix of which these are the entries above the diagonal.
+
+    >>> symmetric(2, np.array([0]), np.array([1]), np.array([5.0])).toarray().tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    upper = sparse.coo_array((values, (i, j)), shape=(n, n))
+    return (upper + upper.T).tocsr()
 
 
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
@@ -17,8 +27,7 @@ def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | N
     [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
     """
     values = np.ones(len(i)) if weights is None else weights
-    upper = sparse.coo_array((values, (i, j)), shape=(n, n))
-    adjacency = (upper + upper.T).tocsr()
+    adjacency = symmetric(n, i, j, values)
     return adjacency + sparse.diags_array(adjacency.sum(axis=1), format="csr")
 
 
@@ -33,11 +42,11 @@ def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
         return 0.0
     if n <= DENSE:
         return float(round(np.linalg.eigvalsh(laplacian.toarray())[0], 12))
-    # A start that does not depend on the run; the tolerance is for a figure that enters a bound.
-    start = np.ones(n) + np.arange(n) / n
-    return float(
-        max(eigsh(laplacian, k=1, which="SA", v0=start, tol=1e-6, maxiter=50 * n, return_eigenvectors=False)[0], 0)
-    )
+    from scipy.sparse.linalg import eigsh
+
+    # The tolerance is for a figure that enters a bound.
+    options = {"v0": _start(n), "tol": 1e-6, "maxiter": 50 * n, "return_eigenvectors": False}
+    return float(max(eigsh(laplacian, k=1, which="SA", **options)[0], 0))
 
 
 def is_bipartite(laplacian: sparse.csr_array) -> bool:
@@ -64,4 +73,38 @@ def spectral_norm(shared: sparse.csr_array) -> float:
     n = shared.shape[0]
     if n <= DENSE:
         return float(np.linalg.norm(shared.toarray(), 2))
+    from scipy.sparse.linalg import eigsh
+
     return float(eigsh(shared, k=1, which="LA", v0=np.ones(n), return_eigenvectors=False)[0])
+
+
+def eigenvector(matrix: sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
+    """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
+
+    None where it was not found. Roughly, where it is not all of them: the vector is there to rank workers.
+
+    >>> value, vector = eigenvector(symmetric(2, np.array([0]), np.array([1]), np.ones(1)), lowest=True)
+    >>> round(value, 9), round(abs(float(vector.sum())), 9)
+    (-1.0, 0.0)
+    """
+    n = matrix.shape[0]
+    if n <= DENSE_VECTORS:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+    else:
+        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+        try:
+            k, which = (1, "SA") if lowest else (2, "LA")
+            values, vectors = eigsh(matrix, k=k, which=which, v0=_start(n), tol=1e-3, maxiter=500)
+        except ArpackNoConvergence:
+            return None
+        order = np.argsort(values)
+        values, vectors = values[order], vectors[:, order]
+    at = 0 if lowest else len(values) - 2
+    return float(values[at]), vectors[:, at]
+
+
+def _start(n: int) -> FloatArray:
+    """Make a vector to start from that does not depend on the run, and is no eigenvector by symmetry."""
+    start: FloatArray = np.ones(n) + np.arange(n) / n
+    return start

@@ -9,6 +9,7 @@ from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import NOT_SETTLED, Note
+from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import skill_of, weighted_majority
 
 
@@ -36,7 +37,7 @@ def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) ->
         if unchanged or answers.n_classes < 2:
             notes = ()
             break
-        agreement = _agreement(answers, label if known is None else np.where(known >= 0, known, label))
+        agreement = _agreement(answers, hold_labels(label, known))
         weights = answers.n_classes * agreement - 1
     skills = skill_of(agreement, answers.n_classes) if answers.n_classes > 1 else None
     return outcome("iwmv", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)

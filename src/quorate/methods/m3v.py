@@ -18,6 +18,7 @@ from quorate.methods.outcome import contradiction, outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.confusion import cells_of, check_size
+from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
 
 MOST_WORKERS = 5_000
@@ -135,7 +136,7 @@ def _sample(
     answers = given.answers
     n_tasks, n_classes = answers.n_tasks, answers.n_classes
     by_task = cells_of(answers).matrix
-    label = clamp(majority(answers).label, given.known)
+    label = hold_labels(majority(answers).label, given.known)
     weights, scale = np.zeros(answers.n_workers), np.ones(n_tasks)
     votes, total, right = np.zeros((n_tasks, n_classes)), np.zeros(len(weights)), np.zeros(len(weights))
     for sweep in range(sweeps):
@@ -147,7 +148,7 @@ def _sample(
         evidence = by_task @ np.log(confusion + SMALL).reshape(-1, n_classes)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
         # The largest of logarithms with Gumbel noise is a draw from their softmax.
-        label = clamp((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), given.known)
+        label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), given.known)
         # That port drops one sweep more than its burn-in; here burn_in is exactly what is left out.
         if sweep >= burn_in:
             votes[np.arange(n_tasks), label] += 1
@@ -156,15 +157,6 @@ def _sample(
     kept = sweeps - burn_in
     votes[answers.per_task == 0] = kept / n_classes  # nothing is known there, and chance shall not look like a label
     return _Sampled(votes / kept, total / kept, right / kept)
-
-
-def clamp(label: IntArray, known: IntArray | None) -> IntArray:
-    """Replace the labels that are known.
-
-    >>> clamp(np.array([0, 0]), np.array([-1, 1])).tolist()
-    [0, 1]
-    """
-    return label if known is None else np.where(known < 0, label, known)
 
 
 def rival(scores: FloatArray, label: IntArray) -> IntArray:

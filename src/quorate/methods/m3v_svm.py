@@ -12,11 +12,12 @@ from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.methods.given import given_classes
-from quorate.methods.m3v import check_positive, check_workers, clamp, lead
+from quorate.methods.m3v import check_positive, check_workers, lead
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import NOT_SETTLED, Note
+from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
 
 GAP = 1e-6  # duality gap, relative to the objective, at which the machine is solved
@@ -56,11 +57,11 @@ def m3v_svm(
     check_workers(answers, "m3v-svm")
     if given.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
-    label = clamp(majority(given.answers).label, given.known)
+    label = hold_labels(majority(given.answers).label, given.known)
     notes = [Note(NOT_SETTLED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
     for _ in range(max_iterations):
         machine = _solve(given.answers, label, margin, c)
-        better = clamp(_vote_again(tally(given.answers, machine.weights), label), given.known)
+        better = hold_labels(_vote_again(tally(given.answers, machine.weights), label), given.known)
         if np.array_equal(better, label):
             notes = []
             break

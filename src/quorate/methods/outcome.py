@@ -9,6 +9,7 @@ from quorate.result import Result
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
 from quorate.skills.notes import CONTRADICTION, Note
 from quorate.uncertainty.workforce import Workforce
+from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import Ballot, majority, reveal
 
@@ -25,6 +26,7 @@ def outcome(
     graph: Identifiability | None = None,
     matrices: ConfusionMatrices | None = None,
     trust: float | None = None,
+    basis: Basis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
     """Put a result together; the tasks of known label have that label, for certain.
@@ -40,6 +42,7 @@ def outcome(
         graph: who met whom; judged here if the method did not.
         matrices: of confusion, if the method fits such.
         trust: how well one skill a worker explains who agrees with whom.
+        basis: what the confidence rests on, of a method that says more than its model's own posterior.
         notes: what a reader must know.
 
     >>> import quorate
@@ -56,6 +59,7 @@ def outcome(
         gold=gold,
         matrices=matrices,
         trust=trust,
+        confidence_basis=basis,
         notes=notes,
     )
 

@@ -1,67 +1,108 @@
-"""The standard method, `method="quorate"`: rank-one skills of centred answers, refined by shrunk confusion matrices.
+"""The standard method, `method="quorate"`: labels by skills and shrunk confusion matrices, and confidence that holds.
 
-It starts from moments, whose estimate has guarantees, and lets the data speak where they are plentiful;
+It starts from moments, whose estimate has guarantees, and lets the data speak where they are plentiful; then it says
+how sure that makes it, by what is measured in the crowd, what other crowds teach, and known labels;
 docs/methods/quorate.md tells each part in a paragraph.
 """
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
 from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.errors import one_of
 from quorate.gold import known_classes
+from quorate.methods.opinions import opinions_of
 from quorate.methods.outcome import outcome
+from quorate.methods.views import weigh
 from quorate.reading.files import Source
+from quorate.reading.groups import groups_of
 from quorate.result import Result
-from quorate.skills.evidence import gather
+from quorate.skills.evidence import AnswerEvidence, gather
 from quorate.skills.notes import orientation_note, undetermined_note
-from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.calibration import calibrated
 from quorate.voting.confusion import check_size
-from quorate.voting.habit_vote import habit_scores
-from quorate.voting.posterior import softmax
-from quorate.voting.refine import refine
-from quorate.voting.temper import leaning_to_the_majority, tempered
-from quorate.voting.vote import by_posterior, majority
+from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
+from quorate.voting.known_labels import check_of, learn
+from quorate.voting.refine import matrices_of
+from quorate.voting.vote import by_posterior
 
 
-def standard(answers: Answers, *, gold: Source = None, cautious: bool = False) -> Result:
-    """Estimate skills and confusion matrices, and vote with both.
+def standard(
+    answers: Answers,
+    *,
+    gold: Source = None,
+    cautious: bool = False,
+    group: Any = None,
+    dependence: str = MEASURED,
+) -> Result:
+    """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
     Args:
         answers: who answered what.
-        gold: known labels of some tasks; they act as a worker of skill one, and stay fixed.
-        cautious: where a group of workers agrees among itself beyond its skills, lean towards the majority.
+        gold: known labels of some tasks; they correct the crowd, set how sure the labels are, and stay fixed.
+        cautious: follow the plain majority nearly alone. Where skills do not explain who agrees with whom, the method
+            leans that way by itself.
+        group: who belongs together (model family, vendor, site) and may err together: a mapping from worker to group,
+            or a code for each worker (-1: none); by default what was read with the answers (``--group``).
+        dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
 
     Raises:
-        TooLargeError: the confusion matrices would not fit.
+        TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
+        OptionError: there is no such dependence, or the groups name no worker.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> bool((standard(crowd.answers).ballot.label == crowd.truth).mean() > 0.85)
     True
     """
-    check_size(answers, "quorate")
+    check_size(answers, "quorate", matrices=False)
+    independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
     known = known_classes(gold, answers)
 
-    evidence = gather(answers, known)
+    alone = gather(answers)
+    evidence = alone if known is None else gather(answers, known)
     workers = centred_workforce(evidence)
-    if workers.habits is None:  # no skill is determined: nothing is left but to count votes
-        matrices, trusted, posterior = None, None, majority(answers).posterior
-    else:
-        first = habit_scores(answers, workers.skills, workers.habits)
-        refined = refine(answers, softmax(first), workers.skills, gold=known)
-        matrices = ConfusionMatrices(refined.confusion, refined.counts)
-        posterior = (tempered(first, answers) + tempered(refined.scores, answers)) / 2
-        trusted = trust(answers)
-        if cautious:
-            posterior = leaning_to_the_majority(posterior, answers, trust=trusted, mean_skill=workers.mean)
+    anchors, free = _anchors(alone, answers, known)
+    opinions = opinions_of(alone if anchors is None else gather(answers, anchors), answers, anchors)
+    weighed = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
+    views, basis = weighed.views, weighed.basis
+    posterior, calibration, matrices = views.belief, views.calibration, opinions.matrices
+    if free is not None:
+        learned = learn(views, free)
+        posterior, calibration = learned.posterior, learned.calibration
+        basis = replace(basis, known=check_of(learned, free, answers.classes))
+    if matrices is not None and (known is not None or basis.families):
+        matrices = matrices_of(answers, posterior, known)
 
     return outcome(
         "quorate",
         answers,
-        by_posterior(answers, posterior),
+        by_posterior(answers, calibrated(posterior, calibration)),
         gold=known,
         workforce=workers.workforce,
         graph=evidence.verdict,
         matrices=matrices,
-        trust=trusted,
-        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence)),
+        trust=weighed.trust,
+        basis=basis,
+        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
     )
+
+
+def _anchors(
+    alone: AnswerEvidence, answers: Answers, known: IntArray | None
+) -> tuple[IntArray | None, IntArray | None]:
+    """Part known labels: those that workers need who cannot be told without them, and those free to teach and check.
+
+    The first act as a worker of skill one, so their own tasks have seen them, and can check nothing.
+    """
+    if known is None or not (known >= 0).any():
+        return None, None
+    first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
+    told = alone.verdict.determined[first] & (answers.per_task > 0)
+    parts = [np.where(kept, known, -1) for kept in (~told, told)]
+    anchors, free = (part if (part >= 0).any() else None for part in parts)
+    return anchors, free

@@ -55,7 +55,7 @@ METHODS = {
         "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
     ),
     "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
-    "one-coin": Method("one_coin:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "one-coin": Method("one_accuracy:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
 }
 

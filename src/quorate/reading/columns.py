@@ -102,7 +102,9 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
             raise OptionError("classes= names one class twice")
         unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
         if len(unlisted):
-            raise OptionError(f"the answers hold classes that classes= does not list: {listing(unlisted.to_pylist())}")
+            raise OptionError(
+                f"the answers hold classes that classes= does not list: {listing(unlisted.to_pylist())}; list them too"
+            )
         ranked = positions(listed, names)
     new_code = np.full(len(names), -1, np.int32)
     new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)

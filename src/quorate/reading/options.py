@@ -32,6 +32,7 @@ class TableKeywords(FileKeywords, total=False):
 
     on_conflict: str
     classes: Sequence[Any] | None
+    group: str | None
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -69,6 +70,7 @@ class ReadOptions:
     question: str | None = None
     join_choices: bool = False
     keep_rejected: bool = False
+    group: str | None = None  # the column that says which workers belong together
 
     def __post_init__(self) -> None:
         one_of(self.on_conflict, POLICIES, "conflict policy")
@@ -92,8 +94,9 @@ class ReadOptions:
         return self.task or "task", self.worker or "worker", self.label or "label"
 
     def wanted(self) -> dict[str, str]:
-        """Name the three columns and, for each, what to do where it is not there."""
-        return {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+        """Name the columns and, for each, what to do where it is not there."""
+        wanted = {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+        return wanted if self.group is None else {**wanted, self.group: self._remedy("group")}
 
     def _remedy(self, role: str) -> str:
         if getattr(self, role) is None:
@@ -135,15 +138,18 @@ def read_options(reading: Mapping[str, Any]) -> ReadOptions:
 def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, Any]]:
     """Part keyword arguments into those that say how to read, and all others.
 
-    Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list.
+    Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list. ``group`` is
+    the other way round: for reading it is a word, the column; for a method, a mapping or codes.
 
     >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
     ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
     """
-    reading = [name for name in READING if name in options and not (name == "classes" and _is_word(options[name]))]
+    reading = [name for name in READING if name in options and _is_for_reading(name, options[name])]
     ours: Any = {name: options[name] for name in reading}
     return ours, {name: value for name, value in options.items() if name not in ours}
 
 
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str)
+def _is_for_reading(name: str, value: Any) -> bool:
+    if name in ("classes", "group"):
+        return isinstance(value, str) == (name == "group")
+    return True

@@ -43,6 +43,7 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
+        group: the column that says which workers belong together (model family, vendor, site) and may err together.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -67,6 +68,11 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
     if tool == TABLE:
         return Reading(read_rows(source, reading), source, reading)
+    if reading.group is not None:
+        raise OptionError(
+            "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
+            "quorate.aggregate(..., group={worker: group})"
+        )
     export = export_of(source, replace(reading, tool=tool))
     classes = export.classes if reading.classes is None else reading.classes
     plain = ReadOptions(on_conflict=reading.on_conflict, classes=classes)

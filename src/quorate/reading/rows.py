@@ -1,5 +1,6 @@
 """A plain table -> `Answers`: columns encoded, rows ordered, repeats and conflicts settled."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from quorate.errors import (
 from quorate.progress import report
 from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source, read_table
+from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 
 
@@ -38,18 +40,23 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL) -> Answers:
     table = read_table(source, reading.wanted(), reading)
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
+    names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = []
-    for k, name in enumerate(reading.columns):
-        report("encoding", k, len(reading.columns))
+    for k, name in enumerate(names):
+        report("encoding", k, len(names))
         columns.append(encode(table.column(name), name, is_label=k == 2))
     report("encoding", len(columns), len(columns))
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
     if not present.all() and not reading.skip_missing:
-        _refuse_missing(table, {name: codes for name, (codes, _) in zip(reading.columns, columns, strict=True)})
+        _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})
     if not present.any():
         raise NoRowsError(f"all {table.num_rows:,} rows lack a field; no answer is left")
     del table  # the text is the largest thing in memory
-    return _settled([codes for codes, _ in columns], [names for _, names in columns], present, reading)
+    answers = _settled([codes for codes, _ in columns[:3]], [values for _, values in columns[:3]], present, reading)
+    if len(columns) == 3:
+        return answers
+    _, worker, _, group = columns
+    return replace(answers, group=group_of_workers(*worker, *group, present), group_names=group[1])
 
 
 def _settled(codes: list[IntArray], names: list[pa.Array], present: BoolArray, reading: ReadOptions) -> Answers:

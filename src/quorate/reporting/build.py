@@ -30,7 +30,7 @@ from quorate.reporting import tables
 from quorate.reporting.captions import captions
 from quorate.reporting.drawing import converter, to_svg
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
-from quorate.reporting.findings import Found, gather
+from quorate.reporting.findings import Found, arrange
 from quorate.reporting.page import render
 from quorate.result import Result, count
 from quorate.writing.tables import write_table
@@ -52,7 +52,7 @@ class Report:
     @cached_property
     def found(self) -> Found:
         """What stands out."""
-        return gather(self.diagnosis.findings, self.diagnosis.answers)
+        return arrange(self.diagnosis.findings, self.diagnosis.answers)
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
         """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""

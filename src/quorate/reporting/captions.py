@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quorate.charts.agreement_chart import MOST as MOST_IN_MAP
+from quorate.charts.agreement_chart import MOST_IN_MAP
 from quorate.charts.graph_chart import MOST_EDGES, MOST_WORKERS
 from quorate.charts.skill_chart import DRAWN
 from quorate.result import Result

@@ -8,7 +8,7 @@ from quorate.charts.standing import short_names
 from quorate.diagnosis.finding import Finding, ids
 from quorate.reporting.sheet import Badge
 
-MOST = 3  # sentences of one kind
+MOST_SENTENCES = 3  # sentences of one kind
 PAIR = "agreeing-pair"
 # A word for each kind beside a worker's name, and the colour of both.
 FLAGS = {
@@ -52,7 +52,7 @@ class Found:
         return [code for pair in self.copying for code in pair]
 
 
-def gather(findings: Iterable[Finding], answers: Answers) -> Found:
+def arrange(findings: Iterable[Finding], answers: Answers) -> Found:
     """Sort findings for the page.
 
     Args:
@@ -62,7 +62,7 @@ def gather(findings: Iterable[Finding], answers: Answers) -> Found:
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": ["ann", "bob", "eve"], "label": list("xxy")})
     >>> pair = Finding("agreeing-pair", "'ann' and 'eve' agree beyond their skills", 0.01, "p-value", workers=(0, 2))
-    >>> found = gather([pair], answers)
+    >>> found = arrange([pair], answers)
     >>> found.copying, found.flags[2][0].text, found.groups[0].kind
     (((0, 2),), 'agrees with ann', 'agreeing pair')
     """
@@ -80,9 +80,9 @@ def gather(findings: Iterable[Finding], answers: Answers) -> Found:
         Group(
             kind.replace("-", " "),
             FLAGS.get(kind, ("", "doubt"))[1],
-            tuple(each.sentence for each in own[:MOST]),
-            max(len(own) - MOST, 0),
-            tuple(each.figures for each in own[:MOST] if each.figures),
+            tuple(each.sentence for each in own[:MOST_SENTENCES]),
+            max(len(own) - MOST_SENTENCES, 0),
+            tuple(each.figures for each in own[:MOST_SENTENCES] if each.figures),
         )
         for kind, own in by_kind.items()
     )

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
-from quorate.charts.agreement_chart import MOST as MOST_IN_MAP
+from quorate.charts.agreement_chart import MOST_IN_MAP
 from quorate.charts.confidence_chart import confidence_rows
 from quorate.charts.sample import choose_workers, pairs_among
 from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings

@@ -195,14 +195,15 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
     >>> (moments.signed @ np.array([1.0, 10.0])).tolist()
     [20.0, 2.0]
     """
+    from quorate.meetings.spectrum import symmetric  # which imports scipy.sparse
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         entries = weights * np.clip(np.abs(correlation), low, high)
         return sums_of_ends(n_workers, i, j, entries)
 
     return Moments(
-        _symmetric(n_workers, i, j, weights),
-        _symmetric(n_workers, i, j, weights * correlation),
+        symmetric(n_workers, i, j, weights),
+        symmetric(n_workers, i, j, weights * correlation),
         sums_of_ends(n_workers, i, j, weights),
         energy=float((weights * correlation**2).sum()),
         absolute_sums=absolute_sums,
@@ -213,14 +214,6 @@ def _absolute_sums(answers: Answers, low: float, high: float) -> FloatArray:
     pairs = pair_stats(answers)
     entries = pairs.shared * np.clip(np.abs(correlations(pairs, answers.n_classes)), low, high)
     return pairs.by_worker(answers.n_workers, entries)
-
-
-def _symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> Operator:
-    from scipy import sparse
-
-    upper = sparse.coo_array((values, (i, j)), shape=(n, n))
-    matrix: Operator = (upper + upper.T).tocsr()
-    return matrix
 
 
 def _n_pairs(counts: IntArray) -> int:

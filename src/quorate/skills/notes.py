@@ -14,8 +14,10 @@ NOT_SETTLED = "not-settled"  # the method stopped before it was done
 OTHER_START = "other-start"  # the method could not begin as its paper says
 CONTRADICTION = "contradiction"  # most labels contradict the majority
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
+DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
+FAMILY = "family"  # workers who repeat each other
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
-KINDS = (UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD)
+KINDS = (UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ class Signs:
     contradicted: float  # share of the evidence (|N_ij C_ij x_i x_j|) whose pair has the other sign
 
 
-def contradiction(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> float:
+def contradicted_share(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> float:
     """Return the share of the evidence that contradicts these signs.
 
-    >>> contradiction(np.array([1.0, 1.0, -1.0]), np.array([0, 0]), np.array([1, 2]), np.array([3.0, 1.0]))
+    >>> contradicted_share(np.array([1.0, 1.0, -1.0]), np.array([0, 0]), np.array([1, 2]), np.array([3.0, 1.0]))
     0.25
     """
     total = np.abs(evidence).sum()
@@ -37,7 +37,7 @@ def breadth_first_signs(n_workers: int, i: IntArray, j: IntArray, evidence: Floa
     [1.0, 1.0, -1.0]
     """
     sign = _spread(n_workers, i, j, evidence)
-    return Signs(sign, contradiction(sign, i, j, evidence))
+    return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 
 def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
@@ -83,7 +83,7 @@ def settle(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> 
         mates = slice(matrix.indptr[worst], matrix.indptr[worst + 1])
         met = matrix.indices[mates]
         support[met] += 2 * sign[worst] * matrix.data[mates] * sign[met]
-    return Signs(sign, contradiction(sign, i, j, evidence))
+    return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 
 def orient(skills: FloatArray, component: IntArray, anchored: BoolArray) -> tuple[FloatArray, BoolArray]:
@@ -161,7 +161,7 @@ def _descend(
         return solution, None
     i, j, strength = _sign_evidence(evidence, solution.skills)
     found = np.where(solution.skills < 0, -1.0, 1.0)
-    signs = Signs(found, contradiction(found, i, j, strength))
+    signs = Signs(found, contradicted_share(found, i, j, strength))
     better = _anchor(weighed_signs(len(found), i, j, strength), evidence)
     if better.contradicted < signs.contradicted - 1e-12:
         again = SOLVERS[solver](problem, problem.clip(better.sign * np.abs(solution.skills)), **options)

@@ -1,7 +1,7 @@
 """How sure a skill is: intervals by inverting the score of each worker, and what the mates' own uncertainty adds."""
 
 from quorate.uncertainty.centred_score import CentredInference
-from quorate.uncertainty.intervals import Inference, Intervals, Score, check_level, skill_intervals
+from quorate.uncertainty.intervals import Inference, Intervals, WorkerScore, check_level, skill_intervals
 from quorate.uncertainty.rank_one_score import OneCoinInference
 from quorate.uncertainty.workforce import Workforce
 
@@ -10,7 +10,7 @@ __all__ = [
     "Inference",
     "Intervals",
     "OneCoinInference",
-    "Score",
+    "WorkerScore",
     "Workforce",
     "check_level",
     "skill_intervals",

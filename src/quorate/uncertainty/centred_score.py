@@ -8,7 +8,7 @@ trace, the second moment of z_it · Y_t is, over the true classes,
     (q_2² - q_4) (tr(F_i Pi) + u B_i) + q_2 tr(F_i F) + u q_3 E_i
 
 where B_i and E_i are third moments of the habit (both zero for two even classes). For even classes and no habits these
-are the sums of `one_coin.py`.
+are the sums of `rank_one_score.py`.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
-from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
-from quorate.uncertainty.intervals import Score
+from quorate.uncertainty.intervals import WorkerScore
 
 # Pseudo-answers by which a habit is drawn to the crowd's where a variance rests on it: a worker who happened to give
 # one class five times is not thereby sure to give it a sixth time.
@@ -31,7 +30,7 @@ CLASSES = 10  # per answer, that cost as much as anything else
 
 
 @dataclass(frozen=True)
-class CentredInference:
+class CentredInference(Estimated):
     """Skills from centred answers, and the answers behind them.
 
     >>> import quorate
@@ -44,31 +43,15 @@ class CentredInference:
     True
     """
 
-    crowd: Answers  # its last worker is the known labels, if there are any
-    skills: FloatArray  # NaN where not determined
     is_gold: BoolArray  # of each worker
     is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
     habits: Habits
     ridge: float  # by which the skills are drawn to their mean
 
     @property
-    def n_classes(self) -> int:
-        """M."""
-        return self.crowd.n_classes
-
-    @property
     def n_answers(self) -> int:
         """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
         return self.crowd.n_answers * max(1, self.n_classes // CLASSES)
-
-    @cached_property
-    def _sums(self) -> AnswerSums:
-        return answer_sums(self.crowd)
-
-    @cached_property
-    def _x(self) -> FloatArray:
-        """The skills, zero where they are not determined: such workers tell nothing of the others."""
-        return np.nan_to_num(self.skills)
 
     @cached_property
     def _omega(self) -> FloatArray:
@@ -119,7 +102,7 @@ class CentredInference:
         agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
         return agreed
 
-    def score(self) -> Score:
+    def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
         sums, spread = self._sums, self.habits.spread
         omega, x = self._omega[self.crowd.task], self._x[sums.worker]
@@ -133,7 +116,7 @@ class CentredInference:
         n = np.maximum(self.crowd.per_worker, 1)
         # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
         # with it by the skill, is what is left of the variance where worker and mates are perfect.
-        return Score(
+        return WorkerScore(
             sums.by_worker(self._agreed) / (scale * self._kept / self._in_scale),
             alpha * (1 + 1 / n),
             (b * pairs + e * cube) / scale**2,

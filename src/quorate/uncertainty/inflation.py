@@ -15,7 +15,7 @@ from scipy import sparse
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.progress import tracked
 
-MOST = 25.0  # f at the most: by then the interval is as wide as the range of skills
+MOST_INFLATION = 25.0  # f at the most: by then the interval is as wide as the range of skills
 TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any better
 STEPS = 30  # of conjugate gradients at the most
 FLAT = 0.02  # curvature, relative to the diagonal, below which a direction is given up: the data hardly determine it
@@ -121,7 +121,7 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
     slope = np.divide(both, own, out=np.ones(n_workers), where=own > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known[:, 0], out=np.zeros(n_workers), where=known[:, 0] > 0)
-    return np.where(told, np.clip(f, 1.0, MOST), 1.0)
+    return np.where(told, np.clip(f, 1.0, MOST_INFLATION), 1.0)
 
 
 def _draw(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:

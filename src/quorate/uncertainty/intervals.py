@@ -21,7 +21,7 @@ DRAWS = 60  # of random signs, for f
 
 
 @dataclass(frozen=True)
-class Score:
+class WorkerScore:
     """What each worker's answers say of its skill, the mates' skills being taken for known."""
 
     raw: FloatArray  # r, not cut to the range of skills
@@ -55,7 +55,7 @@ class Inference(Protocol):
     def n_answers(self) -> int:
         """How many answers it rests on, gold's included; counted more than once where each costs more."""
 
-    def score(self) -> Score:
+    def score(self) -> WorkerScore:
         """Return what each worker's answers say of its skill."""
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
@@ -167,11 +167,11 @@ def skill_intervals(
     return Intervals(low, high, error, f, level, kind)
 
 
-def invert(score: Score, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
+def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
     """Solve (r - u)² <= z² f (alpha + beta u - gamma u²) for u, within [lowest, 1].
 
     >>> half, none, ninth = np.array([0.5]), np.array([0.0]), np.array([1 / 9])
-    >>> low, high = invert(Score(half, ninth, none, ninth), np.ones(1), 1.96, -1.0)  # nine answers, two classes
+    >>> low, high = invert(WorkerScore(half, ninth, none, ninth), np.ones(1), 1.96, -1.0)  # nine answers, two classes
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([-0.146], [0.847])
     """
@@ -186,7 +186,7 @@ def invert(score: Score, inflation: FloatArray, z: float, lowest: float) -> tupl
     return np.clip(low, lowest, 1.0), np.clip(high, lowest, 1.0)
 
 
-def _roots(raw: FloatArray, score: Score, zf: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+def _roots(raw: FloatArray, score: WorkerScore, zf: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Return the roots of (1 + z²f gamma) u² - (2r + z²f beta) u + r² - z²f alpha, and where there are any."""
     a = 1 + zf * score.gamma
     b = raw + zf * score.beta / 2

@@ -10,19 +10,17 @@ since a_ijt a_ikt, given the truth, averages to 1/(M-1) + u (M-2)/(M-1) over i's
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.arrays import BoolArray, FloatArray
+from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
-from quorate.uncertainty.intervals import Score
+from quorate.uncertainty.intervals import WorkerScore
 
 
 @dataclass(frozen=True)
-class OneCoinInference:
+class OneCoinInference(Estimated):
     """Rank-one skills, and the answers behind them.
 
     >>> import quorate
@@ -32,39 +30,13 @@ class OneCoinInference:
     True
     """
 
-    crowd: Answers  # its last worker is the known labels, if there are any
-    skills: FloatArray  # NaN where not determined
     is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
-
-    @property
-    def n_classes(self) -> int:
-        """M."""
-        return self.crowd.n_classes
-
-    @property
-    def n_answers(self) -> int:
-        """How many answers there are, gold's included."""
-        return self.crowd.n_answers
-
-    @property
-    def per_worker(self) -> IntArray:
-        """N_i, gold's included."""
-        return self.crowd.per_worker
 
     def at(self, skills: FloatArray) -> "OneCoinInference":
         """Return the same for other skills."""
         return replace(self, skills=skills)
 
-    @cached_property
-    def _sums(self) -> AnswerSums:
-        return answer_sums(self.crowd)
-
-    @cached_property
-    def _x(self) -> FloatArray:
-        """The skills, zero where they are not determined: such workers tell nothing of the others."""
-        return np.nan_to_num(self.skills)
-
-    def score(self) -> Score:
+    def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
         sums, m = self._sums, self.n_classes
         x = self._x[sums.worker]
@@ -74,7 +46,7 @@ class OneCoinInference:
         weight = sums.by_worker(q2)
         scale = np.where(weight > 0, weight, np.nan)
         agreed = sums.by_worker(sums.agreement(x) - x)
-        return Score(
+        return WorkerScore(
             agreed / scale,
             sums.by_worker(q2 + pairs) / ((m - 1) * scale**2),
             (m - 2) / (m - 1) * sums.by_worker(q3 + pairs) / scale**2,

@@ -5,7 +5,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.skills.centred import Habits
-from quorate.voting.confusion import cells_of
+from quorate.voting.confusion import ENTRIES, cells_of
+from quorate.voting.posterior import FLOOR
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
 
@@ -27,7 +28,19 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
     [0]
     """
     m = answers.n_classes
+    if answers.n_workers * m**2 > ENTRIES:
+        return _by_cell(answers, skills, habits)
     x, habit = skills[:, None, None], habits.frequency[: answers.n_workers, :, None]
     theta = np.maximum(x * np.eye(m) + (1 - x) * habit, LEAST_CHANCE)
     theta /= theta.sum(axis=1, keepdims=True)
     return cells_of(answers).log_joint(np.log(theta), habits.prior)
+
+
+def _by_cell(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
+    """Do the same without a matrix for each worker: a wrong answer is as likely whatever the class is."""
+    x, habit = skills[answers.worker], habits.frequency[answers.worker, answers.label]
+    wrong = np.log(np.maximum((1 - x) * habit, LEAST_CHANCE))
+    right = np.log(np.maximum(x + (1 - x) * habit, LEAST_CHANCE))
+    gained = np.bincount(answers.cells, right - wrong, answers.n_tasks * answers.n_classes)
+    scores: FloatArray = gained.reshape(answers.n_tasks, -1) + answers.by_task(wrong)[:, None]
+    return scores + np.log(np.maximum(habits.prior, FLOOR))

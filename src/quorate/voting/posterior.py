@@ -35,6 +35,15 @@ def hold_known(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
     return held
 
 
+def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
+    """Give the tasks whose class is known (>= 0) that class.
+
+    >>> hold_labels(np.array([0, 0]), np.array([-1, 1])).tolist()
+    [0, 1]
+    """
+    return label if gold is None else np.where(gold >= 0, gold, label)
+
+
 def alike_shares(posterior: FloatArray) -> FloatArray:
     """Take all classes for alike frequent.
 

@@ -12,12 +12,16 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.progress import report
+from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import Cells, cells_of
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
 from quorate.voting.shrinkage import above_guessing, crowd_worth
 from quorate.voting.vote import accuracy
 
 STEPS = 10  # more follow the model where it is wrong
+SETTLED = 1e-4  # mean change of the posterior: no label moves by it
+OWN_ERRORS = 4.0  # answers that the crowd's errors are worth, where a worker's are counted
+LEAST_WRONG = 1e-6  # of a crowd's answers: how often a worker errs is told next to it
 MOST_WRONG = 0.999  # of a column of a prior matrix: the right answer is never impossible
 
 
@@ -53,33 +57,84 @@ def refine(
     True
     """
     cells = cells_of(answers)
-    wrong = 1 - accuracy(skills, answers.n_classes)
-    n = answers.per_worker
-    relative = wrong / max(float(n @ wrong / max(n.sum(), 1)), FLOOR)  # how often each errs, next to the crowd
+    relative = relative_errors(answers, skills)
     q = hold_known(posterior, gold)
     for step in range(1, steps + 1):
         counts = cells.expected_counts(q)
-        pooled, strength = _pool(counts)
-        theta = counts + strength * tilted(pooled, relative)
-        theta /= theta.sum(axis=1, keepdims=True)
+        theta, strength = shrunk(counts, relative)
         new, scores = _expect(cells, theta, q, gold)
         change = np.abs(new - q).sum(axis=1).mean()
         q = new
         report("refining", step, steps)
-        if change <= 1e-4:
+        if change <= SETTLED:
             break
     return Refined(scores, q, theta, counts, strength, step)
 
 
-def _pool(counts: FloatArray) -> tuple[FloatArray, float]:
+def matrices_of(answers: Answers, posterior: FloatArray, gold: IntArray | None = None) -> ConfusionMatrices:
+    """Form the confusion matrices that a posterior, and known labels, speak for; one step of the refinement.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(200, 10, 4, seed=0)
+    >>> bool(np.allclose(matrices_of(crowd.answers, np.eye(2)[crowd.truth]).theta.sum(axis=1), 1))
+    True
+    """
+    counts = cells_of(answers).expected_counts(hold_known(posterior, gold))
+    return ConfusionMatrices(shrunk(counts)[0], counts)
+
+
+def relative_errors(answers: Answers, skills: FloatArray) -> FloatArray:
+    """Return how often each worker errs, next to the crowd.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> relative_errors(answers, np.array([0.0, 0.6])).round(3).tolist()
+    [1.429, 0.571]
+    """
+    wrong = 1 - accuracy(skills, answers.n_classes)
+    n = answers.per_worker
+    relative: FloatArray = wrong / max(float(n @ wrong / max(n.sum(), 1)), FLOOR)
+    return relative
+
+
+def shrunk(counts: FloatArray, relative: FloatArray | None = None) -> tuple[FloatArray, float]:
+    """Draw each worker's matrix to the crowd's, which is scaled by how often the worker errs.
+
+    Args:
+        counts: expected answers, workers × answers × classes.
+        relative: how often each worker errs, next to the crowd; by default as the counts themselves say, which
+            `OWN_ERRORS` draws to the crowd.
+
+    Returns the matrices, and how many answers a column of the crowd's was worth.
+
+    >>> theta, strength = shrunk(np.array([[[8.0, 2.0], [2.0, 8.0]], [[0.0, 0.0], [0.0, 0.0]]]))
+    >>> theta[0].round(2).tolist(), theta[1].round(2).tolist()
+    ([[0.8, 0.2], [0.2, 0.8]], [[0.8, 0.2], [0.2, 0.8]])
+    """
+    if relative is None:
+        n, right = counts.sum(axis=(1, 2)), np.einsum("wcc->w", counts)
+        of_crowd = max(1 - float(right.sum() / max(n.sum(), 1.0)), LEAST_WRONG)
+        relative = (n - right + OWN_ERRORS * of_crowd) / (n + OWN_ERRORS) / of_crowd
+    pooled, strength = pooled_matrix(counts.sum(axis=0))
+    theta = counts + strength * tilted(pooled, relative)
+    theta /= theta.sum(axis=1, keepdims=True)
+    return theta, strength
+
+
+def pooled_matrix(total: FloatArray) -> tuple[FloatArray, float]:
     """Return the crowd's confusion matrix, and how many answers it is worth as a prior for one worker.
 
     What `quorate.voting.shrinkage` says of two classes; a column of M entries takes M/2 times as many to settle.
+
+    Args:
+        total: expected answers of all workers, answers × classes.
+
+    >>> pooled_matrix(np.array([[80.0, 20.0], [20.0, 80.0]]))[0].round(2).tolist()
+    [[0.8, 0.2], [0.2, 0.8]]
     """
-    m = counts.shape[2]
-    total = counts.sum(axis=0)
+    m = len(total)
     right = above_guessing(np.trace(total) / max(total.sum(), FLOOR), m)
-    even = np.full((m, m), (1 - right) / (m - 1))
+    even = np.full((m, m), (1 - right) / max(m - 1, 1))
     np.fill_diagonal(even, right)
     pooled = total + m / 2 * even  # a class that nobody gives still has a column
     return pooled / pooled.sum(axis=0), crowd_worth(right, m) * m / 2

@@ -8,7 +8,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
 from quorate.errors import OptionError
-from quorate.voting.posterior import FLOOR, hold_known, softmax
+from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
@@ -238,7 +238,7 @@ def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
     scores[known, gold[known]] += 2 * MOST_LOG_ODDS + np.ptp(scores[known], axis=1)
     tied = ballot.tied.copy()
     tied[known] = False
-    return Ballot(scores, hold_known(ballot.posterior, gold), np.where(gold >= 0, gold, ballot.label), tied)
+    return Ballot(scores, hold_known(ballot.posterior, gold), hold_labels(ballot.label, gold), tied)
 
 
 def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:

@@ -25,7 +25,7 @@ from quorate.warehouse.engine_labels import EngineLabels
 from quorate.warehouse.engine_vote import Weighing
 from quorate.warehouse.inference import PairInference, square_sums
 from quorate.warehouse.pair_evidence import evidence_of
-from quorate.warehouse.roster import MetRoster
+from quorate.warehouse.roster import with_pairs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +134,7 @@ def rank_one(
     # Where no skill is determined, the plain majority decides.
     is_lost = np.isnan(skills).all()
     return Judged(
-        roster=MetRoster(**vars(roster), pairs=counted),
+        roster=with_pairs(roster, counted),
         weighing=Weighing(np.ones(roster.n_workers) if is_lost else weights, log_odds=not is_lost),
         workforce=Workforce(
             skills=skills,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from quorate.arrays import FloatArray, IntArray, table_of, to_numpy
 from quorate.errors import NotInMemoryError
 from quorate.skills.moments import Moments
-from quorate.uncertainty import Score
+from quorate.uncertainty import WorkerScore
 from quorate.warehouse.clean import Cleaned
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.engine_gold import EngineGold
@@ -42,7 +42,7 @@ class PairInference:
     def _squares(self) -> FloatArray:
         return self.square_sums(self.skills)
 
-    def score(self) -> Score:
+    def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has."""
         x, n, m = np.nan_to_num(self.skills), self.per_worker.astype(np.float64), self.n_classes
         q2, q3, q4 = (self.moments.shared @ x**power for power in (2, 3, 4))
@@ -50,7 +50,7 @@ class PairInference:
         q2_squared = self._squares - 2 * x**2 * (q2 + n * x**2) + n * x**4
         pairs = q2_squared - q4
         scale = np.where(q2 > 0, q2, np.nan)
-        return Score(
+        return WorkerScore(
             (self.moments.signed @ x) / scale,
             (q2 + pairs) / ((m - 1) * scale**2),
             (m - 2) / (m - 1) * (q3 + pairs) / scale**2,
@@ -77,9 +77,9 @@ class ScoredSkills:
     skills: FloatArray  # NaN where not determined
     n_classes: int
     n_answers: int
-    found: Score
+    found: WorkerScore
 
-    def score(self) -> Score:
+    def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has."""
         return self.found
 

@@ -1,6 +1,6 @@
 """Who is there and how much they answered, and once counted, whom they met: all that leaves the engine."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -33,3 +33,15 @@ class MetRoster(Roster):
             met_gold[block.i[block.j == n]] = 1
         found: IntArray = peers[:n] - met_gold
         return found
+
+
+def with_pairs(roster: Roster, pairs: CountedPairs) -> MetRoster:
+    """Add to a roster whom its workers met.
+
+    >>> import pyarrow as pa
+    >>> names = {"worker_names": pa.array(["ann"]), "classes": pa.array(["x", "y"])}
+    >>> alone = Roster(engine="duckdb", **names, per_worker=np.array([9]), n_tasks=9, n_rows=9)
+    >>> with_pairs(alone, CountedPairs(1, (), None)).n_peers()
+    array([0])
+    """
+    return MetRoster(**{field.name: getattr(roster, field.name) for field in fields(roster)}, pairs=pairs)

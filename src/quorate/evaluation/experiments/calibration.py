@@ -23,7 +23,7 @@ from quorate.evaluation.experiments.regimes import (
     skewed,
     spammers,
 )
-from quorate.evaluation.score import LEAST
+from quorate.evaluation.score import LEAST_PROBABILITY
 from quorate.evaluation.simulate import Crowd, collect, crowd, draw_workers
 from quorate.methods.registry import aggregate
 from quorate.progress import report
@@ -231,8 +231,8 @@ def _claims(found: Found) -> tuple[Claim, ...]:
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"{count(settings.trials, 'simulated crowd')} of each kind, their tasks judged together; the public sets as "
-        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST:g} counts as it "
-        "in the log-loss. Exact ties have their share of being right.",
+        f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST_PROBABILITY:g} "
+        "counts as it in the log-loss. Exact ties have their share of being right.",
         "`rank-one-centred` is the standard method's first stage: skills drawn to the crowd's mean, without the "
         "flattening that allows for workers who err together. `majority` gives shares of votes, which nobody claims "
         "to be probabilities.",

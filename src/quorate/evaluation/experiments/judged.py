@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.evaluation.score import LEAST, credit, true_classes
+from quorate.evaluation.score import LEAST_PROBABILITY, credit, true_classes
 from quorate.reading.files import Source
 from quorate.result import Result
 
@@ -35,7 +35,7 @@ class Judged:
     @property
     def log_loss(self) -> float:
         """Mean of -log(probability of the truth), as in `quorate.evaluation.score.log_loss`."""
-        return float(-np.log(np.maximum(self.believed, LEAST)).mean())
+        return float(-np.log(np.maximum(self.believed, LEAST_PROBABILITY)).mean())
 
     @property
     def calibration_error(self) -> float:

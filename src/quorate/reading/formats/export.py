@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of
-from quorate.errors import BlankFieldError, ColumnTypeError, MissingColumnError, NoRowsError, OptionError, listing
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    MissingColumnError,
+    NoRowsError,
+    OptionError,
+    count,
+    listing,
+)
 from quorate.reading.columns import order_classes
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
@@ -78,11 +86,11 @@ class Export:
         counts = self.to_dict()
         asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
         said = [
-            f"{self.tool}: {asked}, {_count(counts['answers'], 'answer')} by {_count(counts['workers'], 'worker')} "
-            f"on {_count(counts['tasks'], 'task')}"
+            f"{self.tool}: {asked}, {count(counts['answers'], 'answer')} by {count(counts['workers'], 'worker')} "
+            f"on {count(counts['tasks'], 'task')}"
         ]
         if self.gold is not None:
-            said.append(f"{_count(len(self.gold), 'known label')} in the export")
+            said.append(f"{count(len(self.gold), 'known label')} in the export")
         if self.left_out:
             said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
         return [*said, *self.notes]
@@ -97,10 +105,6 @@ class Format:
     signs: str  # what it is recognised by, in words
     recognise: Callable[[Content], bool]
     read: Callable[[Content, ReadOptions], Export]
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def choose_question(questions: Sequence[str], asked: str | None, name: str) -> str:
@@ -239,7 +243,7 @@ def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> No
     if multiple:
         where, classes = multiple[0]
         raise ColumnTypeError(
-            f"{_count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
+            f"{count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
             f"{listing(classes)}. Take each combination for a class of its own with join_choices=True (--join-choices)"
         )
 
@@ -249,6 +253,6 @@ def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
     if task is not None and not found.answers and all(lacking == "task" for _, lacking in found.missing):
         raise MissingColumnError(f"no answer of {name} has a field {task!r}; let task= (--task) name another")
     raise BlankFieldError(
-        f"{_count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
+        f"{count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
         "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
     )

@@ -1,7 +1,7 @@
 """Where a crowd hangs together by one worker only: the blocks of the graph of workers and tasks.
 
-A worker whose leaving would part the crowd is a joint. The relative sign and scale of the two sides rest on that
-worker's answers alone: on one shared task they are a toss of a coin, on fifty to a hundred they are known.
+A worker whose leaving would divide the crowd is a joint: the relative sign and scale of the two sides rest on that
+worker's answers alone. All joints are found, and exactly, in linear time.
 """
 
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray
+from quorate.arrays import BoolArray, IntArray, starts_of
 
-LIMIT = 100  # groups at the most: each may take as many answers
+MOST_GROUPS = 100  # the largest are told: nobody reads more, and settling each takes dozens of answers
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def joints(answers: Answers, most: int) -> list[Joint]:
     is_worker = np.zeros(n + answers.n_tasks, np.int64)
     reached = np.concatenate(tree.levels)
     is_worker[tree.preorder[reached[reached < n]]] = 1
-    up_to = np.concatenate([[0], np.cumsum(is_worker)])
+    up_to = starts_of(is_worker)
     below = up_to[tree.preorder + tree.size] - up_to[tree.preorder]
     # A joint is a worker v with a child in another block than its parent; the group hangs from v's children there.
     child = reached[1:][tree.parent[reached[1:]] < n]
@@ -71,7 +71,7 @@ def joints(answers: Answers, most: int) -> list[Joint]:
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
     everyone = np.flatnonzero(answers.per_worker)
     found: dict[tuple[int, ...], Joint] = {}  # a joint at the root is found from either side
-    for k, worker, inside, outside in pieces[:LIMIT]:
+    for k, worker, inside, outside in pieces[:MOST_GROUPS]:
         hanging = child[group == k] if k >= 0 else child[v == worker]
         under = np.concatenate([_workers_below(tree, each, n) for each in hanging.tolist()])
         rest = np.setdiff1d(everyone, np.append(under, worker))
@@ -84,11 +84,11 @@ def joints(answers: Answers, most: int) -> list[Joint]:
 def _thin_pieces(
     answers: Answers, most: int, joint: IntArray, size: IntArray, inside: IntArray
 ) -> list[tuple[int, int, int, int]]:
-    """List the pieces into which a worker's leaving would part the crowd, if the worker ties them by too few tasks.
+    """List the pieces into which a worker's leaving would divide the crowd, if the worker ties them by too few tasks.
 
     Each is a number of what hangs below (-1: all that is not below), the worker, and its shared tasks on either side.
     """
-    compared = np.bincount(answers.worker, answers.per_task[answers.task] > 1, answers.n_workers).astype(np.int64)
+    compared = answers.by_worker(answers.per_task[answers.task] > 1).astype(np.int64)
     total = int((answers.per_worker > 0).sum()) - 1
     sums = (size, inside * (size > 0))  # a task that nobody else answered hangs below too, and ties nobody
     under, tied = (np.bincount(joint, values, answers.n_workers).astype(np.int64) for values in sums)
@@ -142,7 +142,7 @@ def _spanning_tree(answers: Answers) -> _Tree:
     preorder = np.full(nodes, nodes)  # out of reach: after all others
     preorder[order[0]] = 0
     for level in levels[1:]:
-        own = np.cumsum(size[level]) - size[level]
+        own = starts_of(size[level])[:-1]
         first = np.searchsorted(parent_rank := _rank(parent[level]), parent_rank)
         preorder[level] = preorder[parent[level]] + 1 + own - own[first]
     return _Tree(parent, levels, preorder, np.where(preorder < nodes, size, 0))

@@ -1,0 +1,85 @@
+"""Print how often the sign of a loosely tied group comes out wrong, and which rule names such groups.
+
+    python benchmarks/tied_groups.py         # with 200 crowds a setting, about five minutes on one core
+    python benchmarks/tied_groups.py 20      # with twenty
+
+`quorate.meetings.ties` and docs/diagnosis.md quote these figures. Three rules are compared: the one in use; that of
+meetings (two answers of different sides to one task; fewer than 50 of them, and a tenth of the group's at the most),
+which findings went by before; and that of joints (one worker ties the group by fewer than 100 tasks), which advice did.
+"""
+
+import sys
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
+from quorate.meetings.cuts import weakest_cut
+from quorate.meetings.joints import joints
+from quorate.meetings.pairs import pair_stats
+from quorate.meetings.ties import held_by_few, loose_groups
+from quorate.methods.rank_one import rank_one
+
+REST, GROUP = 10, 5  # workers
+REST_TASKS, GROUP_TASKS = 200, 100
+TIES = (2, 5, 10, 20, 35, 50, 75, 100)
+
+
+def tied_groups(ties: int, bridges: int, per_task: int, rng: np.random.Generator, *, contrary: bool) -> Crowd:
+    """Two groups; so many of the smaller answer so many tasks of the larger between them."""
+    signs = np.where(np.arange(REST + GROUP) < REST, 1, -1 if contrary else 1)
+    skills = signs * rng.uniform(0.4, 0.9, REST + GROUP)
+    rest, group = draw_workers(REST_TASKS, REST, per_task, rng=rng), draw_workers(GROUP_TASKS, GROUP, 3, rng=rng)
+    tied = rng.choice(REST_TASKS, ties, replace=False)
+    who = REST + rng.permutation(GROUP)[:bridges][np.arange(ties) % bridges]
+    own = REST_TASKS + np.repeat(np.arange(GROUP_TASKS), 3)
+    task = np.concatenate([np.repeat(np.arange(REST_TASKS), per_task), own, tied])
+    worker = np.concatenate([rest.ravel(), REST + group.ravel(), who])
+    order = np.lexsort([worker, task])
+    return answer(task[order], worker[order], skills, REST_TASKS + GROUP_TASKS, 2, None, rng)
+
+
+def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
+    """Return the groups that each rule names: the one in use, by meetings, by joints."""
+    pairs = pair_stats(answers)
+    now = {tuple(group.workers.tolist()) for group in loose_groups(np.arange(answers.n_workers), pairs, answers)}
+    cut = weakest_cut(pairs, answers.n_workers, two_sided=False)
+    loose = cut is not None and held_by_few(cut)
+    by_meetings = {tuple(np.flatnonzero(cut.workers).tolist())} if cut is not None and loose else set()
+    return [now, by_meetings, {tuple(joint.members.tolist()) for joint in joints(answers, 100)}]
+
+
+def sign_is_wrong(simulated: Crowd) -> bool:
+    """Whether rank-one turns the two groups the wrong way round against each other, or both."""
+    skills = rank_one(simulated.answers).skills
+    return bool(skills[:REST].sum() < 0 or skills[REST:].sum() * simulated.skills[REST:].sum() < 0)
+
+
+def main(n_crowds: int) -> None:
+    """Print a row for each number of answers a task, of bridging workers and of tying tasks."""
+    print("| answers a task | bridges | tying tasks | wrong sign | named | by meetings | by joints |")
+    print("|---|---|---|---|---|---|---|")
+    truth = tuple(range(REST, REST + GROUP))
+    for per_task, bridges in ((3, 1), (3, 2), (3, 5), (8, 1), (8, 5)):
+        for ties in TIES:
+            if ties < bridges:
+                continue
+            wrong, hits = 0, np.zeros(3)
+            for seed in range(n_crowds):
+                rng = np.random.default_rng([seed, ties, bridges])
+                simulated = tied_groups(ties, bridges, per_task, rng, contrary=seed % 2 == 1)
+                wrong += sign_is_wrong(simulated)
+                hits += [truth in groups for groups in named_by_each(simulated.answers)]
+            shares = " | ".join(f"{share:.3f}" for share in (wrong / n_crowds, *(hits / n_crowds)))
+            print(f"| {per_task} | {bridges} | {ties} | {shares} |", flush=True)
+    alarms = np.zeros(3)
+    for seed in range(n_crowds):
+        rng = np.random.default_rng(seed)
+        w, r = int(rng.choice([20, 60])), int(rng.choice([3, 5]))
+        alarms += [len(groups) > 0 for groups in named_by_each(crowd(40 * w, w, r, seed=rng).answers)]
+    rates = ", ".join(f"{rate:.3f}" for rate in alarms / n_crowds)
+    print(f"\nnamed where everyone met everyone, by the three rules: {rates} ({n_crowds} crowds)")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)

@@ -1,0 +1,41 @@
+"""Faults that are planted in simulated crowds, to see whether they are found."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+
+
+def relabelled(answers: Answers, label: IntArray) -> Answers:
+    """Give every answer another class.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> relabelled(answers, 1 - answers.label).label.tolist()
+    [1, 0]
+    """
+    return replace(answers, label=label.astype(answers.label.dtype))
+
+
+def copying(answers: Answers, pairs: IntArray, share: float, rng: np.random.Generator) -> Answers:
+    """Let the second of each pair give the answer of the first, on a share of the tasks that both answered.
+
+    Args:
+        answers: who answered what.
+        pairs: of workers, one row each: whose answer, and who copies it.
+        share: of the tasks.
+        rng: draws the tasks.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> copying(answers, np.array([[0, 1]]), 1.0, np.random.default_rng(0)).label.tolist()
+    [0, 0]
+    """
+    said = np.full((answers.n_tasks, answers.n_workers), -1)
+    said[answers.task, answers.worker] = answers.label
+    for source, copier in pairs:
+        taken = (said[:, source] >= 0) & (said[:, copier] >= 0) & (rng.random(answers.n_tasks) < share)
+        said[taken, copier] = said[taken, source]
+    return relabelled(answers, said[answers.task, answers.worker])

@@ -1,0 +1,47 @@
+"""Skills that were estimated from a crowd, and the answers behind them: what every score starts from."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.skills.moments import AnswerSums, answer_sums
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """Skills, and the answers behind them.
+
+    >>> import quorate
+    >>> Estimated(quorate.simulate.crowd(30, 3, 3).answers, np.array([0.5, np.nan, 0.7])).n_classes
+    2
+    """
+
+    crowd: Answers  # its last worker is the known labels, if there are any
+    skills: FloatArray  # NaN where not determined
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+        return self.crowd.n_classes
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, gold's included."""
+        return self.crowd.n_answers
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, gold's included."""
+        return self.crowd.per_worker
+
+    @cached_property
+    def _sums(self) -> AnswerSums:
+        return answer_sums(self.crowd)
+
+    @cached_property
+    def _x(self) -> FloatArray:
+        """The skills, zero where they are not determined: such workers tell nothing of the others."""
+        return np.nan_to_num(self.skills)
