@@ -1,7 +1,6 @@
 # The two commands of the README are `make demo` and `make test`; each makes .venv by itself.
 PYTHON ?= python3
-BIN := .venv/bin
-STAMP := .venv/.installed
+BIN := .venv/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 
 # The public data sets, where a copy lies beside the checkout; otherwise tests fetch them (see CONTRIBUTING.md).
 QUORATE_DATA ?= $(wildcard $(CURDIR)/../shared/datasets/source)
@@ -9,73 +8,128 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-# crowd-kit's Python, if `make bench` or CI has made it.
-QUORATE_CROWDKIT ?= $(if $(CI)$(wildcard .venv-crowdkit/.installed),$(CURDIR)/.venv-crowdkit/bin/python)
+# What the tests need not insist on, even in CI: any of browser,crowdkit,spark. CONTRIBUTING.md tells why one would.
+QUORATE_SKIP ?=
+export QUORATE_SKIP
+
+# crowd-kit's Python, if `make bench` or CI has made it. In CI one test runs a script with both libraries.
+CROWDKIT := .venv-crowdkit/.installed
+CI_CROWDKIT := $(if $(CI),$(if $(findstring crowdkit,$(QUORATE_SKIP)),,$(CROWDKIT)))
+QUORATE_CROWDKIT ?= $(if $(CI_CROWDKIT)$(wildcard $(CROWDKIT)),$(CURDIR)/.venv-crowdkit/bin/python)
 ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bench demo docs reproduce test check format clean help
+.PHONY: accuracy bench check clean coverage demo dist docs format help hooks oldest reproduce test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
-# uv where it is there, pip otherwise. The stamp makes a second run start at once.
-$(STAMP): pyproject.toml
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python $(PYTHON) .venv && uv pip install --quiet --python $(BIN)/python -e '.[dev]'; \
-	else \
-	  $(PYTHON) -m venv .venv && $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'; \
-	fi
+# --- environments: a stamp says that one is complete, so that a second run starts at once ---
+
+# $(call install,ENVIRONMENT,WHAT): by uv where it is there, by pip otherwise. Neither compiles what may never be imported.
+define install
+if command -v uv >/dev/null 2>&1; then \
+  uv venv --quiet --allow-existing --python $(PYTHON) $(1) && uv pip install --quiet --python $(1) $(2); \
+else \
+  $(PYTHON) -m venv $(1) && $(1)/$(notdir $(BIN))/python -m pip install --quiet --no-compile --disable-pip-version-check $(2); \
+fi
+endef
+
+# The program and what it cannot do without: all that the demonstration needs.
+.venv/.core: pyproject.toml
+	@$(call install,.venv,-e .)
 	@touch $@
 
-demo: $(STAMP)  ## simulate a sparse crowd with known truth and aggregate it
+# Everything that developing needs: extras, linters, test tools. It holds the program too, hence two stamps.
+.venv/.dev: pyproject.toml
+	@$(call install,.venv,-e '.[dev]')
+	@touch .venv/.core $@
+
+# $(call need,WHAT,PROGRAMS,PACKAGE): any of the programs will do. Where none can be installed, the tests say so.
+define need
+@case ",$(QUORATE_SKIP)," in *,$(1),*) exit 0;; esac; \
+for program in $(2); do command -v $$program >/dev/null 2>&1 && exit 0; done; \
+if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
+  echo "installing $(3)"; \
+  apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(3) >/dev/null; \
+else echo "$(firstword $(2)) is not here, which the tests of $(1) need. On Debian: apt-get install $(3)"; fi
+endef
+
+# What the tests drive besides Python.
+.venv/.tools: .venv/.dev
+	$(call need,browser,chromium chromium-browser google-chrome,chromium)
+	$(call need,spark,java,openjdk-17-jre-headless)
+	@touch $@
+
+# crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
+$(CROWDKIT):
+	@$(call install,.venv-crowdkit,'crowd-kit==1.4.*' 'pandas==2.2.*' 'scikit-learn==1.5.*')
+	@touch $@
+
+# --- what people run ---
+
+demo: .venv/.core  ## simulate a sparse crowd with known truth and aggregate it
 	@$(BIN)/quorate demo
 
-# What the tests drive besides Python: a browser, and Java for Spark. Where they cannot be installed, those tests say so.
-.venv/.tools: $(STAMP)
-	@for need in chromium:chromium java:openjdk-17-jre-headless; do \
-	  command -v $${need%%:*} >/dev/null 2>&1 && continue; \
-	  if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
-	    echo "installing $${need##*:}"; \
-	    apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $${need##*:} >/dev/null; \
-	  else echo "$${need%%:*} is not here; its tests are skipped. Install it with: apt-get install $${need##*:}"; fi; \
-	done
-	@touch $@
-
-# In CI crowd-kit is there too, in an environment of its own: one test runs a script with both libraries.
-test: $(STAMP) .venv/.tools $(if $(CI),.venv-crowdkit/.installed)  ## run every test, and every example in the documentation
+test: .venv/.tools $(CI_CROWDKIT)  ## run every test, and every example in the documentation
 	$(BIN)/python -m pytest -n 2
 
-check: $(STAMP)  ## lint and types
+check: .venv/.dev  ## lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-accuracy: $(STAMP)  ## errors of every method on the public data sets (docs/comparison.md)
-	@$(BIN)/python benchmarks/accuracy.py
-
-reproduce: $(STAMP)  ## run the paper's experiments again: tables, figures and a page (half an hour)
-	@$(BIN)/quorate reproduce all -o reproduction
-
-docs: $(STAMP)  ## build the documentation site into site/, strictly
-	@$(BIN)/zensical build --clean --strict
-
-# crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
-.venv-crowdkit/.installed:
-	$(PYTHON) -m venv .venv-crowdkit
-	.venv-crowdkit/bin/python -m pip install --quiet 'crowd-kit==1.4.*' 'pandas==2.2.*' 'scikit-learn==1.5.*'
-	@touch $@
-
-SETS ?= s10k,m1,m1x2,dense1
-REPEATS ?= 3
-bench: $(STAMP) .venv-crowdkit/.installed  ## time quorate beside crowd-kit and the cost of reading the file
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
-
-format: $(STAMP)  ## let ruff rewrite the layout
+format: .venv/.dev  ## let ruff rewrite the layout
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+hooks: .venv/.dev  ## let git run the checks before each commit
+	$(BIN)/pre-commit install
+
+coverage: .venv/.tools $(CI_CROWDKIT)  ## the tests again, counting the lines they reach; fails below what is held
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+
+# The oldest versions that pyproject.toml allows, with the oldest Python. Only uv can resolve downwards; pip brings it.
+.venv-oldest/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-oldest/uv
+	.venv-oldest/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-oldest/uv/bin/uv venv --quiet --allow-existing --python 3.11 .venv-oldest
+	.venv-oldest/uv/bin/uv pip install --quiet --python .venv-oldest --upgrade --resolution lowest-direct -e '.[dev]'
+	@touch $@
+
+oldest: .venv-oldest/.installed .venv/.tools  ## run every test with the oldest versions that are allowed
+	.venv-oldest/bin/python -m pytest -n 2
+
+# What goes to the package index, met as a stranger meets it: each file alone, in an environment and a folder of its own.
+.venv-dist/.installed:
+	@$(call install,.venv-dist,build twine)
+	@touch $@
+
+dist: .venv-dist/.installed  ## build the sdist and the wheel into dist/, install each and try it
+	rm -rf dist
+	.venv-dist/bin/python -m build --outdir dist .
+	.venv-dist/bin/twine check --strict dist/*
+	@for file in dist/*.whl dist/*.tar.gz; do \
+	  echo "trying $$file"; \
+	  fresh=$$(mktemp -d) && $(call install,$$fresh/env,$$file) && \
+	  (cd $$fresh && env/bin/quorate --version && env/bin/quorate demo >demo.txt) || exit 1; \
+	  rm -rf $$fresh; \
+	done
+
+docs: .venv/.dev  ## build the documentation site into site/, strictly
+	@$(BIN)/zensical build --clean --strict
+
+accuracy: .venv/.dev  ## errors of every method on the public data sets (docs/comparison.md)
+	@$(BIN)/python benchmarks/accuracy.py
+
+reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures and a page (half an hour)
+	@$(BIN)/quorate reproduce all -o reproduction
+
+SETS ?= s10k,m1,m1x2,dense1
+REPEATS ?= 3
+bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of reading the file
+	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
+
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-crowdkit site .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .venv-crowdkit .venv-dist .venv-oldest site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist

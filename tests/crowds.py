@@ -28,6 +28,14 @@ def rows(draw: st.DrawFn, max_tasks: int = 8, max_workers: int = 6, max_classes:
     return [(task, worker, draw(st.sampled_from(labels))) for task, worker in chosen]
 
 
+@st.composite
+def of_several_classes(draw: st.DrawFn, max_tasks: int = 8) -> Answers:
+    """Answers in two to four classes, not all of which need be given."""
+    table = draw(rows(max_tasks=max_tasks))
+    given = "abcd".index(max(label for _, _, label in table)) + 1
+    return answers_of(table, classes=list("abcd"[: draw(st.integers(max(given, 2), 4))]))
+
+
 def random_edges(n: int, rng: np.random.Generator, share: float) -> tuple[IntArray, IntArray]:
     i, j = np.triu_indices(n, k=1)
     kept = rng.random(len(i)) < share

@@ -19,6 +19,7 @@ from quorate.methods.registry import METHODS
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+REPOSITORY = "https://github.com/quorate/quorate/blob/main"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
 NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
 BLOCKS = [
@@ -160,7 +161,9 @@ def anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_links_and_pictures_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+    # The README's links are whole, so that they work on the package index too.
+    text = page.read_text().replace(REPOSITORY, ROOT.as_posix())
+    for target in re.findall(r"(?:\]\(|^\[[^\]]+\]: )(?!https?:)([^)\s]+)", text, re.MULTILINE):
         path, _, anchor = target.partition("#")
         there = page.parent / path if path else page
         assert there.exists(), target

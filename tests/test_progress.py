@@ -1,10 +1,11 @@
 """Long work says how far it is, and only on a terminal."""
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 import quorate
 from quorate.evaluation import simulate
@@ -33,6 +34,7 @@ def test_the_bar_is_for_terminals_only(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "quorate", "aggregate", str(path), "-o", str(tmp_path / "labels.csv")]
     piped = subprocess.run(command, capture_output=True, text=True, check=True)
     assert piped.stderr == ""
+    pty = pytest.importorskip("pty", reason="Windows has no terminals of this kind")
     leader, follower = pty.openpty()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower) as process:
         os.close(follower)

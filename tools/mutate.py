@@ -131,8 +131,11 @@ def _in_parallel(work: Iterable[tuple[Any, Callable[[], int]]], jobs: int, done:
 def _stages(path: Path, mutation: Mutation, tests: Tests, budget: float) -> list[dict[str, float]]:
     """Choose the tests that pass this line (of what runs at import, the file): the room's own, then the wider ones."""
     name = str(path)
-    at_line = {test for test, seen in tests.items() if mutation.line in seen["lines"].get(name, ())}
-    chosen = at_line or {test for test, seen in tests.items() if name in seen["lines"]}
+    chosen = {
+        test
+        for test, seen in tests.items()
+        if name in seen["lines"] and (mutation.on_import or mutation.line in seen["lines"][name])
+    }
     own = (f"tests/{path.parent.name}/", f"src/quorate/{path.parent.name}/")
     spent, stages = 0.0, [{}, {}]  # type: tuple[float, list[dict[str, float]]]
     for test in sorted(chosen, key=lambda test: (not test.startswith(own), tests[test]["seconds"])):

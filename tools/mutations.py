@@ -58,6 +58,7 @@ class Mutation:
     number: int  # in the file
     line: int
     statement: str  # that it is in; of one that holds others, the first line
+    on_import: bool  # whether it runs when the file is imported, rather than when a function is called
     before: str
     after: str
 
@@ -72,19 +73,19 @@ def mutations(source: str) -> list[Mutation]:
     ['`return x / 2` → `return 0 * (x / 2)`', '`x / 2` → `x * 2`', '`2` → `3`']
     """
     found, seen = [], set()
-    for number, (parent, name, index, new, statement) in enumerate(_sites(ast.parse(source))):
+    for number, (parent, name, index, new, statement, on_import) in enumerate(_sites(ast.parse(source))):
         old = _hung(parent, name, index)
         same = (old.lineno, old.col_offset, old.end_lineno, old.end_col_offset, ast.dump(new))
         if same not in seen:  # two rules may make the same fault
             seen.add(same)
-            found.append(Mutation(number, old.lineno, statement, _text(old), _text(new)))
+            found.append(Mutation(number, old.lineno, statement, on_import, _text(old), _text(new)))
     return found
 
 
 def mutated(source: str, number: int) -> ast.Module:
     """Return the file's syntax tree with one fault in it."""
     tree = ast.parse(source)
-    parent, name, index, new, _ = next(islice(_sites(tree), number, None))
+    parent, name, index, new, *_ = next(islice(_sites(tree), number, None))
     new = ast.copy_location(new, _hung(parent, name, index))
     if index is None:
         setattr(parent, name, new)
@@ -103,11 +104,12 @@ def _text(node: ast.AST) -> str:
     return ast.unparse(node).splitlines()[0]
 
 
-Site = tuple[ast.AST, str, int | None, ast.AST, str]  # where a node hangs, what to hang there instead, the statement
+# Where a node hangs, what to hang there instead, the statement, and whether that runs on import.
+Site = tuple[ast.AST, str, int | None, ast.AST, str, bool]
 
 
 def _sites(
-    node: ast.AST, returns: str = "", bound: frozenset[str] = frozenset(), statement: str = ""
+    node: ast.AST, returns: str = "", bound: frozenset[str] = frozenset(), statement: str = "", on_import: bool = True
 ) -> Iterator[Site]:
     """Walk the tree in order, and yield every place where it can be given a fault."""
     if isinstance(node, ast.FunctionDef | ast.Lambda):
@@ -116,14 +118,15 @@ def _sites(
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "decorator_list", "bases"}:
             continue
+        now = on_import and not (name == "body" and isinstance(node, ast.FunctionDef | ast.Lambda))
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if not isinstance(child, ast.AST) or _is_silent(child):
                 continue
             within = _text(child) if isinstance(child, ast.stmt) else statement
             for new in _faults(child, returns, bound):
-                yield node, name, index, new, within
+                yield node, name, index, new, within, now
             if not isinstance(child, ast.Raise):  # what it says is a message
-                yield from _sites(child, returns, bound, within)
+                yield from _sites(child, returns, bound, within, now)
             if isinstance(child, ast.Assign):
                 bound |= {
                     each.id for target in child.targets for each in ast.walk(target) if isinstance(each, ast.Name)

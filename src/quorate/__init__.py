@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from quorate.writing.results import write_results as write_results
     from quorate.writing.tables import write_table as write_table
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {

@@ -17,6 +17,12 @@ IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
+# Arrow's own table of these, `to_pandas_dtype`, imports pandas before Arrow 26, and fails where there is none.
+NUMPY_KINDS = {
+    pa.from_numpy_dtype(kind): np.dtype(kind)
+    for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
+}
+
 
 def to_numpy(array: pa.Array) -> NDArray[Any]:
     """View a numeric array without nulls as numpy; booleans are copied.
@@ -26,7 +32,7 @@ def to_numpy(array: pa.Array) -> NDArray[Any]:
     """
     if pa.types.is_boolean(array.type):
         return to_numpy(array.cast(pa.uint8())).astype(bool)
-    kind = np.dtype(array.type.to_pandas_dtype())
+    kind = NUMPY_KINDS[array.type]
     return np.frombuffer(array.buffers()[1], kind, count=len(array), offset=kind.itemsize * array.offset)
 
 

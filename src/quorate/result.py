@@ -41,7 +41,6 @@ class Result:
     graph: Identifiability | None  # who met whom; None where an engine did not count it
     gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
     matrices: ConfusionMatrices | None = None  # where the method fits such
-    trust: float | None = None  # how well one skill a worker explains who agrees with whom; see `quorate.skills.trust`
     confidence_basis: Basis | None = None  # what the confidence rests on; None where it is the model's own posterior
     notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
@@ -96,6 +95,11 @@ class Result:
     def inference(self) -> Inference | None:
         """What intervals need to know of the estimate; None where it has none."""
         return self.workforce.inference
+
+    @property
+    def trust(self) -> float | None:
+        """How well one skill a worker explains who agrees with whom, from 0 to 1; None where it was not asked."""
+        return None if self.confidence_basis is None else self.confidence_basis.trust
 
     @property
     def confusion(self) -> FloatArray | None:

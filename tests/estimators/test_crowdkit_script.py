@@ -7,8 +7,7 @@ import sys
 from importlib.util import find_spec
 from typing import Any
 
-import pytest
-
+from tests.conftest import need
 from tests.estimators.samples import expected
 
 # A script that a crowd-kit user might have; only the import line differs between the libraries.
@@ -89,6 +88,6 @@ def test_a_crowd_kit_script_runs_with_only_its_import_line_changed() -> None:
 
 def test_what_is_expected_of_the_script_is_what_crowd_kit_does() -> None:
     python = os.environ.get("QUORATE_CROWDKIT") or (sys.executable if find_spec("crowdkit") else None)
-    if python is None:
-        pytest.skip("crowd-kit is not here: name a Python that has it with QUORATE_CROWDKIT")
+    need("crowdkit", python, "name a Python that has it with QUORATE_CROWDKIT")
+    assert python is not None
     assert run_script(python, "crowdkit.aggregation") == expected()

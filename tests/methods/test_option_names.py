@@ -54,7 +54,7 @@ def test_an_unknown_solver_is_said_to_be_that() -> None:
 def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that calls something by a wrong keyword has a bug, which the caller's options have no part in."""
 
-    def broken(answers: quorate.Answers) -> quorate.Result:
+    def broken(answers: quorate.Answers, *, gold: object = None) -> quorate.Result:
         inner: Callable[..., None] = lambda: None  # noqa: E731
         inner(surprise=1)
         raise AssertionError

@@ -37,13 +37,9 @@ def test_it_holds_on_real_crowds(real: Any) -> None:
 
 @pytest.mark.parametrize("regime", regimes.REGIMES, ids=lambda regime: regime.name)
 def test_it_does_not_lose_to_majority_vote(regime: regimes.Regime) -> None:
-    """Where a group copies or shares a bias the warning fires instead, and the cautious vote keeps to the majority."""
-    errors, trusted = regimes.measure(regime, seeds=range(2))
-    if regime.excepted:
-        assert errors["cautious"] <= errors["majority"] + 0.01
-        assert errors["quorate"] <= errors["majority"] + 0.01 or trusted < 0.8
-    else:
-        assert errors["quorate"] <= errors["majority"] + 0.01
+    """Nor does it where a group copies or shares a bias."""
+    errors, _ = regimes.measure(regime, seeds=range(2))
+    assert errors["quorate"] <= errors["majority"] + 0.01
 
 
 def test_it_is_better_on_average_than_what_it_is_made_of() -> None:
@@ -169,7 +165,7 @@ def test_the_warning_fires_when_a_large_group_copies() -> None:
         result = quorate.aggregate(answers)
         assert result.trust is not None
         assert result.trust < 0.8
-        assert result.summary().startswith("trust 0.")
+        assert "\ntrust 0." in f"\n{result.summary()}"
         assert quorate.aggregate(answers, cautious=True).ballot.posterior.sum(axis=1) == pytest.approx(1)
 
 

@@ -159,7 +159,7 @@ def test_gold_of_another_type_is_brought_to_the_type_of_the_answers() -> None:
         ({"signs": "magic"}, "there is no sign rule 'magic'"),
         ({"tau": -1}, "tau must be zero or more"),
         ({"tau": float("nan")}, "tau must be zero or more"),
-        ({"nonsense": 1}, "has no such option"),
+        ({"nonsense": 1}, "has no option 'nonsense'"),
         ({"prior": [0.5, 0.2, 0.3]}, "2 positive numbers"),
         ({"prior": [1.0, 0.0]}, "2 positive numbers"),
     ],

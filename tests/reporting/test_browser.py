@@ -1,6 +1,5 @@
 """The report in a real browser: no error, no request, tables that sort and search, hostile names that stay text."""
 
-import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quorate.reporting import report
+from tests.conftest import need
 from tests.reporting.browser import Browser, chromium
 from tests.reporting.crowd import BREAK, HOSTILE, IMAGE, SCRIPT, hostile_crowd
 
@@ -16,10 +16,7 @@ WORKERS, TASKS = "#workers-table", "#tasks-table"
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if chromium() is None:
-        if os.environ.get("CI"):
-            pytest.fail("the report must be tested in a browser here: apt-get install chromium")
-        pytest.skip("no browser: apt-get install chromium")
+    need("browser", chromium(), "apt-get install chromium")
     return report(hostile_crowd(), title=SCRIPT).write(tmp_path_factory.mktemp("report") / "report.html")[0]
 
 

@@ -17,8 +17,8 @@ from quorate.errors import OptionError, QuorateError, UnwritableFileError
 from quorate.reporting import Report, report
 from quorate.reporting.facts import headline
 from quorate.reporting.findings import FLAGS, arrange
+from quorate.reporting.listings import task_sheet, worker_sheet
 from quorate.reporting.sheet import MOST_ROWS, Badge
-from quorate.reporting.tables import task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
 

@@ -1,5 +1,4 @@
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -112,10 +111,9 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
     """Eight workers, room for four draws of each: thirty draws are made in eight rounds, with other signs."""
     crowd = simulate.crowd(400, 8, 4, skills=np.linspace(0.4, 0.9, 8), seed=1)
     inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
-    asked = []
-    draw = module._draw
+    asked, draw = [], module._draw
 
-    def note(pulls: Any, k: int, rng: np.random.Generator) -> FloatArray:
+    def note(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:
         asked.append(k)
         return draw(pulls, k, rng)
 

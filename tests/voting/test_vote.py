@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.evaluation import simulate
 from quorate.voting.vote import (
@@ -16,12 +17,12 @@ from quorate.voting.vote import (
     weight,
     weighted_majority,
 )
-from tests.crowds import answers_of, rows
+from tests.crowds import answers_of, of_several_classes, rows
 
 
-@given(st.floats(-0.2, 1.0), st.integers(2, 6))
+@given(st.floats(-1.0, 1.0), st.integers(2, 6))
 def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes: int) -> None:
-    s = np.array([max(skill, -1 / (n_classes - 1))])
+    s = np.array([skill if skill > 0 else skill / (n_classes - 1)])
     p = accuracy(s, n_classes)
     assert 0 <= p[0] <= 1
     assert skill_of(p, n_classes) == pytest.approx(s)
@@ -31,13 +32,10 @@ def test_skill_accuracy_and_weight_are_three_quantities(skill: float, n_classes:
         assert weight(s, n_classes) == pytest.approx(np.log((n_classes - 1) * p / (1 - p)), abs=1e-6)
 
 
-@given(rows(), st.integers(0, 10**6))
-def test_the_posterior_is_bayes_rule(table: list[tuple[int, str, str]], seed: int) -> None:
+@given(of_several_classes(), st.integers(0, 10**6))
+def test_the_posterior_is_bayes_rule(answers: Answers, seed: int) -> None:
     """By the definition: prior times the product of each worker's probability of what it said."""
-    answers = answers_of(table)
     m = answers.n_classes
-    if m < 2:
-        return
     rng = np.random.default_rng(seed)
     skills, prior = rng.uniform(-0.9 / (m - 1), 0.95, answers.n_workers), rng.dirichlet(np.ones(m) * 3)
     p = accuracy(skills, m)
@@ -51,7 +49,6 @@ def test_the_posterior_is_bayes_rule(table: list[tuple[int, str, str]], seed: in
     assert ballot.posterior == pytest.approx(expected, abs=1e-9)
     assert ballot.posterior.sum(axis=1) == pytest.approx(1)
     assert ballot.confidence == pytest.approx(expected[np.arange(answers.n_tasks), ballot.label], abs=1e-9)
-    assert (ballot.margin <= ballot.confidence + 1e-12).all()
 
 
 def test_ties_go_by_score_then_majority_then_prior_then_order() -> None:

@@ -1,7 +1,7 @@
 """The same expressions in Spark: on one machine, on a cluster of two workers, and when one of them is killed."""
 
-import fcntl
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import quorate
 from quorate.evaluation.datasets import SOURCES
 from quorate.progress import listening
 from quorate.warehouse import aggregate
-from tests.conftest import RealData
+from tests.conftest import RealData, need
 from tests.warehouse.alike import assert_alike
 
 # Spark warns of the newer pandas at every turn, which is not ours to mend.
@@ -44,7 +45,10 @@ QUICK = {
 @contextmanager
 def session(master: str) -> Iterator[Any]:
     """One Spark at a time, whichever process of the test run asks for it."""
-    pytest.importorskip("pyspark")
+    java = os.environ.get("JAVA_HOME") or shutil.which("java")
+    need("spark", find_spec("pyspark") and java, "pip install 'quorate[spark]', and Java 17")
+    import fcntl  # Unix only; elsewhere QUORATE_SKIP names spark
+
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

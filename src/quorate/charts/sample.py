@@ -68,7 +68,9 @@ def strongest(pairs: PairStats, n: int, most: int) -> IntArray:
     from scipy.sparse import csgraph
 
     cost: FloatArray = 1.0 / pairs.shared
-    tree = csgraph.minimum_spanning_tree(sparse.coo_array((cost, (pairs.i, pairs.j)), shape=(n, n)).tocsr()).tocoo()
-    holds = np.isin(pairs.i * n + pairs.j, np.minimum(*tree.coords) * n + np.maximum(*tree.coords))
+    ends = (pairs.i.astype(np.int32), pairs.j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
+    tree = csgraph.minimum_spanning_tree(sparse.coo_array((cost, ends), shape=(n, n)).tocsr()).tocoo()
+    row, col = tree.row.astype(np.int64), tree.col.astype(np.int64)
+    holds = np.isin(pairs.i * n + pairs.j, np.minimum(row, col) * n + np.maximum(row, col))
     order = np.lexsort([np.arange(len(pairs)), -pairs.shared, ~holds])
     return np.sort(order[:most])

@@ -105,6 +105,7 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
     """Leave out the pairs of workers from a code on.
 
+    >>> import numpy as np
     >>> len(without(PairStats(*np.array([[0, 0], [1, 2], [5, 5], [4, 4]])), 2))
     1
     """
@@ -117,6 +118,7 @@ def without(pairs: PairStats, first_left_out: int) -> PairStats:
 def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:
     """Return one row of the table of components; the names are those of its witness.
 
+    >>> import numpy as np
     >>> from quorate.meetings.graph import identify_pairs
     >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
     >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"])[:5]

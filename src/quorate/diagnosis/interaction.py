@@ -19,8 +19,7 @@ def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers
         crowd: who answered what, the known labels as one more worker; None where only counts are at hand.
 
     >>> import quorate
-    >>> from quorate.answers import Answers
-    from quorate.diagnosis.components import parts
+    >>> from quorate.diagnosis.components import parts
     >>> from quorate.meetings.pairs import pair_stats
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> result = quorate.aggregate(answers, "rank-one")

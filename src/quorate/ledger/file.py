@@ -29,8 +29,8 @@ def write_entries(entries: Entries, path: str | Path) -> None:
 
     >>> import tempfile
     >>> from quorate.ledger.entries import read_entries
-    >>> rows = {"task": [1], "worker": ["a"], "label": ["x"]}
-    >>> entries = read_entries(rows, ("task", "worker", "label"), on_conflict="error", skip_missing=False)
+    >>> from quorate.reading.options import ReadOptions
+    >>> entries = read_entries({"task": [1], "worker": ["a"], "label": ["x"]}, ReadOptions())
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_entries(entries, f"{folder}/answers.ledger")
     ...     load_entries(f"{folder}/answers.ledger").names[1].to_pylist()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import IntArray, from_numpy, from_strings, is_text
+from quorate.arrays import NUMPY_KINDS, IntArray, from_numpy, from_strings, is_text
 from quorate.errors import ColumnTypeError
 
 
@@ -82,5 +82,5 @@ def _array(keys: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_temporal(kind):
         return from_numpy(np.array(keys, np.int32 if kind.bit_width == 32 else np.int64)).view(kind)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
-        return from_numpy(np.array(keys, kind.to_pandas_dtype()))
+        return from_numpy(np.array(keys, NUMPY_KINDS[kind]))
     return pa.array(keys, kind)

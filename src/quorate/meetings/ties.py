@@ -70,7 +70,7 @@ def loose_groups(
             found.append(LooseGroup(inside, joint.shared, tying_tasks(answers, inside)[1], joint.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None
     # A joint may stand on either side of one and the same division.
-    if cut is not None and all(len(np.setxor1d(np.flatnonzero(cut.workers), each.workers)) > 1 for each in found):
+    if cut is not None and all(_apart(cut.workers, each.workers) > 1 for each in found):
         found += _of_cut(cut, answers)
     found.sort(key=lambda group: (-len(group.workers), group.workers.tolist()))
     return [
@@ -138,3 +138,9 @@ def tying_tasks(answers: Answers, workers: IntArray) -> tuple[int, int]:
     inside[workers] = True
     n = answers.by_task(inside[answers.worker])
     return int(((n > 0) & (n < answers.per_task)).sum()), int((n > 0).sum())
+
+
+def _apart(one: BoolArray, other: IntArray) -> int:
+    """Count the workers by whom two divisions of a component differ, whichever side each names."""
+    unlike = len(np.setxor1d(np.flatnonzero(one), other))
+    return min(unlike, len(one) - unlike)

@@ -61,6 +61,7 @@ def em_outcome(
 ) -> Result:
     """Put together a result of EM: a worker's skill is that of its mean accuracy over the classes.
 
+    >>> import numpy as np
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
     >>> em_outcome("mine", answers, np.full(6, 0.8), majority(answers), None).method

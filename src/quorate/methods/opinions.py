@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import ENTRIES
@@ -54,24 +54,20 @@ def fits(answers: Answers) -> bool:
     return answers.n_workers * answers.n_classes**2 <= ENTRIES
 
 
-def opinions_of(evidence: AnswerEvidence, answers: Answers, anchors: IntArray | None = None) -> Opinions:
-    """Run both stages of the default.
+def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray | None = None) -> Opinions:
+    """Let skills, matrices and the plain vote each say what the tasks are.
 
     Args:
-        evidence: gathered from the answers, and the anchors if there are any.
         answers: who answered what.
+        workers: what centred answers, and the anchors if there are any, say of them.
         anchors: known classes of tasks whose workers could not be told without them, -1 elsewhere.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> found = opinions_of(gather(crowd.answers), crowd.answers)
+    >>> found = opinions_of(crowd.answers, centred_workforce(gather(crowd.answers)))
     >>> bool((found.belief.argmax(axis=1) == crowd.truth).mean() > 0.85)
     True
     """
-    return _opinions(centred_workforce(evidence), answers, anchors)
-
-
-def _opinions(workers: CentredWorkforce, answers: Answers, anchors: IntArray | None) -> Opinions:
     determined = workers.habits is not None
     mean = max(workers.mean, LEAST_MEAN) if determined else UNKNOWN_MEAN
     even = tally(answers, np.full(answers.n_workers, weight(np.array([mean]), answers.n_classes)[0]))
@@ -94,7 +90,7 @@ def first_belief(answers: Answers) -> FloatArray:
     >>> bool(np.allclose(first_belief(answers).sum(axis=1), 1))
     True
     """
-    found = opinions_of(gather(answers), answers)
+    found = opinions_of(answers, centred_workforce(gather(answers)))
     factor = flattening(answers.per_task, HIDDEN * TYPICAL)[:, None]
     belief: FloatArray = (softmax(found.by_skill * factor) + softmax(found.by_matrix * factor)) / 2
     return belief

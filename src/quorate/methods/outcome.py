@@ -25,7 +25,6 @@ def outcome(
     workforce: Workforce | None = None,
     graph: Identifiability | None = None,
     matrices: ConfusionMatrices | None = None,
-    trust: float | None = None,
     basis: Basis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
@@ -41,7 +40,6 @@ def outcome(
         workforce: what was found out of the workers, by a method that knows more of them than skills and weights.
         graph: who met whom; judged here if the method did not.
         matrices: of confusion, if the method fits such.
-        trust: how well one skill a worker explains who agrees with whom.
         basis: what the confidence rests on, of a method that says more than its model's own posterior.
         notes: what a reader must know.
 
@@ -58,7 +56,6 @@ def outcome(
         graph=identify(answers) if graph is None else graph,
         gold=gold,
         matrices=matrices,
-        trust=trust,
         confidence_basis=basis,
         notes=notes,
     )

@@ -23,10 +23,10 @@ from quorate.result import Result
 from quorate.skills.evidence import AnswerEvidence, gather
 from quorate.skills.notes import orientation_note, undetermined_note
 from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.voting.calibration import calibrated
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
 from quorate.voting.known_labels import check_of, learn
+from quorate.voting.population import calibrated
 from quorate.voting.refine import matrices_of
 from quorate.voting.vote import by_posterior
 
@@ -64,12 +64,12 @@ def standard(
     known = known_classes(gold, answers)
 
     alone = gather(answers)
-    evidence = alone if known is None else gather(answers, known)
-    workers = centred_workforce(evidence)
     anchors, free = _anchors(alone, answers, known)
-    opinions = opinions_of(alone if anchors is None else gather(answers, anchors), answers, anchors)
-    weighed = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
-    views, basis = weighed.views, weighed.basis
+    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors))
+    evidence = alone if known is None else gather(answers, known)
+    workers = unaided if known is None else centred_workforce(evidence)
+    opinions = opinions_of(answers, unaided, anchors)
+    views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
     posterior, calibration, matrices = views.belief, views.calibration, opinions.matrices
     if free is not None:
         learned = learn(views, free)
@@ -86,7 +86,6 @@ def standard(
         workforce=workers.workforce,
         graph=evidence.verdict,
         matrices=matrices,
-        trust=weighed.trust,
         basis=basis,
         notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
     )

@@ -10,8 +10,8 @@ from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
 from quorate.skills.evidence import gather
 from quorate.skills.notes import LOW_TRUST
 from quorate.skills.trust import trust
+from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.basis import Basis
-from quorate.voting.calibration import expected_calibration, identity
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import INDEPENDENT, MEASURED, NONE, Dependence, dependence_of, flattening, ratio
 from quorate.voting.families import effective_votes, learn_families
@@ -20,21 +20,13 @@ from quorate.voting.kin import find_kin, own_groups, start_of
 from quorate.voting.known_labels import Views
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
-
-
-@dataclass(frozen=True)
-class Weighed:
-    """The opinions with their weights, what they rest on, and how far one skill a worker explains the answers."""
-
-    views: Views
-    basis: Basis
-    trust: float | None  # None where it was not asked, or nothing is determined
+from quorate.voting.population import expected_calibration, identity
 
 
 def weigh(
     answers: Answers, opinions: Opinions, *, group: IntArray | None, independent: bool, cautious: bool
-) -> Weighed:
-    """Measure how far the opinions can be believed, and weigh them.
+) -> tuple[Views, Basis]:
+    """Measure how far the opinions can be believed, weigh them, and say what that rests on.
 
     Args:
         answers: who answered what.
@@ -48,65 +40,70 @@ def weigh(
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1).answers
-    >>> found = weigh(answers, opinions_of(gather(answers), answers), group=None, independent=False, cautious=False)
-    >>> found.trust, found.basis.rho < 0.1
+    >>> opinions = opinions_of(answers, centred_workforce(gather(answers)))
+    >>> _, basis = weigh(answers, opinions, group=None, independent=False, cautious=False)
+    >>> basis.trust, basis.rho < 0.1
     (1.0, True)
     """
     asked = opinions.determined and not independent
-    trusted = trust(answers) if asked else None
-    families = own_groups(group) if opinions.determined else None
+    heard = _as_groups(answers, own_groups(group) if opinions.determined else None, opinions)
+    trusted = believed = trust(heard.answers) if asked else None
     is_found = False
-    if families is None and trusted is not None and trusted < LOW_TRUST and fits(answers):
+    if heard.group is None and trusted is not None and trusted < LOW_TRUST and fits(answers):
         kin = find_kin(answers, opinions.belief, first_belief)
-        families, is_found = own_groups(kin.group if kin.gain > 0 else None), kin.gain > 0
-    scores: tuple[FloatArray, ...]
-    if families is None:
-        scores = (opinions.by_skill, opinions.by_matrix, opinions.by_majority)
-        among, voices, worth = answers, opinions, answers.per_task.astype(np.float64)
-        inner = trusted
-    else:
-        check_size(answers, "quorate with groups of workers")
-        among = one_voice(answers, families)
-        voices = opinions_of(gather(among), among)
-        scores, worth = _by_families(answers, families, opinions, voices)
-        inner = trust(among) if asked else None
-        trusted = trusted if is_found else inner
-    errs = NONE if independent else _dependence(among, voices)
-    weights = AS_THEY_ARE if independent else opinion_weights(1.0 if inner is None else inner)
-    if cautious:
-        weights = opinion_weights(0.0)
+        if is_found := kin.gain > 0:
+            heard = _as_groups(answers, own_groups(kin.group), opinions)
+            believed = trust(heard.answers)
+    errs = NONE if independent else _dependence(heard.answers, heard.opinions)
+    weights = AS_THEY_ARE if independent else opinion_weights(1.0 if believed is None else believed)
+    votes, low, high = errs.votes(heard.worth)
     views = Views(
         answers,
-        scores,
-        flattening(worth, errs.rho),
-        weights,
+        heard.scores,
+        flattening(heard.worth, errs.rho),
+        opinion_weights(0.0) if cautious else weights,
         identity() if independent else expected_calibration(errs.rho),
     )
-    votes, low, high = errs.votes(worth)
     basis = Basis(
-        INDEPENDENT if independent else MEASURED,
-        errs.rho,
-        float(answers.per_task.mean()),
-        votes,
-        low,
-        high,
-        () if families is None else _names(answers, families),
-        is_found,
+        dependence=INDEPENDENT if independent else MEASURED,
+        rho=errs.rho,
+        answers=float(answers.per_task.mean()),
+        votes=votes,
+        votes_low=low,
+        votes_high=high,
+        trust=trusted,
+        families=() if heard.group is None else _names(answers, heard.group),
+        found=is_found,
     )
-    return Weighed(views, basis, trusted)
+    return views, basis
 
 
-def _by_families(
-    answers: Answers, group: IntArray, opinions: Opinions, voices: Opinions
-) -> tuple[tuple[FloatArray, ...], FloatArray]:
+@dataclass(frozen=True)
+class _Heard:
+    """Who speaks: workers, or groups with one voice each."""
+
+    answers: Answers  # of the voices
+    opinions: Opinions  # by the voices
+    scores: tuple[FloatArray, ...]  # of the tasks by skill, by matrix and by majority
+    worth: FloatArray  # of each task's answers in voices, before those err together
+    group: IntArray | None  # of each worker; None where all speak for themselves
+
+
+def _as_groups(answers: Answers, group: IntArray | None, opinions: Opinions) -> _Heard:
     """Let the members of each group speak by the model of families; the plain vote is one voice a group.
 
     The voices' own skills are left out: on a panel of 24 judges of seven families they err .315, the model of families
     .277; on simulated panels both are alike.
     """
+    if group is None:
+        scores = (opinions.by_skill, opinions.by_matrix, opinions.by_majority)
+        return _Heard(answers, opinions, scores, answers.per_task.astype(np.float64), None)
+    check_size(answers, "quorate with groups of workers")
+    among = one_voice(answers, group)
+    voices = opinions_of(among, centred_workforce(gather(among)))
     learned = learn_families(answers, group, start_of(answers, group, opinions.belief, first_belief))
     scores = (learned.scores, learned.scores, voices.by_majority)
-    return scores, effective_votes(answers, group, learned)
+    return _Heard(among, voices, scores, effective_votes(answers, group, learned), group)
 
 
 def _dependence(answers: Answers, opinions: Opinions) -> Dependence:

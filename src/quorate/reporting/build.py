@@ -26,7 +26,7 @@ from quorate.progress import report as tell
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
-from quorate.reporting import tables
+from quorate.reporting import listings
 from quorate.reporting.captions import captions
 from quorate.reporting.drawing import converter, to_svg
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
@@ -105,12 +105,12 @@ class Report:
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
         result, found = self.result, self.found
         return {
-            "workers": tables.worker_sheet(result, found.flags, files.get("workers")),
-            "tasks": tables.task_sheet(result, files.get("labels")),
-            "components": tables.component_sheet(self.diagnosis),
-            "pairs": tables.pair_sheet(result, found.copiers),
-            "confidence": tables.confidence_sheet(result, self.sure),
-            "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
+            "workers": listings.worker_sheet(result, found.flags, files.get("workers")),
+            "tasks": listings.task_sheet(result, files.get("labels")),
+            "components": listings.component_sheet(self.diagnosis),
+            "pairs": listings.pair_sheet(result, found.copiers),
+            "confidence": listings.confidence_sheet(result, self.sure),
+            "methods": None if self.comparison is None else listings.method_sheet(self.comparison, result),
         }
 
     def _drawings(self) -> dict[str, str]:

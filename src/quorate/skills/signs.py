@@ -54,7 +54,8 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     from scipy.sparse import csgraph
 
     strength = np.abs(evidence)
-    costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, (i, j)), shape=(n_workers, n_workers))
+    ends = (i.astype(np.int32), j.astype(np.int32))  # before scipy 1.17.1 a tree is found for 32 bits only
+    costs = sparse.coo_array((strength.max(initial=0) * 2 - strength + 1e-300, ends), shape=(n_workers, n_workers))
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
     on_tree = _find(n_workers, i, j, tree.row, tree.col)
     sign = _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])

@@ -8,8 +8,8 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import listing
 from quorate.skills.notes import DEPENDENT, FAMILY, Note
-from quorate.voting.calibration import N_CROWDS
 from quorate.voting.dependence import INDEPENDENT, SIDE
+from quorate.voting.population import N_CROWDS
 
 STRONG = 0.4  # rho from which a reader is warned: 7 of the 26 public crowds, a panel of 24 LLM judges among them
 FAR = 0.5  # independent answers for each answer: below this, a summary tells what the answers are worth
@@ -45,6 +45,7 @@ class Basis:
     votes: float  # what they are worth in independent ones
     votes_low: float  # an interval (95 %), by the tasks that were looked at
     votes_high: float
+    trust: float | None = None  # how well one skill a worker explains who agrees with whom; None: not asked
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     found: bool = False  # whether the families were found in the answers, rather than given
     known: Check | None = None

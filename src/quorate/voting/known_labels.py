@@ -15,9 +15,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.skills.scatter import sampled_tasks
 from quorate.voting.basis import Check, checked, wilson
-from quorate.voting.calibration import LEAST, calibrated, updated
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
+from quorate.voting.population import LEAST, calibrated, updated
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
 
@@ -80,7 +80,7 @@ def learn(views: Views, known: IntArray) -> Learned:
         known: the known class of each task, -1 where unknown; one at least.
 
     >>> import quorate
-    from quorate.voting.calibration import identity
+    >>> from quorate.voting.population import identity
     >>> answers = quorate.simulate.crowd(200, 6, 4, seed=0).answers
     >>> views = Views(answers, (answers.counts,) * 3, np.ones(200), np.ones(3) / 3, identity())
     >>> learn(views, np.where(np.arange(200) < 9, 1 - answers.counts.argmax(axis=1), -1)).turned
@@ -117,7 +117,7 @@ def check_of(learned: Learned, known: IntArray, classes: pa.Array) -> Check:
         known: the known class of each task, -1 where unknown.
         classes: their names.
 
-    from quorate.voting.calibration import identity
+    >>> from quorate.voting.population import identity
     >>> learned = Learned(np.array([[0.9, 0.1]]), identity(), ((0, 1),), np.ones(1), 0.0)
     >>> check_of(learned, np.array([0]), pa.array(["x", "y"])).turned
     (('x', 'y'),)

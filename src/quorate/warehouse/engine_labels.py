@@ -88,7 +88,7 @@ def labels_in(engine: Engine, table: EngineTable, output: str | Path | None) -> 
 
     >>> import pyarrow as pa
     >>> from quorate.warehouse.engine import connect
-    >>> engine = connect("duckdb")
+    >>> engine = connect()
     >>> labels = engine.upload(pa.table({"task": [1, 2], "confidence": [0.5, 1.0], "tied": [True, False]}))
     >>> labels_in(engine, labels, None).sureness()
     Sureness(mean=0.75, doubtful=1, ties=1)

@@ -30,6 +30,8 @@ def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOption
     reading, others = split_reading(options)
     how = read_options(reading)
     how.refuse_but(MEANINGFUL, "inside an engine")
+    if others.get("group", "") is None:  # no column of groups, and no mapping of workers to groups either
+        others.pop("group")
     where = EngineOptions(**{name: others.pop(name) for name in WHERE if name in others})
     return how, where, others
 

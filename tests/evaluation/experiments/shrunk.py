@@ -5,13 +5,13 @@ import pytest
 from quorate.evaluation.experiments import (
     advising,
     benchmark_sets,
-    calibration,
     coverage,
     error_bound,
     gradients,
     graph_sizes,
     graph_types,
     learnability,
+    reliability,
     skill_distributions,
     sparsification,
     time_complexity,
@@ -33,7 +33,7 @@ SMALLEST = {
     error_bound: error_bound.Settings(2, (30, 100)),
     advising: advising.Settings(1, batch=400, most=1_200, after=1_200, n_classes=(2,), broken=5),
     coverage: coverage.Settings(60, (2, 4), (3,), (30,)),
-    calibration: calibration.Settings(1, 1, ("wsd", "temp")),
+    reliability: reliability.Settings(1, 1, ("wsd", "temp")),
 }
 NEED_DATA = {"benchmark-sets", "calibration", "trajectories", "sparsification"}
 

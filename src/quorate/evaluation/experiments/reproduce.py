@@ -15,13 +15,13 @@ from quorate.errors import QuorateError, UnwritableFileError, one_of
 from quorate.evaluation.experiments import (
     advising,
     benchmark_sets,
-    calibration,
     coverage,
     error_bound,
     gradients,
     graph_sizes,
     graph_types,
     learnability,
+    reliability,
     skill_distributions,
     sparsification,
     time_complexity,
@@ -135,7 +135,7 @@ ITEMS = {
     "calibration": Item(
         "Confidence that means what it says",
         "Beyond the paper: how often a label is right, next to its confidence",
-        calibration,
+        reliability,
     ),
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quorate.evaluation.experiments import calibration
-from quorate.evaluation.experiments.calibration import few_answers, hard_tasks
+from quorate.evaluation.experiments import reliability as experiment
 from quorate.evaluation.experiments.judged import BINS, Judged, judge, pooled, reliability
+from quorate.evaluation.experiments.reliability import few_answers, hard_tasks
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.evaluation.simulate import Crowd, crowd
 from quorate.methods.registry import aggregate
@@ -22,7 +22,7 @@ def three_errors(judged: Judged) -> float:
     return float(3 * np.sqrt(judged.error * (1 - judged.error) / len(judged.right)))
 
 
-@pytest.mark.parametrize("method", calibration.METHODS)
+@pytest.mark.parametrize("method", experiment.METHODS)
 def test_figures_of_pooled_labels_are_those_of_the_score(method: str) -> None:
     simulated = crowd(200, 15, 4, n_classes=3, seed=1)
     result = aggregate(simulated.answers, method)
@@ -83,7 +83,7 @@ def test_averaging_over_uncertain_skills_is_voting_with_their_means(n_classes: i
 
 
 def test_with_few_answers_a_worker_only_skills_taken_at_face_value_are_too_sure() -> None:
-    found: dict[str, list[Judged]] = {method: [] for method in calibration.METHODS}
+    found: dict[str, list[Judged]] = {method: [] for method in experiment.METHODS}
     for seed in range(2):
         simulated = few_answers(np.random.default_rng(seed))
         for method in found:
@@ -109,5 +109,5 @@ def test_the_crowds_are_what_they_are_called() -> None:
 def test_on_public_data_the_standard_methods_confidence_costs_least(real: Any) -> None:
     for name in ("rte1", "temp"):
         data = real.load(name)
-        losses = {each: judge(aggregate(data.answers, each), data.truth).log_loss for each in calibration.METHODS}
+        losses = {each: judge(aggregate(data.answers, each), data.truth).log_loss for each in experiment.METHODS}
         assert min(losses, key=lambda method: losses[method]) == "quorate"

@@ -25,6 +25,7 @@ ALONE, NEAR = 0.4, 0.17  # the say that simulated independent crowds have where 
 # (its standard deviation over public crowds) at which it has fallen by 40 %. The public crowds do not mind: log-loss
 # .522 to .523 for .3 to .5 and .1 to .25; independent crowds would be stated .05 too low without it
 LEAST = 1e-4  # a probability below this counts as this
+LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
 LEAST_SHARE = 1e-6  # of a beta, for its power to be added
 
 
@@ -40,7 +41,7 @@ def calibrated(posterior: FloatArray, weights: FloatArray) -> FloatArray:
     """
     share = weights @ VALIDITIES  # the validity enters linearly
     mixed = np.full(posterior.shape, (1 - share.sum()) / posterior.shape[1])
-    step = (posterior / posterior.max(axis=1, keepdims=True)) ** BETAS[0]
+    step = np.maximum((posterior / posterior.max(axis=1, keepdims=True)) ** BETAS[0], LEAST_STEP)
     power = np.ones(posterior.shape)
     for part in share:
         power *= step

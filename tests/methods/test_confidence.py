@@ -1,0 +1,185 @@
+"""Confidence as a promise: what it is on simulated crowds, what known labels do to it, and what the result says of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.answers import Answers
+from quorate.errors import OptionError, TooLargeError
+from quorate.evaluation import simulate
+from quorate.evaluation.experiments import regimes
+from quorate.evaluation.experiments.panels import family_panel
+from quorate.evaluation.score import calibration_error, expected_error, log_loss
+from quorate.methods import opinions
+from quorate.voting import habit_vote, known_labels
+from quorate.voting.sparse_refine import refine_sparse
+
+ALONE = [regime for regime in regimes.REGIMES if not regime.excepted and "heavy" not in regime.name]
+
+
+def gold_of(crowd: simulate.Crowd, chosen: Any) -> dict[str, Any]:
+    names, classes = crowd.answers.task_names.to_pylist(), crowd.answers.classes.to_pylist()
+    return {"task": [names[t] for t in chosen], "label": [classes[crowd.truth[t]] for t in chosen]}
+
+
+def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independent() -> None:
+    told: dict[str, list[float]] = {"measured": [], "independent": []}
+    for regime in ALONE:
+        crowd = regime.draw(np.random.default_rng([5, len(regime.name)]))
+        for dependence, found in told.items():
+            result = quorate.aggregate(crowd.answers, dependence=dependence)
+            found.append(calibration_error(result, crowd.truth_table))
+    assert np.mean(told["measured"]) <= 0.055  # .05 over more seeds, by `make honesty`
+    assert np.mean(told["independent"]) <= 0.025  # .02 over more seeds
+
+
+def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
+    crowd = simulate.crowd(200, 10, 4, n_classes=3, seed=0)
+    result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(25)))
+    assert (result.ballot.label[:25] == crowd.truth[:25]).all()
+    assert result.ballot.confidence[:25].tolist() == [1.0] * 25
+    assert result.ballot.posterior.sum(axis=1) == pytest.approx(1)
+    assert result.ballot.confidence[25:].max() < 1
+
+
+def test_the_summary_says_what_the_confidence_rests_on() -> None:
+    crowd = simulate.crowd(300, 10, 4, seed=0)
+    without = quorate.aggregate(crowd.answers)
+    assert "as labels of 26 public crowds turned out; label 30 tasks yourself" in without.summary()
+    checked = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(30)))
+    basis = checked.confidence_basis
+    assert basis is not None
+    assert basis.known is not None
+    assert basis.known.n == 30
+    assert basis.known.low < basis.known.accuracy < basis.known.high
+    assert f"; checked on 30 known labels: {basis.known.right:.0f} right, between" in checked.summary()
+    alone = quorate.aggregate(crowd.answers, dependence="independent")
+    assert "if workers err independently, as you say" in alone.summary()
+    assert alone.trust is None
+    assert checked.to_dict(labels=False, workers=False)["confidence"]["known_labels"]["n"] == 30
+    assert "confidence" not in quorate.aggregate(crowd.answers, "rank-one").to_dict()
+
+
+def test_what_is_checked_is_about_as_often_right_as_the_other_labels() -> None:
+    shares = []
+    for seed in range(8):
+        crowd = simulate.crowd(300, 10, 3, skills=np.full(10, 0.4), seed=seed)
+        basis = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(100))).confidence_basis
+        assert basis is not None
+        assert basis.known is not None
+        right = (quorate.aggregate(crowd.answers).ballot.label == crowd.truth)[:100].mean()
+        shares.append(basis.known.accuracy - right)
+    assert abs(np.mean(shares)) < 0.02
+
+
+def test_five_known_labels_do_not_hurt_on_average(real: Any) -> None:
+    """Over the seven sets: error on the tasks that are not known, with and without them."""
+    gains = []
+    for name in ("bluebird", "rte1", "temp", "wsd", "dogs", "web"):  # trec has few truths among many tasks
+        data = real.load(name)
+        tasks, labels = data.truth["task"].to_pylist(), data.truth["label"].to_pylist()
+        without = quorate.aggregate(data.answers)
+        for seed in range(2):
+            chosen = np.random.default_rng([seed, 5]).permutation(len(tasks))[:5]
+            gold = {"task": [tasks[t] for t in chosen], "label": [labels[t] for t in chosen]}
+            rest = np.setdiff1d(np.arange(len(tasks)), chosen)
+            truth = {"task": [tasks[t] for t in rest], "label": [labels[t] for t in rest]}
+            with_five = quorate.aggregate(data.answers, gold=gold)
+            gains.append(
+                [expected_error(each, truth).error for each in (without, with_five)]
+                + [log_loss(each, truth) for each in (without, with_five)]
+            )
+    error, error_five, loss, loss_five = np.mean(gains, axis=0)
+    assert error_five <= error + 0.001
+    assert loss_five <= loss + 0.005
+
+
+def test_gold_anchors_where_the_crowd_alone_tells_nothing() -> None:
+    """Two workers who met only each other: known labels tell their skills, and are used up by that."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    label = np.where(rng.random((300, 2)) < [0.9, 0.6], truth[:, None], 1 - truth[:, None])
+    crowd = simulate.collect(np.repeat(np.arange(300), 2), np.tile([0, 1], 300), label.ravel(), truth, np.zeros(2), 2)
+    result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(100)))
+    assert result.skills[0] > result.skills[1]
+    assert result.confidence_basis is not None
+    assert result.confidence_basis.known is None
+    rest = np.arange(300) >= 100
+    divided = rest & (label[:, 0] != label[:, 1])
+    assert (result.ballot.label[divided] == label[divided, 0]).all()
+
+
+def permuted(answers: Answers, rng: np.random.Generator) -> tuple[Answers, np.ndarray]:
+    worker, task = rng.permutation(answers.n_workers), rng.permutation(answers.n_tasks)
+    order = np.lexsort([worker[answers.worker], task[answers.task]])
+    codes = (task[answers.task][order], worker[answers.worker][order], answers.label[order])
+    names = (answers.task_names, answers.worker_names, answers.classes)
+    return Answers(*(code.astype(np.int32) for code in codes), *names), task
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_order_of_tasks_and_workers_does_not_matter(n_classes: int) -> None:
+    """Where one skill a worker explains the answers; trust itself is taken on folds that depend on the order."""
+    answers = simulate.crowd(300, 12, 4, n_classes=n_classes, seed=1).answers
+    other, place = permuted(answers, np.random.default_rng(0))
+    one, two = (quorate.aggregate(each) for each in (answers, other))
+    assert one.trust == two.trust == 1.0
+    assert two.ballot.posterior[place] == pytest.approx(one.ballot.posterior, abs=1e-4)
+
+
+def test_many_classes_run_where_matrices_would_not_fit() -> None:
+    skills = np.random.default_rng(0).uniform(0.3, 0.9, 200)
+    crowd = simulate.crowd(1500, 200, 5, n_classes=1000, skills=skills, seed=0)
+    result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(12)))
+    assert result.confusion is None
+    error = (result.ballot.label != crowd.truth).mean()
+    assert error < (quorate.majority_vote(crowd.answers).ballot.label != crowd.truth).mean()
+    with pytest.raises(TooLargeError, match="quorate with groups of workers keeps a 1,000 × 1,000 confusion matrix"):
+        quorate.aggregate(crowd.answers, group=np.zeros(200, np.int64))
+
+
+def test_the_cells_that_occur_say_what_full_matrices_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulate.crowd(400, 15, 5, n_classes=5, seed=2)
+    full = quorate.aggregate(crowd.answers)
+    for module in (opinions, habit_vote, known_labels):
+        monkeypatch.setattr(module, "ENTRIES", 100)
+    assert refine_sparse is opinions.refine_sparse
+    few = quorate.aggregate(crowd.answers)
+    assert few.confusion is None
+    assert (few.ballot.label == full.ballot.label).mean() > 0.98
+    assert few.ballot.confidence == pytest.approx(full.ballot.confidence, abs=0.15)
+
+
+def test_cautious_follows_the_plain_vote() -> None:
+    answers = regimes.adversaries(np.random.default_rng(0)).answers
+    votes = quorate.majority_vote(answers).ballot.label
+    bold, cautious = (quorate.aggregate(answers, cautious=each).ballot.label for each in (False, True))
+    assert (cautious == votes).mean() > 0.97 > (bold == votes).mean()
+
+
+def test_dependence_is_measured_or_independent() -> None:
+    with pytest.raises(OptionError, match="there is no dependence 'none'"):
+        quorate.aggregate(simulate.crowd(20, 4, 3, seed=0).answers, dependence="none")
+
+
+def test_a_panel_whose_judges_err_together_is_warned_of() -> None:
+    """Every task has a difficulty of its own: on some most are right, on some most are wrong."""
+    rng = np.random.default_rng(0)
+    truth, right = rng.integers(0, 2, 600), rng.uniform(0.2, 1.0, (600, 1))
+    label = np.where(rng.random((600, 12)) < right, truth[:, None], 1 - truth[:, None])
+    rows = np.repeat(np.arange(600), 12), np.tile(np.arange(12), 600)
+    result = quorate.aggregate(simulate.collect(*rows, label.ravel(), truth, np.full(12, 0.2), 2).answers)
+    (warning,) = [note for note in result.notes if note.kind == "dependent"]
+    assert "workers err together: 12 answers a task are worth about" in warning.text
+    assert result.summary().startswith("workers err together")
+
+
+def test_groups_are_taken_as_a_mapping_too() -> None:
+    panel = family_panel(np.random.default_rng(2), 0.9).answers
+    mapped = quorate.aggregate(panel, group={f"w{k}": "north" for k in range(6)})
+    coded = quorate.aggregate(panel, group=np.array([0] * 6 + [-1] * 4))
+    assert mapped.ballot.posterior == pytest.approx(coded.ballot.posterior)
+    assert mapped.confidence_basis is not None
+    assert not mapped.confidence_basis.found

@@ -1,0 +1,98 @@
+"""Families: the model against a sum over all that may have happened, and panels in which a family errs together."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.evaluation.experiments.panels import family_panel
+from quorate.evaluation.simulate import crowd
+from quorate.skills.clusters import groupings
+from quorate.voting.families import _Model, learn_families
+from quorate.voting.group_units import Units, one_voice
+from tests.crowds import answers_of
+
+FAMILY = tuple(f"w{k}" for k in range(6))
+GROUP = np.array([0] * 6 + [1, 2, 3, 4])
+
+
+def test_the_likelihood_is_the_sum_over_what_the_group_drew() -> None:
+    answers = crowd(12, 5, 4, n_classes=3, seed=0).answers
+    group = np.array([0, 0, 0, 1, 2])
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.ones(3), (5, 3)).transpose(0, 2, 1)
+    drawn = rng.dirichlet(np.ones(4), (3, 3)).transpose(0, 2, 1)
+    shared = np.array([0.7, 0.5, 0.9, 0.0, 0.0])
+    prior = np.array([0.5, 0.3, 0.2])
+    expected = np.zeros((12, 3))
+    for t, g in product(range(12), range(3)):
+        rows = np.flatnonzero(answers.task == t)
+        total = 0.0
+        for draw in range(4):  # the last: nothing
+            p = drawn[0, draw, g]
+            for k in rows:
+                w, said = answers.worker[k], answers.label[k]
+                own = theta[w, said, g]
+                repeats = shared[w] if group[w] == 0 and draw < 3 else 0.0
+                p *= repeats * (said == draw) + (1 - repeats) * own
+            total += p
+        expected[t, g] = np.log(prior[g] * total)
+    assert _Model(Units(answers, group), theta, drawn, shared).scores(prior) == pytest.approx(expected)
+
+
+def test_without_groups_em_does_not_lower_the_likelihood() -> None:
+    panel = family_panel(np.random.default_rng(1), 0.8)
+    values = [
+        learn_families(panel.answers, GROUP, panel.answers.counts / 10, steps=n).log_likelihood for n in (2, 5, 10)
+    ]
+    assert values[0] < values[1] < values[2]
+
+
+@pytest.mark.parametrize("shared", [0.7, 0.9])
+@pytest.mark.parametrize("together", [False, True])
+def test_six_who_err_together_do_not_outvote_four_who_do_not(shared: float, together: bool) -> None:
+    """Right nine times in ten with the groups, and without them: then the family is found, and named."""
+    right, stated, found, named = [], [], [], []
+    for seed in range(4):
+        panel = family_panel(np.random.default_rng(100 + seed), shared, together=together)
+        told, looked = quorate.aggregate(panel.answers, group=GROUP), quorate.aggregate(panel.answers)
+        right.append((told.ballot.label == panel.truth).mean())
+        stated.append(told.ballot.confidence.mean())
+        found.append((looked.ballot.label == panel.truth).mean())
+        assert looked.confidence_basis is not None
+        named.append(looked.confidence_basis.families == (FAMILY,))
+    assert np.mean(right) >= 0.9
+    assert np.mean(stated) == pytest.approx(np.mean(right), abs=0.05)
+    assert np.mean(found) >= 0.85
+    assert np.mean(named) >= 0.75
+
+
+def test_a_family_that_is_found_is_named_in_the_summary_and_lowers_trust() -> None:
+    result = quorate.aggregate(family_panel(np.random.default_rng(0), 0.9).answers)
+    assert result.trust is not None
+    assert result.trust < 0.8
+    assert "6 workers repeat each other beyond what they know, and count for less: 'w0'" in result.summary()
+    assert {note.kind for note in result.notes} >= {"family"}
+
+
+def test_no_family_is_found_where_workers_are_independent() -> None:
+    for seed in range(3):
+        basis = quorate.aggregate(crowd(400, 10, 10, seed=seed).answers).confidence_basis
+        assert basis is not None
+        assert basis.families == ()
+
+
+def test_one_voice_is_what_most_of_a_group_say() -> None:
+    answers = answers_of([(1, w, c) for w, c in zip("abcde", "xxyyy", strict=True)])
+    voices = one_voice(answers, np.array([0, 0, 0, 1, 1]))
+    assert voices.to_table().to_pylist() == [
+        {"task": 1, "worker": "group 0", "label": "x"},
+        {"task": 1, "worker": "group 1", "label": "y"},
+    ]
+
+
+def test_groupings_leave_out_whoever_gave_few_answers() -> None:
+    panel = family_panel(np.random.default_rng(0), 0.9).answers
+    few = panel.where((panel.worker > 0) | (panel.task < 5))
+    assert all((group == group[0]).sum() == 1 for group in groupings(few))

@@ -1,0 +1,103 @@
+"""Known labels: what they turn round and correct, and that a task is never scored by its own."""
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.arrays import IntArray
+from quorate.evaluation import simulate
+from quorate.evaluation.experiments.panels import mostly_adversaries, swapped_classes
+from quorate.evaluation.simulate import Crowd
+from quorate.methods.opinions import opinions_of
+from quorate.methods.views import weigh
+from quorate.skills.evidence import gather
+from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.voting import known_labels as module
+from quorate.voting.known_labels import REFITS, Views, learn
+
+
+def views_of(crowd: Crowd) -> Views:
+    opinions = opinions_of(crowd.answers, centred_workforce(gather(crowd.answers)))
+    return weigh(crowd.answers, opinions, group=None, independent=False, cautious=False)[0]
+
+
+def known_of(crowd: Crowd, n: int, seed: int = 0) -> IntArray:
+    known = np.full(crowd.answers.n_tasks, -1)
+    chosen = np.random.default_rng([seed, 9]).permutation(len(known))[:n]
+    known[chosen] = crowd.truth[chosen]
+    return known
+
+
+def error_with(crowd: Crowd, n: int) -> float:
+    known = known_of(crowd, n)
+    result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, known))
+    return float((result.ballot.label != crowd.truth)[known < 0].mean())
+
+
+def gold_of(crowd: Crowd, known: IntArray) -> dict[str, list[str]] | None:
+    rows = np.flatnonzero(known >= 0)
+    names, classes = crowd.answers.task_names.to_pylist(), crowd.answers.classes.to_pylist()
+    return {"task": [names[t] for t in rows], "label": [classes[known[t]] for t in rows]} if len(rows) else None
+
+
+def test_a_crowd_of_adversaries_and_swapped_classes_are_turned_round() -> None:
+    crowd = mostly_adversaries(np.random.default_rng(0))
+    assert error_with(crowd, 0) > 0.9
+    assert error_with(crowd, 5) < 0.05
+    crowd = swapped_classes(np.random.default_rng(0))
+    assert error_with(crowd, 0) > 0.4
+    assert error_with(crowd, 30) < 0.1
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_label_of_its_own_hardly_changes_how_a_known_task_is_scored(n_classes: int) -> None:
+    """What other folds teach has not heard of it; only how those are weighed has, and that by what it taught them."""
+    crowd = simulate.crowd(300, 12, 4, n_classes=n_classes, seed=3)
+    views, known = views_of(crowd), known_of(crowd, 40)
+    before, parts = learn(views, known), [module._crossed(views, known, *way) for way in module.WAYS]
+    rows = np.flatnonzero(known >= 0)
+    for task in np.flatnonzero(known >= 0)[:6]:
+        other = known.copy()
+        other[task] = (known[task] + 1) % n_classes
+        for part, way in zip(parts, module.WAYS, strict=True):
+            again = module._crossed(views, other, *way)
+            assert again.posterior[rows == task] == pytest.approx(part.posterior[rows == task], abs=0.02)
+        assert learn(views, other).posterior[task] == pytest.approx(before.posterior[task], abs=0.03)
+
+
+def test_the_fold_of_a_task_learns_nothing_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = simulate.crowd(200, 8, 4, seed=1)
+    views, known = views_of(crowd), known_of(crowd, 23)
+    seen: list[tuple[IntArray, IntArray]] = []
+    whole = module._opinions
+
+    def spied(views: Views, taught: IntArray, *rest: object) -> object:
+        if len(rest) == 3:
+            seen.append((taught, np.asarray(rest[2])))
+        return whole(views, taught, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "_opinions", spied)
+    learn(views, known)
+    assert len(seen) == 3 * 10 + 2 * REFITS
+    for taught, scored in seen:
+        assert (taught[scored] == -1).all()
+        assert ((taught == known) | (taught == -1)).all()
+
+
+def test_without_disagreement_known_labels_leave_the_labels_alone() -> None:
+    crowd = simulate.crowd(400, 10, 5, skills=np.full(10, 0.9), seed=2)
+    views = views_of(crowd)
+    learned = learn(views, known_of(crowd, 30))
+    assert learned.turned == ()
+    assert (learned.posterior.argmax(axis=1) == views.belief.argmax(axis=1)).mean() > 0.99
+    assert learned.posterior.sum(axis=1) == pytest.approx(1)
+
+
+def test_a_large_crowd_compares_ways_of_learning_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ENOUGH", 400)
+    crowd = simulate.crowd(400, 10, 4, seed=2)
+    known = known_of(crowd, 20)
+    small, mine = module._sample(views_of(crowd), known)
+    assert small.answers.n_tasks < 250
+    assert (mine >= 0).sum() == 20
+    assert learn(views_of(crowd), known).posterior.shape == (400, 2)
