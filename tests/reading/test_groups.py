@@ -22,6 +22,7 @@ ROWS: dict[str, list[Any]] = {
 def test_a_column_names_the_group_of_each_worker() -> None:
     answers = quorate.read(ROWS, group="site")
     assert answers.group is not None
+    assert answers.group_names is not None
     assert [answers.group_names[int(code)].as_py() for code in answers.group] == ["north", "south", "north"]
     assert answers.only(np.array([True, False])).group is answers.group
     assert answers.with_worker(np.array([0, -1])).group.tolist() == [0, 1, 0, -1]  # type: ignore[union-attr]

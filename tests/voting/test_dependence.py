@@ -1,13 +1,14 @@
-"""Dependence that is measured: what it is a sum of, and that it tells crowds that err together from those that do not."""
+"""Dependence that is measured: what it is a sum of; crowds that err together are told from those that do not."""
 
 import numpy as np
 import pytest
-from quorate.evaluation.experiments.calibration import hard_tasks
 
 import quorate
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments.regimes import one_coin
+from quorate.evaluation.experiments.reliability import hard_tasks
 from quorate.voting import dependence as module
 from quorate.voting.dependence import HIDDEN, Matrices, dependence_of, flattening, ratio, residual_products
 
@@ -40,8 +41,7 @@ def test_the_products_are_those_over_the_pairs_of_each_task(n_classes: int) -> N
 
 def test_workers_who_err_on_the_same_tasks_are_told_from_those_who_do_not() -> None:
     alone, together = (
-        quorate.aggregate(draw(np.random.default_rng(0))).confidence_basis
-        for draw in (lambda rng: one_coin(rng).answers, lambda rng: hard_tasks(rng).answers)
+        quorate.aggregate(draw(np.random.default_rng(0)).answers).confidence_basis for draw in (one_coin, hard_tasks)
     )
     assert alone is not None
     assert together is not None
@@ -68,7 +68,12 @@ def test_a_large_crowd_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) 
     seen = []
     monkeypatch.setattr(module, "ENOUGH", 60)
     whole = module.residual_products
-    monkeypatch.setattr(module, "residual_products", lambda a, *rest: seen.append(a.n_tasks) or whole(a, *rest))
+
+    def note(sample: Answers, belief: FloatArray, of: Matrices) -> tuple[FloatArray, FloatArray]:
+        seen.append(sample.n_tasks)
+        return whole(sample, belief, of)
+
+    monkeypatch.setattr(module, "residual_products", note)
     dependence_of(answers, q, matrices)
     assert 0 < seen[0] < 30
 
