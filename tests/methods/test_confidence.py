@@ -1,6 +1,5 @@
 """Confidence as a promise: what it is on simulated crowds, what known labels do to it, what the result says of it."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,11 +73,9 @@ def test_what_is_checked_is_about_as_often_right_as_the_other_labels() -> None:
     assert abs(np.mean(shares)) < 0.02
 
 
-def test_five_known_labels_do_not_hurt_on_average(real: Any) -> None:
-    """On the tasks that are not known, with and without them.
-
-    Over 21 public crowds the mean error falls by .25 points, and on these six it may rise by what a task or two in the
-    108 of bluebird are worth; log-loss falls on both.
+def test_five_known_labels_make_confidence_better_and_leave_the_labels_alone(real: Any) -> None:
+    """Over six public sets, on the tasks that are not known. Over all 26 the error falls too; here it rises by 0.2
+    points on average (twelve draws), most of it on bluebird, whose 108 tasks are few to learn from.
     """
     gains = []
     for name in ("bluebird", "rte1", "temp", "wsd", "dogs", "web"):  # trec has few truths among many tasks
@@ -97,7 +94,7 @@ def test_five_known_labels_do_not_hurt_on_average(real: Any) -> None:
             )
     error, error_five, loss, loss_five = np.mean(gains, axis=0)
     assert error_five <= error + 0.005
-    assert loss_five <= loss
+    assert loss_five < loss
 
 
 def test_gold_anchors_where_the_crowd_alone_tells_nothing() -> None:
@@ -118,8 +115,10 @@ def test_gold_anchors_where_the_crowd_alone_tells_nothing() -> None:
 def permuted(answers: Answers, rng: np.random.Generator) -> tuple[Answers, np.ndarray]:
     worker, task = rng.permutation(answers.n_workers), rng.permutation(answers.n_tasks)
     order = np.lexsort([worker[answers.worker], task[answers.task]])
-    new_task, new_worker = task[answers.task][order].astype(np.int32), worker[answers.worker][order].astype(np.int32)
-    return replace(answers, task=new_task, worker=new_worker, label=answers.label[order]), task
+    rows = (task[answers.task][order], worker[answers.worker][order], answers.label[order])
+    tasks, workers, labels = (code.astype(np.int32) for code in rows)
+    names = (answers.task_names, answers.worker_names, answers.classes)
+    return Answers(tasks, workers, labels, *names), task
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -167,9 +166,9 @@ def test_dependence_is_measured_or_independent() -> None:
 
 
 def test_a_panel_whose_judges_err_together_is_warned_of() -> None:
-    """On half of the tasks everybody guesses, on the others all are right."""
+    """On half of the tasks they guess, on the others they know."""
     rng = np.random.default_rng(0)
-    truth, right = rng.integers(0, 2, 600), np.where(rng.random((600, 1)) < 0.5, 0.97, 0.5)
+    truth, right = rng.integers(0, 2, 600), np.where(rng.random((600, 1)) < 0.5, 0.5, 0.98)
     label = np.where(rng.random((600, 12)) < right, truth[:, None], 1 - truth[:, None])
     rows = np.repeat(np.arange(600), 12), np.tile(np.arange(12), 600)
     result = quorate.aggregate(simulate.collect(*rows, label.ravel(), truth, np.full(12, 0.2), 2).answers)

@@ -37,9 +37,13 @@ def test_it_holds_on_real_crowds(real: Any) -> None:
 
 @pytest.mark.parametrize("regime", regimes.REGIMES, ids=lambda regime: regime.name)
 def test_it_does_not_lose_to_majority_vote(regime: regimes.Regime) -> None:
-    """Nor does it where a group copies or shares a bias."""
-    errors, _ = regimes.measure(regime, seeds=range(2))
-    assert errors["quorate"] <= errors["majority"] + 0.01
+    """Nor does it where a group copies. Where a group shares a bias the warning fires instead."""
+    errors, trusted = regimes.measure(regime, seeds=range(2))
+    if "bias shared" in regime.name:
+        assert errors["cautious"] <= errors["majority"] + 0.01
+        assert errors["quorate"] <= errors["majority"] + 0.01 or trusted < 0.8
+    else:
+        assert errors["quorate"] <= errors["majority"] + 0.01
 
 
 def test_it_is_better_on_average_than_what_it_is_made_of() -> None:

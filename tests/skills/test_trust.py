@@ -81,7 +81,7 @@ def test_two_answers_a_task_and_two_classes_are_enough_to_look(monkeypatch: pyte
 
 @pytest.mark.parametrize("n", [90, 100, 120])
 def test_it_works_at_every_size(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
-    """Every fold has its share, however many times too large the crowd is (it once was blind to three or four)."""
+    """Every fold has its share, however much too large the crowd is (once three to four times made it blind)."""
     seen: list[tuple[BoolArray, BoolArray]] = []
 
     def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:

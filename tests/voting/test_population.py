@@ -24,8 +24,8 @@ scores = arrays(np.float64, (4, 3), elements=st.floats(-30, 30))
 
 def posterior_of(raw: np.ndarray) -> np.ndarray:
     lifted = np.exp(raw - raw.max(axis=1, keepdims=True))
-    posterior: np.ndarray = lifted / lifted.sum(axis=1, keepdims=True)
-    return posterior
+    shares: np.ndarray = lifted / lifted.sum(axis=1, keepdims=True)
+    return shares
 
 
 @given(scores, st.floats(0, 1))

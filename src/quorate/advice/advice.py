@@ -111,7 +111,7 @@ class Advice:
         >>> from quorate.advice import advise
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
-        20 further answers advised, of a budget of 20, to 20 tasks by ... of 12 available workers
+        20 further answers advised, of a budget of 20, to ... tasks by ... of 12 available workers
         expected error now 0...; at 0.05, ... tasks need no more answers
         the other ... tasks will need about ... further answers to be as sure each; about ... bring the mean of all ...
         how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, ...

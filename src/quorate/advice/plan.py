@@ -36,7 +36,7 @@ def advise(
     target_error: float | None = None,
     gold: Source = None,
     width: float = 0.4,
-    dependence: float = 0.0,
+    dependence: float | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Advice:
     """Say which worker should answer which task next.
@@ -58,7 +58,7 @@ def advise(
         gold: known labels of some tasks, as in `quorate.aggregate`.
         width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
         dependence: how much of each further answer to a task repeats what the others said, from 0 to 1: workers who err
-            together tell less, the more of them have answered.
+            together tell less, the more of them have answered. By default as measured in the answers.
         reading: as `quorate.read` takes it.
 
     Raises:
@@ -71,7 +71,7 @@ def advise(
     ['w9', 'w9', 'w9']
     """
     answers, gold = answers_and_gold(source, gold, reading)
-    _check(budget, target_error, width, dependence)
+    _check(budget, target_error, width, dependence or 0.0)
     check_classes(answers)
     result = believed(answers, gold)
     return advise_result(
@@ -110,7 +110,7 @@ def advise_result(
     cost: str | None = None,
     target_error: float | None = None,
     width: float = 0.4,
-    dependence: float = 0.0,
+    dependence: float | None = None,
 ) -> Advice:
     """Say which worker should answer which task next, by a result that is there already.
 
@@ -124,7 +124,8 @@ def advise_result(
         cost: the column of ``workers`` with the cost of an answer.
         target_error: stop at this expected error.
         width: wanted of the interval of a bridging worker's skill.
-        dependence: how much of each further answer to a task repeats what the others said.
+        dependence: how much of each further answer to a task repeats what the others said; by default what the result's
+            confidence rests on, and none where that is the model's own posterior.
 
     Raises:
         OptionError: an option makes no sense, or nobody is left to ask.
@@ -137,6 +138,8 @@ def advise_result(
     True
     """
     answers = result.answers
+    if dependence is None:
+        dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     _check(budget, target_error, width, dependence)
     check_classes(answers)
     crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
@@ -217,7 +220,7 @@ def _check(budget: int, target_error: float | None, width: float, dependence: fl
         raise OptionError(f"the target error must lie between 0 and 1, not at {target_error}")
     if not 0 < width <= 2:
         raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
-    if not 0 <= dependence < 1:
+    if not 0 <= dependence <= 1:
         raise OptionError(f"the dependence of answers lies between 0 and 1, not at {dependence}")
 
 

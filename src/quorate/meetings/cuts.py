@@ -44,6 +44,8 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     >>> cut.holding, cut.own, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
+    if len(pairs) == 0:  # a worker alone
+        return None
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
     scaled = weights / np.sqrt(degree[pairs.i] * degree[pairs.j])

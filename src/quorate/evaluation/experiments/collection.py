@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.advice import Advice, advise
+from quorate.advice import Advice, advise_result
 from quorate.advice.information import entropy
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation.simulate import Crowd, collect, crowd
+from quorate.methods.registry import aggregate
 from quorate.voting.vote import accuracy
 
 W, TASKS, FIRST = 40, 400, 2  # workers, tasks, and answers a task to begin with
@@ -79,7 +80,7 @@ def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int,
     rows = []
     while True:
         a = now.answers
-        advice = advise(a, batch)
+        advice = advise_result(aggregate(a, dependence="independent"), batch)  # as simulated workers err
         rows.append((a.n_answers, np.mean(advice.posterior.argmax(axis=1) != now.truth), advice.need.expected_error))
         if look is None and a.n_answers >= after:
             look = now
