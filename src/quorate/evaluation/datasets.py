@@ -136,7 +136,7 @@ def _read_snow(path: Path) -> tuple[pa.Table, pa.Table]:
 
 
 def _read_zhang(crowd: Path, truth: Path) -> tuple[pa.Table, pa.Table]:
-    """Read the files of Zhang et al.: fields parted by white space, no header."""
+    """Read the files of Zhang et al.: fields separated by white space, no header."""
     rows = [line.split() for line in crowd.read_text().splitlines() if line.strip()]
     known = [line.split() for line in truth.read_text().splitlines() if line.strip()]
     return _text_table(("task", "worker", "label"), rows), _text_table(("task", "label"), known)
