@@ -8,7 +8,7 @@ which the faulty file is imported in place of the right one, and the tests that 
 and the file's examples first, then the wider ones, the quickest first, until one fails or the budget is spent. What was
 found is kept in --work; a second run goes on from there, and tries survivors again where tests have changed.
 
-Survivors that docs/testing.md explains are counted, not listed. The exit status is 1 if there are others.
+Faults that docs/testing.md explains are counted, not tried. The exit status is 1 if others survive.
 """
 
 import argparse
@@ -44,6 +44,7 @@ LOADED = (
     "typer.testing",
 )
 KILLED, TIMEOUT, SURVIVED, UNSEEN, TROUBLE = "killed", "timeout", "survived", "no test passes it", "trouble"
+EXPLAINED = "explained"
 
 Tests = dict[str, dict[str, Any]]
 
@@ -158,10 +159,13 @@ def _outcomes(
         if found["outcome"] in {KILLED, TIMEOUT} or not again:
             known[found["key"]] = found
     keys = {(path, each.number): f"{path}:{each.number}:{_digest([path])}" for path, each in faults}
-    work = []
+    why, work = _explained(), []
     for path, each in faults:
-        stages = _stages(path, each, tests, budget)
-        if keys[path, each.number] not in known:
+        told = _described(path, each)
+        if tuple(told[name].replace("|", "\\|") for name in ("file", "statement", "mutation")) in why:
+            known[keys[path, each.number]] = told | {"outcome": EXPLAINED}
+        elif keys[path, each.number] not in known:
+            stages = _stages(path, each, tests, budget)
             tree = partial(mutated, path.read_text(encoding="utf-8"), each.number)
             work.append(((path, each, bool(stages)), partial(_try, str(path), tree, stages)))
     print(f"{len(faults):,} faults, {len(work):,} to try, with {len(tests):,} tests", flush=True)
@@ -170,9 +174,7 @@ def _outcomes(
         def done(fault: tuple[Path, Mutation, bool], status: int) -> None:
             path, each, seen = fault
             key, outcome = keys[path, each.number], _outcome(status) if seen else UNSEEN
-            known[key] = {"key": key, "outcome": outcome, "tests": written, "budget": budget}
-            known[key] |= {"file": str(path.relative_to("src/quorate")), "line": each.line}
-            known[key] |= {"statement": each.statement, "mutation": str(each)}
+            known[key] = {"key": key, "outcome": outcome, "tests": written, "budget": budget} | _described(path, each)
             book.write(json.dumps(known[key]) + "\n")
             book.flush()
             if outcome not in {KILLED, TIMEOUT}:
@@ -180,6 +182,17 @@ def _outcomes(
 
         _in_parallel(work, jobs, done)
     yield from (known[key] for key in keys.values())
+
+
+def _described(path: Path, mutation: Mutation) -> dict[str, Any]:
+    name = str(path.relative_to("src/quorate"))
+    return {"file": name, "line": mutation.line, "statement": mutation.statement, "mutation": str(mutation)}
+
+
+def _explained() -> set[tuple[str, ...]]:
+    """Read the table of faults that make no difference: file, statement, fault."""
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    return set(re.findall(r"^\| `(\S+)` \| `(.*)` \| (`.*` → `.*`) \|", page, re.MULTILINE))
 
 
 def _try(path: str, tree: Callable[[], Any], stages: list[dict[str, float]]) -> int:
@@ -199,17 +212,10 @@ def _line(found: dict[str, Any]) -> str:
 
 def _tell(found: list[dict[str, Any]]) -> int:
     """Print how many faults of each file were noticed, and those that neither a test nor docs/testing.md knows of."""
-    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8") if (ROOT / "docs" / "testing.md").exists() else ""
-    explained = set(re.findall(r"^\| `(\S+)` \| `(.*)` \| (`.*` → `.*`) \|", page, re.MULTILINE))
     counts: dict[str, Counter[str]] = {}
-    open_ones = []
+    open_ones = [each for each in found if each["outcome"] not in {KILLED, TIMEOUT, EXPLAINED}]
     for each in found:
-        outcome = "noticed" if each["outcome"] in {KILLED, TIMEOUT} else "open"
-        row = tuple(each[name].replace("|", "\\|") for name in ("file", "statement", "mutation"))
-        if outcome == "open" and row in explained:
-            outcome = "explained"
-        elif outcome == "open":
-            open_ones.append(each)
+        outcome = {KILLED: "noticed", TIMEOUT: "noticed", EXPLAINED: EXPLAINED}.get(each["outcome"], "open")
         for name in (each["file"], "all"):
             counts.setdefault(name, Counter())[outcome] += 1
     print(f"\n{'':32}{'noticed':>9}{'explained':>11}{'open':>6}")

@@ -86,3 +86,10 @@ def test_newcomers_alone_join_what_nobody_there_can() -> None:
     found = repair(answers, identify(answers), available=np.array([4]))
     assert found.possible
     assert sorted(zip(found.task.tolist(), found.worker.tolist(), strict=True)) == [(0, 4), (1, 4)]
+
+
+def test_who_is_there_joins_who_is_away_without_a_detour() -> None:
+    """a and b met, c is there, z is away: c comes to their task, and one of those there answers z's."""
+    answers = answers_of([(1, "a", "x"), (1, "b", "x"), (2, "c", "y"), (3, "z", "y")])
+    found = repair(answers, identify(answers), available=np.array([0, 2]))
+    assert sorted(zip(found.task.tolist(), found.worker.tolist(), strict=True)) == [(0, 2), (2, 0)]

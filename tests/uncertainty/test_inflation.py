@@ -135,8 +135,9 @@ def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
 
 
 def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
+    """Workers of a hundred answers beside workers of one."""
     rng = np.random.default_rng(0)
-    rows_of = sparse.csr_array(rng.random((50, 6)) * (rng.random((50, 6)) < 0.5))
+    rows_of = sparse.csr_array(rng.random((50, 6)) * (rng.random((50, 6)) < 0.5) * np.geomspace(1, 30, 6))
     weights, free = np.full(50, 0.1), np.array([True, True, False, True, True, True])
     whole = (rows_of.T * weights @ rows_of).toarray()
     diagonal = np.diag(whole) + 0.2

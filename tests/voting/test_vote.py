@@ -123,7 +123,8 @@ def test_scores_that_differ_by_more_than_rounding_do_not_tie(difference: float) 
         assert not plug_in_vote(answers, np.array([size, size * (1 + difference) + difference])).tied[0]
         assert plug_in_vote(answers, np.array([size, size * (1 + 1e-12)])).tied[0]
     assert plug_in_vote(answers, np.array([1e6, 1e6 + 1e-4])).tied[0]  # ten digits alike
-    assert not plug_in_vote(answers, np.array([1e-8, 3e-8])).tied[0]
+    assert not plug_in_vote(answers, np.array([0.5, 0.5 + 1.5e-9])).tied[0]
+    assert plug_in_vote(answers, np.array([0.5, 0.5 + 0.5e-9])).tied[0]
 
 
 @pytest.mark.parametrize("prior", [[0.5, 0.5, 0.0], [0.5, 0.5], [1.0, np.inf, 1.0], [1.0, -1.0, 1.0], [np.nan] * 3])
@@ -143,6 +144,13 @@ def test_a_known_label_outweighs_every_vote_and_the_ballot_stays_as_it_was() -> 
     assert known.scores[0, 1] - known.scores[0, 0] > 36
     assert known.scores[1].tolist() == ballot.scores[1].tolist()
     assert (ballot.scores.tolist(), ballot.posterior.tolist()) == tuple(each.tolist() for each in before)
+
+
+def test_a_known_label_is_no_tie() -> None:
+    level = majority(answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (2, "b", "y")]))
+    assert level.tied.tolist() == [True, True]
+    assert reveal(level, np.array([1, -1])).tied.tolist() == [False, True]
+    assert level.tied.tolist() == [True, True]
 
 
 def test_a_vote_against_every_class_leaves_them_even() -> None:

@@ -100,7 +100,7 @@ class Ballot:
     @property
     def leaders(self) -> BoolArray:
         """Every class that has its task's best score; shape (tasks, classes)."""
-        return _leaders(self.scores)
+        return leading_classes(self.scores)
 
     @property
     def confidence(self) -> FloatArray:
@@ -203,13 +203,13 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
     ([1], [True])
     """
     label = scores.argmax(axis=1)
-    leaders = _leaders(scores)
+    leaders = leading_classes(scores)
     tied = leaders.sum(axis=1) > 1
     if tied.any():
         among = leaders[tied]
         rules = [answers.counts[tied]] if prior is None else [answers.counts[tied], np.broadcast_to(prior, among.shape)]
         for rule in rules:
-            among &= _leaders(np.where(among, rule, -np.inf))
+            among &= leading_classes(np.where(among, rule, -np.inf))
         label[tied] = among.argmax(axis=1)
     return Ballot(scores, posterior, label, tied)
 
@@ -257,7 +257,12 @@ def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
     return normalised
 
 
-def _leaders(scores: FloatArray) -> BoolArray:
+def leading_classes(scores: FloatArray) -> BoolArray:
+    """Mark every class that has its task's best score; shape (tasks, classes).
+
+    >>> leading_classes(np.array([[1.0, 2.0, 2.0]])).tolist()
+    [[False, True, True]]
+    """
     best = scores.max(axis=1, keepdims=True)
     leading: BoolArray = scores >= best - TIE * np.maximum(np.abs(best), 1)
     return leading
