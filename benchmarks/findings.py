@@ -22,8 +22,9 @@ from quorate.diagnosis.finding import KINDS, Finding
 from quorate.diagnosis.misfit import SURE, held_out
 from quorate.diagnosis.tasks import task_test
 from quorate.diagnosis.workers import MARGIN, worker_findings
-from quorate.evaluation.datasets import SOURCES, load
+from quorate.evaluation.datasets import load
 from quorate.evaluation.faults import copying
+from quorate.evaluation.public_sets import SEVEN
 from quorate.evaluation.simulate import crowd
 from quorate.gold import Matched, match_truth
 from quorate.methods.quorate import standard
@@ -189,15 +190,15 @@ def drift_part(n_crowds: int) -> None:
 def real_part(_: int) -> None:
     """Count what is found on the public sets."""
     print("\n## Public sets\n")
-    print(f"| kind | {' | '.join(SOURCES)} |")
-    print(f"|---|{'---|' * len(SOURCES)}")
-    found = {name: diagnose(load(name).answers) for name in SOURCES}
-    counts = {name: Counter(finding.kind for finding in found[name].findings) for name in SOURCES}
+    print(f"| kind | {' | '.join(SEVEN)} |")
+    print(f"|---|{'---|' * len(SEVEN)}")
+    found = {name: diagnose(load(name).answers) for name in SEVEN}
+    counts = {name: Counter(finding.kind for finding in found[name].findings) for name in SEVEN}
     for kind in KINDS:
-        if any(counts[name][kind] for name in SOURCES):
-            print(f"| {kind} | {' | '.join(str(counts[name][kind] or '–') for name in SOURCES)} |")
+        if any(counts[name][kind] for name in SEVEN):
+            print(f"| {kind} | {' | '.join(str(counts[name][kind] or '–') for name in SEVEN)} |")
     print("\nWhat the truth says of the workers named: share right of their answers to tasks with truth, by class")
-    for name in SOURCES:
+    for name in SEVEN:
         tasks, labels = match_truth(load(name).truth, found[name].answers)
         for finding in found[name].findings:
             if finding.kind in ("adversary", "spammer"):

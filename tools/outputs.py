@@ -54,8 +54,8 @@ sed '1s/.*/item,who,says/; 2,$s/,/,é/; s/,/;/g' answers.csv | iconv -f utf-8 -t
 (echo task,worker,label; for t in =1+1 '"a, b"' '<b>[red]x[/]</b>' -3; do for w in @a 'naïve ☃' 'two  words' -4; do
 printf '%s\n' "$t,$w,=yes" | sed '/ï/s/=yes/[no]/'; done; done) > odd.csv"""
 # A case is its name and its commands, separated by `;;`, in a folder of its own where links lead to the inputs.
-# `quorate` goes without saying; ! is for the shell, `tty` gives the command a terminal. Of {one|two} each makes a case, named
-# after it. A line that ends in ;; or | goes on.
+# `quorate` goes without saying; ! is for the shell, `tty` gives the command a terminal. Of {one|two} each makes a
+# case, named after it. A line that ends in ;; or | goes on.
 EVERY_SET = """
 aggregate aggregate answers.csv {|--json|$OUT|$OUT --json|$OUT --cautious|$OUT --gold gold.csv|
 $OUT --intervals full --level 0.8|-o labels.parquet --workers-out workers.parquet --posterior-out all.parquet}

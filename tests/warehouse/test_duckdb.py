@@ -17,7 +17,7 @@ import quorate
 from quorate.errors import (
     QuorateError,
 )
-from quorate.evaluation.datasets import SOURCES
+from quorate.evaluation.public_sets import SEVEN
 from quorate.warehouse import aggregate
 from quorate.writing.tables import write_table
 from tests.conftest import RealData
@@ -26,7 +26,7 @@ from tests.warehouse.alike import assert_alike
 FAST: dict[str, dict[str, Any]] = {"rank-one": {"intervals": "fast"}, "majority": {}, "iwmv": {}}
 
 
-@pytest.mark.parametrize("name", list(SOURCES))
+@pytest.mark.parametrize("name", SEVEN)
 def test_public_sets_come_out_alike(name: str, real: type[RealData], tmp_path: Path) -> None:
     answers = real.load(name).answers
     write_table(answers.to_table(), tmp_path / "answers.parquet")

@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import quorate
-from quorate.evaluation.datasets import SOURCES
+from quorate.evaluation.public_sets import SEVEN
 from quorate.progress import listening
 from quorate.warehouse import aggregate
 from tests.conftest import RealData, need
@@ -68,7 +68,7 @@ def session(master: str) -> Iterator[Any]:
 def all_sets(real: type[RealData], folder: Path) -> Path:
     """The seven public sets as one table; a task or a worker is told apart by the name of its set."""
     parts = []
-    for name in SOURCES:
+    for name in SEVEN:
         table = real.load(name).answers.to_table().arrow
         columns = {
             column: pa.array([f"{name} {value}" for value in table[column].to_pylist()])

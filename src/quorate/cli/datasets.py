@@ -13,13 +13,17 @@ app = typer.Typer(help="Public data sets with known truth.", no_args_is_help=Tru
 def list_datasets(json: Json = False) -> None:
     """List the data sets: what was asked, and who published them."""
     from quorate.cli.terminal import print_table
-    from quorate.evaluation.datasets import SOURCES
+    from quorate.evaluation.public_sets import SOURCES
     from quorate.writing.tables import to_json
 
-    rows = [[source.name, source.about, source.citation] for source in SOURCES.values()]
     if json:
-        typer.echo(to_json({"datasets": [dict(zip(("name", "about", "citation"), row, strict=True)) for row in rows]}))
+        listed = [
+            {"name": each.name, "about": each.about, "citation": each.citation, "addresses": list(each.addresses)}
+            for each in SOURCES.values()
+        ]
+        typer.echo(to_json({"datasets": listed}))
     else:
+        rows = [[source.name, source.about, source.citation] for source in SOURCES.values()]
         print_table("Data sets", ["name", "what was asked", "published by"], rows)
 
 
@@ -34,7 +38,8 @@ def fetch_datasets(
     from pathlib import Path
 
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.evaluation.datasets import SOURCES, load
+    from quorate.evaluation.datasets import load
+    from quorate.evaluation.public_sets import SOURCES
     from quorate.progress import report
     from quorate.writing.tables import write_table
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.datasets import SOURCES, load
+from quorate.evaluation.datasets import load
+from quorate.evaluation.public_sets import SEVEN
 from quorate.gold import match_truth
 from quorate.methods.registry import aggregate
 
@@ -71,7 +72,7 @@ def main() -> None:
     """Print a row a set, as Markdown."""
     print("| set | workers | rank-one: inside | skill over gold | quorate: inside | skill over gold |")
     print("|---|---|---|---|---|---|")
-    for name in SOURCES:
+    for name in SEVEN:
         (one, over_one, n), (two, over_two, _) = (inside(name, method) for method in ("rank-one", "rank-one-centred"))
         print(f"| {name} | {n} | {one:.2f} | {over_one:+.2f} | {two:.2f} | {over_two:+.2f} |")
 
