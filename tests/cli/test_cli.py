@@ -10,7 +10,7 @@ import pytest
 
 from quorate import __version__
 from quorate.cli.app import app, main
-from quorate.evaluation.datasets import SOURCES
+from quorate.evaluation.public_sets import SOURCES
 
 ROWS = "task,worker,label\n" + "".join(f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abc"))
 
