@@ -6,12 +6,14 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.kernels import em_step
+from quorate.blocks.memory import blocks_of
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import ENTRIES
 from quorate.voting.dependence import HIDDEN, TYPICAL, Matrices, flattening, matrices_by_skill
-from quorate.voting.habit_vote import habit_scores
+from quorate.voting.habit_vote import habit_matrices, habit_scores
 from quorate.voting.posterior import softmax
 from quorate.voting.refine import refine
 from quorate.voting.sparse_refine import refine_sparse
@@ -77,9 +79,11 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     if not fits(answers):
         second = refine_sparse(answers, softmax(first), workers.skills)
         return Opinions(first, second, even, None, workers.skills, determined)
-    refined = refine(answers, softmax(first), workers.skills, gold=anchors)
+    blocks = blocks_of(answers, anchors)
+    theta = habit_matrices(workers.skills, workers.habits)
+    refined = refine(blocks, blocks.sums(em_step, np.log(theta), np.log(workers.habits.prior)), workers.skills)
     matrices = ConfusionMatrices(refined.confusion, refined.counts)
-    return Opinions(first, refined.scores, even, matrices, workers.skills, determined)
+    return Opinions(first, refined.scores(answers), even, matrices, workers.skills, determined)
 
 
 def first_belief(answers: Answers) -> FloatArray:

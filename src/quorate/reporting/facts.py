@@ -7,8 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
 from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED

@@ -18,6 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from quorate.arrays import BoolArray, FloatArray
+from quorate.blocks.kernels import centred_products, power_sums
+from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
 from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
@@ -66,9 +68,17 @@ class CentredInference(Estimated):
         return kept
 
     @cached_property
+    def _powers(self) -> FloatArray:
+        """The sums over peers that `quorate.blocks.plain.powers` lists; the last is over those who are gold."""
+        squares = np.where(self.is_gold, self._x**2, 0.0)
+        sums: FloatArray = blocks_of(self.crowd).sums(power_sums, self._x, squares, False)[0]
+        return sums
+
+    @property
     def _known(self) -> FloatArray:
         """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
-        return self._told_by(self._x**2)
+        known: FloatArray = self._powers[0]
+        return known
 
     @cached_property
     def _in_scale(self) -> FloatArray:
@@ -77,14 +87,10 @@ class CentredInference(Estimated):
         Nothing of it where the peer is gold, whose skill is one by definition.
         """
         mean = float(np.average(self._kept, weights=self.crowd.per_worker))
-        by_gold = self._told_by(np.where(self.is_gold, self._x**2, 0.0))
+        by_gold = self._powers[-1]
         share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
-        return mean + (1 - mean) * share
-
-    def _told_by(self, squares: FloatArray) -> FloatArray:
-        """Sum omega times a value of the peers over each worker's tasks."""
-        sums = self._sums
-        return sums.by_worker(self._omega[self.crowd.task] * sums.of_mates(squares[sums.worker]))
+        held: FloatArray = mean + (1 - mean) * share
+        return held
 
     @cached_property
     def _centred(self) -> FloatArray:
@@ -104,23 +110,21 @@ class CentredInference(Estimated):
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
-        sums, spread = self._sums, self.habits.spread
-        omega, x = self._omega[self.crowd.task], self._x[sums.worker]
-        square = x * x
-        q2, q3, q4 = (omega**2 * sums.of_mates(power) for power in (square, square * x, square * square))
-        both = omega**2 * sums.of_mates(square) ** 2
+        spread = self.habits.spread
+        _, one, cube, q4, both, _ = self._powers
+        pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
-        pairs, one, cube = sums.by_worker(both - q4), sums.by_worker(q2), sums.by_worker(q3)
+        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
         alpha = (a * pairs + c * one) / scale**2
         n = np.maximum(self.crowd.per_worker, 1)
         # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
         # with it by the skill, is what is left of the variance where worker and peers are perfect.
         return WorkerScore(
-            sums.by_worker(self._agreed) / (scale * self._kept / self._in_scale),
+            agreed / spread / (scale * self._kept / self._in_scale),
             alpha * (1 + 1 / n),
             (b * pairs + e * cube) / scale**2,
-            sums.by_worker(both) / scale**2 - 1 / n**2,
+            both / scale**2 - 1 / n**2,
         )
 
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
