@@ -135,11 +135,11 @@ def centred_moments(answers: Answers, habits: Habits) -> Moments:
     True
     """
     m, n = answers.n_classes, answers.n_workers
+    omega = task_weights(answers)
     ones = np.ones(answers.n_answers)
     workers = answers.matrix(ones)
     said = sparse.coo_array((ones, (answers.cells, answers.worker)), shape=(answers.n_tasks * m, n)).tocsr()
     tasks, said_by = workers.T.tocsr(), said.T.tocsr()
-    omega = task_weights(answers)
     per_answer = omega[answers.task]
     f = habits.frequency
     size = 1 - 2 * f[answers.worker, answers.label] + (f * f).sum(axis=1)[answers.worker]  # |z_it|²

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import Cells, cells_of
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
@@ -59,16 +59,15 @@ def refine(
     cells = cells_of(answers)
     relative = relative_errors(answers, skills)
     q = hold_known(posterior, gold)
-    for step in range(1, steps + 1):
+    for step in tracked("refining", range(1, steps + 1)):
         counts = cells.expected_counts(q)
         theta, strength = shrunk(counts, relative)
         new, scores = _expect(cells, theta, q, gold)
         change = np.abs(new - q).sum(axis=1).mean()
-        q = new
-        report("refining", step, steps)
+        q, refined = new, Refined(scores, new, theta, counts, strength, step)
         if change <= SETTLED:
             break
-    return Refined(scores, q, theta, counts, strength, step)
+    return refined
 
 
 def matrices_of(answers: Answers, posterior: FloatArray, gold: IntArray | None = None) -> ConfusionMatrices:
