@@ -1,7 +1,6 @@
 """What a sweep promises: the loss never rises, theory's steps hold, a cap is told, large crowds are summed alike."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,17 +10,12 @@ from scipy import sparse
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
-from quorate.meetings.pairs import correlations, pair_stats
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers
-from quorate.skills.evidence import gather
 from quorate.skills.matrices import matrix_products
-from quorate.skills.signs import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import connected_odd_graph, of_several_classes
 from tests.skills.samples import exact_problem, noisy_problem
-
-TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
 
 def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:
@@ -103,29 +97,3 @@ def test_large_crowds_are_summed_by_matrices(monkeypatch: pytest.MonkeyPatch) ->
         both = from_answers(answers).both
         assert both is not None
         assert ("matrix_products" in both.__qualname__) is by_matrices
-
-
-def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
-    """The share of N_ij |C_ij x_i x_j| whose correlation has not the sign of x_i x_j, by a loop over pairs."""
-    crowd = simulate.crowd(60, 10, 3, skills=np.linspace(-0.3, 0.6, 10), seed=2)
-    evidence, problem = gather(crowd.answers), noisy_problem(crowd)
-    solution, signs = solve_signed(problem, evidence)
-    pairs = pair_stats(crowd.answers)
-    total = against = 0.0
-    for i, j, n, c in zip(pairs.i, pairs.j, pairs.shared, correlations(pairs, 2), strict=True):
-        weight = n * abs(c * solution.skills[i] * solution.skills[j])
-        total += weight
-        against += weight * (c * solution.skills[i] * solution.skills[j] < 0)
-    assert signs is not None
-    assert signs.contradicted == pytest.approx(against / total)
-    assert signs.contradicted > 0.01
-
-
-def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    crowd = simulate.crowd(60, 10, 3, seed=2)
-    problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
-    assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
-    assert solve_signed(problem, evidence)[1] is None
-    assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None
