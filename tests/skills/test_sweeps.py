@@ -12,7 +12,9 @@ from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers
+from quorate.skills.descent import descend
 from quorate.skills.matrices import matrix_products
+from quorate.skills.solution import STALLED
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import connected_odd_graph, of_several_classes
 from tests.skills.samples import exact_problem, noisy_problem
@@ -64,6 +66,40 @@ def test_a_capped_run_says_so() -> None:
         assert not solution.converged
         assert "cap" in solution.status
         assert solution.iterations == 2
+
+
+def test_where_every_step_raises_the_loss_steps_are_halved_until_they_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No loss of real answers does so. Every other sweep is extrapolated, and that memory is dropped with it."""
+    problem = exact_problem(np.array([0.8, 0.6, 0.7]), *simulate.clique(3), np.ones(3))
+    start, best = np.array([0.5, 0.4, 0.3]), np.array([0.75, 0.5, 0.1])
+    tried: list[FloatArray] = []
+
+    def rising(_: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        tried.append(x)
+        return float(len(tried)), np.zeros(3), best
+
+    monkeypatch.setattr("quorate.skills.coordinate._look", rising)
+    solution = SOLVERS["coordinate"](problem, start, max_iterations=1000)
+    assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
+    steps = [0.5**k * (best - start) for k in range(1, 200)]
+    assert np.array_equal(tried[1::2], [start + step for step in steps if np.any(start + step != start)])
+
+
+def test_gradient_descent_halves_its_steps_until_they_change_nothing() -> None:
+    problem = exact_problem(np.array([0.8, 0.6, 0.7]), *simulate.clique(3), np.ones(3))
+    start, gradient = np.array([0.5, 0.4, 0.3]), np.array([0.25, -0.1, 0.2])
+    tried: list[FloatArray] = []
+
+    def rising(x: FloatArray) -> tuple[float, FloatArray]:
+        tried.append(x)
+        return float(len(tried)), gradient
+
+    solution = descend(problem, rising, start, solver="rising", max_iterations=1000, tolerance=1e-5, record=False)
+    assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
+    steps = [0.5**k * gradient for k in range(1, 200)]  # each worker met two others: the first step is one half
+    assert np.array_equal(tried[1:], [start - step for step in steps if np.any(start - step != start)])
 
 
 def test_a_known_skill_stays_where_it_is() -> None:
