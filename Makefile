@@ -20,7 +20,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bench check clean coverage demo dist docs format help hooks oldest reproduce test
+.PHONY: accuracy bench check clean coverage demo dist docs format help honesty hooks mutate oldest reproduce test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -122,6 +122,14 @@ docs: .venv/.dev  ## build the documentation site into site/, strictly
 
 accuracy: .venv/.dev  ## errors of every method on the public data sets (docs/comparison.md)
 	@$(BIN)/python benchmarks/accuracy.py
+
+honesty: .venv/.dev  ## how sure labels are said to be beside how often they are right, on 26 crowds and in every regime
+	@$(BIN)/python -m quorate.evaluation.experiments.honesty
+
+# The tests run in copies of the tree; docs/testing.md lists the faults that make no difference.
+MUTANTS ?= 200
+mutate: .venv/.dev  ## put faults into the code, one at a time, and list those that no test notices
+	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty --sample $(MUTANTS)
 
 reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures and a page (half an hour)
 	@$(BIN)/quorate reproduce all -o reproduction

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Crowd:
+class BenchmarkCrowd:
     """One row of the benchmark's table."""
 
     tasks: int
@@ -17,12 +17,12 @@ class Crowd:
 
 
 CROWDS = {
-    "s10k": Crowd(2_000, 100, 5, 2),
-    "m1": Crowd(200_000, 2_000, 5, 4),
-    "m1x2": Crowd(100_000, 2_000, 10, 4),  # as many answers, twice as many a task
-    "dense1": Crowd(20_000, 500, 50, 2),
-    "zipf5": Crowd(1_000_000, 300_000, 5, 2, zipf=True),
-    "m10": Crowd(2_000_000, 20_000, 5, 4),
+    "s10k": BenchmarkCrowd(2_000, 100, 5, 2),
+    "m1": BenchmarkCrowd(200_000, 2_000, 5, 4),
+    "m1x2": BenchmarkCrowd(100_000, 2_000, 10, 4),  # as many answers, twice as many a task
+    "dense1": BenchmarkCrowd(20_000, 500, 50, 2),
+    "zipf5": BenchmarkCrowd(1_000_000, 300_000, 5, 2, zipf=True),
+    "m10": BenchmarkCrowd(2_000_000, 20_000, 5, 4),
 }
 
 

@@ -187,7 +187,7 @@ def main() -> None:
     """Parse, race, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", default="s10k,m1,m1x2,dense1", help=f"of {', '.join(CROWDS)}")
-    parser.add_argument("--only", default="", help="contenders whose names contain one of these, parted by commas")
+    parser.add_argument("--only", default="", help="contenders whose names contain one of these, separated by commas")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", type=Path, default=HERE / "results")
     parser.add_argument("--crowdkit", default=".venv-crowdkit/bin/python", help="a Python that has crowd-kit")

@@ -65,7 +65,7 @@ def test_every_worker_lies_in_the_disc_of_its_component_and_no_two_discs_overlap
 
 
 def test_workers_who_share_more_are_nearer() -> None:
-    """Two cliques joined by one edge: mates are nearer to each other than to the other clique."""
+    """Two cliques joined by one edge: peers are nearer to each other than to the other clique."""
     clique = [(a, b) for a in range(5) for b in range(a + 1, 5)]
     edges = [*clique, *((a + 5, b + 5) for a, b in clique), (0, 5)]
     i, j = np.array(edges).T

@@ -10,6 +10,7 @@ import pytest
 
 from quorate import __version__
 from quorate.cli.app import app, main
+from quorate.evaluation.public_sets import SOURCES
 
 ROWS = "task,worker,label\n" + "".join(f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abc"))
 
@@ -214,9 +215,8 @@ def test_the_demo_runs_and_rank_one_wins(capsys: Any) -> None:
 
 def test_data_sets_are_listed_and_fetched(capsys: Any, tmp_path: Path, real: Any) -> None:
     _, out, _ = quorate(capsys, "datasets", "list", "--json")
-    assert {row["name"] for row in json.loads(out)["datasets"]} == {
-        "bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd",
-    }  # fmt: skip
+    assert {row["name"] for row in json.loads(out)["datasets"]} == set(SOURCES)
+    assert {"bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd"} <= set(SOURCES)
     real.load("wsd")
     code, out, _ = quorate(capsys, "datasets", "fetch", "wsd", "-o", tmp_path)
     assert (code, out) == (0, "wsd: 1,770 answers to 177 tasks by 34 workers\n")

@@ -80,7 +80,7 @@ def test_the_consensus_is_the_mates_alone() -> None:
 
 
 def test_the_trend_is_that_of_a_naive_loop_over_workers() -> None:
-    """Mates who get surer with time, so that the middle of a worker's evidence is not the middle of its answers."""
+    """Peers who get surer with time, so that the middle of a worker's evidence is not the middle of its answers."""
     answers, times = drifting(2, np.random.default_rng(3))
     rng = np.random.default_rng(0)
     order = _own_order(answers, times)

@@ -129,7 +129,7 @@ def test_a_worker_of_no_correlation_at_all_has_skill_zero_and_stops_nobody() -> 
 
 def test_zero_correlations_that_leave_no_odd_cycle_do_not_let_skills_run_off() -> None:
     i, j = clique(4)
-    size = np.array([0.625, 0.125, 0.125, 0.25, 0.0, 0.0])  # worker 3 has one mate that tells anything
+    size = np.array([0.625, 0.125, 0.125, 0.25, 0.0, 0.0])  # worker 3 has one peer that tells anything
     found = complete(i, j, size, np.zeros(4, int))
     assert found.status == CONVERGED
     assert np.all(found.size <= 1)

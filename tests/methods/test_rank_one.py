@@ -183,4 +183,4 @@ def test_a_worker_whose_mates_all_gave_one_answer_is_not_determined() -> None:
     table = [(1, "a", "x"), (1, "b", "x"), (1, "c", "y"), (2, "a", "y"), (2, "d", "y"), (2, "e", "x")]
     result = rank_one(answers_of(table))
     status = dict(zip(result.workers["worker"].to_pylist(), result.workers["status"].to_pylist(), strict=True))
-    assert status["a"] == "undetermined: all its mates have skill zero"
+    assert status["a"] == "undetermined: all its peers have skill zero"

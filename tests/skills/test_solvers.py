@@ -134,14 +134,14 @@ def test_a_plain_sequential_coordinate_descent_ends_at_the_same_point() -> None:
     problem = noisy_problem(crowd)
     pairs = pair_stats(crowd.answers)
     correlation = correlations(pairs, 2)
-    mates: dict[int, list[tuple[int, float, float]]] = {w: [] for w in range(10)}
+    peers: dict[int, list[tuple[int, float, float]]] = {w: [] for w in range(10)}
     for i, j, shared, c in zip(pairs.i, pairs.j, pairs.shared, correlation, strict=True):
-        mates[int(i)].append((int(j), float(shared), float(c)))
-        mates[int(j)].append((int(i), float(shared), float(c)))
+        peers[int(i)].append((int(j), float(shared), float(c)))
+        peers[int(j)].append((int(i), float(shared), float(c)))
     x = problem.middle()
     for _ in range(500):
-        for worker, met in mates.items():
-            best = sum(n * c * x[mate] for mate, n, c in met) / sum(n * x[mate] ** 2 for mate, n, _ in met)
+        for worker, met in peers.items():
+            best = sum(n * c * x[peer] for peer, n, c in met) / sum(n * x[peer] ** 2 for peer, n, _ in met)
             x[worker] = np.clip(best, problem.lower[worker], problem.upper[worker])
     assert SOLVERS["coordinate"](problem, tolerance=1e-10).skills == pytest.approx(x, abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""The score of centred answers, by loops over tasks, mates and classes."""
+"""The score of centred answers, by loops over tasks, peers and classes."""
 
 from itertools import product
 
@@ -58,12 +58,12 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     for _, there in meetings(a):
         omega = 1 / max(len(there) - 1, 1)
         for i, mine in there:
-            mates = [(j, label) for j, label in there if j != i]
-            q2, q3, q4 = (sum(x[j] ** power for j, _ in mates) for power in (2, 3, 4))
+            peers = [(j, label) for j, label in there if j != i]
+            q2, q3, q4 = (sum(x[j] ** power for j, _ in peers) for power in (2, 3, 4))
             d[i] += omega * q2
-            by_gold[i] += omega * sum(x[j] ** 2 for j, _ in mates if inference.is_gold[j])
+            by_gold[i] += omega * sum(x[j] ** 2 for j, _ in peers if inference.is_gold[j])
             z = np.eye(n_classes)[mine] - f[i]
-            agreed[i] += omega * sum(x[j] * z @ (np.eye(n_classes)[c] - f[j]) for j, c in mates) / habits.spread
+            agreed[i] += omega * sum(x[j] * z @ (np.eye(n_classes)[c] - f[j]) for j, c in peers) / habits.spread
             pairs[i] += omega**2 * (q2**2 - q4)
             one[i] += omega**2 * q2
             cube[i] += omega**2 * q3

@@ -126,7 +126,7 @@ def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.Monk
 
 
 def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
-    """The first worker's mates tell nothing (D = 0), the second's answers say what was thought (psi = 0)."""
+    """The first worker's peers tell nothing (D = 0), the second's answers say what was thought (psi = 0)."""
     pair = gram([(sparse.csr_array(np.array([[0.0, 1.0, 1.0]])), np.array([0.5]))], 1)
     pulls = sparse.csr_array(np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -2.0]]))
     f = inflation(Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool)), pulls, draws=20, seed=0)

@@ -21,10 +21,10 @@ def test_the_one_coin_score_is_that_of_a_loop_over_all_pairs(n_classes: int) -> 
     d, psi, alpha, beta, gamma = np.zeros((5, n))
     for _, there in meetings(crowd.answers):
         for i, mine in there:
-            mates = [(j, label) for j, label in there if j != i]
-            q2, q3, q4 = (sum(x[j] ** power for j, _ in mates) for power in (2, 3, 4))
+            peers = [(j, label) for j, label in there if j != i]
+            q2, q3, q4 = (sum(x[j] ** power for j, _ in peers) for power in (2, 3, 4))
             d[i] += q2
-            for j, label in mates:
+            for j, label in peers:
                 psi[i] += ((m * (label == mine) - 1) / (m - 1) - x[i] * x[j]) * x[j]
             alpha[i] += (q2 + q2**2 - q4) / (m - 1)
             beta[i] += (m - 2) / (m - 1) * (q3 + q2**2 - q4)

@@ -74,7 +74,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
         "writing the answers as integers",
         "counting the tasks",
         "counting pairs",
-        "weighing the mates",
+        "weighing the peers",
         "voting",
     ]  # fmt: skip
     assert a < b

@@ -43,7 +43,7 @@ def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        found = aggregate(tmp_path / "answers.parquet", engine="duckdb", memory="40MB", temp=str(spill))
+        found = aggregate(tmp_path / "answers.parquet", engine="duckdb", memory="56MB", temp=str(spill))
     finally:
         stop.set()
         watcher.join()

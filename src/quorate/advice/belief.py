@@ -34,7 +34,7 @@ def believe(
     """Say what each worker's accuracy is best taken to be in a vote.
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
-    EM draws every worker to the crowd's mean, as strongly as accuracies spread that belong to skills uniform on [0, 1].
+    EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
     An answer counts as much as it tells: next to nothing where the label is as good as unknown without it. A worker who
     is not determined has the mean.
 

@@ -54,11 +54,11 @@ def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> 
     at = np.zeros((len(component), 2))
     for number, (own, inside) in enumerate(zip(members, edges, strict=True)):
         one, two = (np.searchsorted(own, end[inside]) for end in (i, j))
-        at[own] = centre[number] + (radius[number] - 0.5) * _settle(len(own), one, two, weight[inside])
+        at[own] = centre[number] + (radius[number] - 0.5) * _relax(len(own), one, two, weight[inside])
     return Layout(at, centre, radius)
 
 
-def _settle(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
+def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     """Let edges pull and all nodes push (Fruchterman and Reingold 1991) until they rest; within the unit disc."""
     if n == 1:
         return np.zeros((1, 2))

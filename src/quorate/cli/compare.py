@@ -19,7 +19,7 @@ def compare(
         str | None, typer.Option(metavar="FILE", help="True labels to score against, in the same columns.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Names, parted by commas, each with options if wanted: er:classes=ordered.")
+        str | None, typer.Option(help="Names, separated by commas, each with options if wanted: er:classes=ordered.")
     ] = None,
     gold: Gold = None,
     seed: Seed = 0,

@@ -23,7 +23,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     compare: Annotated[
-        str | None, typer.Option(metavar="METHODS", help="To compare with, parted by commas; '' for none.")
+        str | None, typer.Option(metavar="METHODS", help="To compare with, separated by commas; '' for none.")
     ] = None,
     sure: Annotated[float, typer.Option(help="A label of less confidence needs more answers.")] = 0.9,
     gold: Gold = None,

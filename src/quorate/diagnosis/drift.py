@@ -1,9 +1,9 @@
 """Workers whose skill drifts: their agreement with the others' consensus rises or falls over their own answers.
 
-On each task, what the mates alone say is a posterior q over the classes. If worker i has skill s, then
-c = (M q(its answer) - 1)/(M - 1) averages to s·k, with k = (M sum q² - 1)/(M - 1) how sure the mates are. So
+On each task, what the peers alone say is a posterior q over the classes. If worker i has skill s, then
+c = (M q(its answer) - 1)/(M - 1) averages to s·k, with k = (M sum q² - 1)/(M - 1) how sure the peers are. So
 c - s·k averages to nothing at any time, unless the skill changes; its covariance with the worker's own order in time is
-tested. Workers who drift are set aside as mates, and everyone is tested again: a mate who drifts makes others seem to.
+tested. Workers who drift are set aside as peers, and everyone is tested again: a peer who drifts makes others seem to.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from quorate.voting.vote import tally, weight
 
 ENOUGH = 20  # timed answers on tasks with a consensus, below which a worker is not tested
 ROUNDS = 5  # of setting those who drift aside, at the most
-WEIGHTIEST = 1e-3  # how far from the ends of the range the skills of mates are kept
+WEIGHTIEST = 1e-3  # how far from the ends of the range the skills of peers are kept
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _own_order(answers: Answers, times: FloatArray) -> FloatArray:
 
 
 def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return c, how much each answer is what its mates say, and k, how sure they are."""
+    """Return c, how much each answer is what its peers say, and k, how sure they are."""
     m = answers.n_classes
     known = np.clip(np.nan_to_num(skills), -1 / (m - 1) + WEIGHTIEST, 1 - WEIGHTIEST)
     weights = weight(known, m)

@@ -13,7 +13,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
-LEAST, MOST = 0.01, 0.99  # nobody is always right, as far as answers can tell
+LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # nobody is always right, as far as answers can tell
 ENOUGH = 10  # known tasks of a class, from which on they speak for it
 Z = 1.645  # of a range that holds nine times in ten
 
@@ -66,4 +66,4 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             middle = (share[k] + Z**2 / (2 * n)) / (1 + Z**2 / n)
             half = Z * np.sqrt(share[k] * (1 - share[k]) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
             low[k], high[k] = middle - half, middle + half
-    return RightByClass(share, np.clip(low, LEAST, MOST), np.clip(high, LEAST, MOST), checked)
+    return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)

@@ -6,7 +6,6 @@ folder that already holds them.
 
 import hashlib
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +41,7 @@ def load(name: str) -> Dataset:
     """
     source = SOURCES[one_of(name, SOURCES, "data set", UnknownDatasetError)]
     paths = [fetch(file) for file in source.files]
-    parse: Callable[..., tuple[pa.Table, pa.Table]] = LAYOUTS[source.layout]
+    parse = LAYOUTS[source.layout]
     answers, truth = parse(*paths, *((source.question,) if source.question else ()))
     # Some have workers who changed their mind; the last answer is the one that they meant.
     return Dataset(name, read(answers, on_conflict="last"), Table(_once_a_task(truth)))

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,7 +103,7 @@ def _text_table(names: tuple[str, ...], rows: Rows) -> pa.Table:
     return table_of({name: from_strings(column) for name, column in zip(names, columns, strict=False)})
 
 
-LAYOUTS = {
+LAYOUTS: dict[str, Callable[..., tuple[pa.Table, pa.Table]]] = {
     "snow": _snow,
     "zhang": _zhang,
     "get_another_label": _get_another_label,

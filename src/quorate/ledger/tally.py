@@ -12,7 +12,7 @@ BITS = 32  # of a number: a pair's key is two codes in one, and its count is `sh
 
 
 class PairTally:
-    """Pair counts that answers are counted into and out of, each at the cost of one step for each mate.
+    """Pair counts that answers are counted into and out of, each at the cost of one step for each peer.
 
     >>> tally = PairTally(PairStats.none(), np.zeros(0, np.int64))
     >>> tally.count({0: 7, 1: 7, 2: 8}, worker=1, label=7, by=1)  # meets 0, who said the same, and 2
@@ -30,10 +30,10 @@ class PairTally:
     def count(self, said: Mapping[int, int], worker: int, label: int, by: int) -> None:
         """Count a worker's answer in (``by`` = 1) or out (-1), given what its task's workers said."""
         counts, unlike, alike = self.counts, by << BITS, (by << BITS) + by
-        for mate, reply in said.items():
-            if mate == worker or reply == DROPPED:
+        for peer, reply in said.items():
+            if peer == worker or reply == DROPPED:
                 continue
-            key = worker << BITS | mate if worker < mate else mate << BITS | worker
+            key = worker << BITS | peer if worker < peer else peer << BITS | worker
             total = counts.get(key, 0) + (alike if reply == label else unlike)
             if total:
                 counts[key] = total

@@ -85,7 +85,7 @@ def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
     >>> [(first.tolist(), second.tolist()) for first, second in meetings(answers)]
     [([0, 0, 1], [1, 2, 2])]
     """
-    # The answers are ordered by task, so an answer's later mates are the `ahead` ones that follow it.
+    # The answers are ordered by task, so an answer's later peers are the `ahead` ones that follow it.
     ahead = answers.start[answers.task + 1] - np.arange(answers.n_answers) - 1
     before = starts_of(ahead)
     start = 0

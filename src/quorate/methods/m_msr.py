@@ -24,7 +24,7 @@ from quorate.voting.vote import majority, plug_in_vote, vote_weights
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
 CYCLING = "the trimming went round in a cycle, whose mean these skills are"
 WINDOW = 100  # rounds; if the change does not fall from one window to the next, it never will
-NOTHING = 1e-12  # a skill below this is zero: what its mates' correlations are divided by
+NOTHING = 1e-12  # a skill below this is zero: what its peers' correlations are divided by
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: how many mates' opinions of a worker are dropped above the current estimate, and how many below, at the
-            most; by default half the fewest mates that anyone in the component has, less one.
+        trim: how many peers' opinions of a worker are dropped above the current estimate, and how many below, at the
+            most; by default half the fewest peers that anyone in the component has, less one.
         max_iterations: rounds at the most.
         tolerance: stop when the skills change by less than this a round, averaged over answers.
         seed: of the start.
@@ -171,7 +171,7 @@ def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, dro
 
     Args:
         target: the worker of each ratio, never decreasing.
-        ratio: what a mate says of the worker.
+        ratio: what a peer says of the worker.
         estimate: of each worker so far; it stays where there is no ratio.
         drop: how many go at the most, on each side; all of a side if they are fewer.
 
@@ -204,7 +204,7 @@ def _sorted_within(target: IntArray, ratio: FloatArray) -> FloatArray:
 def _update(
     target: IntArray, source: IntArray, value: FloatArray, given: FloatArray, estimate: FloatArray, drop: IntArray
 ) -> FloatArray:
-    """Estimate one factor from the other: each mate says |C_ij| over its own size; a mate of size zero says nothing."""
+    """Estimate one factor from the other: each peer says |C_ij| over its own size; a peer of size zero says nothing."""
     speaks = given[source] > NOTHING
     if not speaks.all():
         target, source, value = target[speaks], source[speaks], value[speaks]
@@ -215,7 +215,7 @@ def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[
     """Give both factors the same sum, component by component, and keep them to skills of at most one.
 
     The paper has no such bound. Without it, where zero correlations leave no odd cycle of others, one factor runs off
-    to infinity and its mates' to zero.
+    to infinity and its peers' to zero.
     """
     sums = [np.maximum(np.bincount(component, factor), NOTHING) for factor in (row, column)]
     balance = np.sqrt(sums[0] / sums[1])[component]
@@ -223,10 +223,10 @@ def _balance(row: FloatArray, column: FloatArray, component: IntArray) -> tuple[
 
 
 def _to_drop(degree: IntArray, component: IntArray, trim: int | None) -> IntArray:
-    """How many mates each worker drops on a side.
+    """How many peers each worker drops on a side.
 
     By default half the smallest degree of the component, less one, as in the authors' code. Never so many that the
-    middle one would go: a worker with few mates would be left where it started.
+    middle one would go: a worker with few peers would be left where it started.
     """
     if trim is None:
         least = np.full(int(component.max(initial=-1)) + 1, np.iinfo(np.int64).max)

@@ -15,7 +15,7 @@ from quorate.voting.vote import by_posterior, majority
 
 
 def rank_one_centred(answers: Answers, *, gold: Source = None) -> Result:
-    """Estimate skills from centred answers, drawn to the crowd's mean, and vote with skills and habits.
+    """Estimate skills from centred answers, shrunk toward the crowd's mean, and vote with skills and habits.
 
     Args:
         answers: who answered what.

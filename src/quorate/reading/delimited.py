@@ -64,7 +64,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, encoding: str, **o
 
     told = listener()
     return arrow_csv.read_csv(
-        pa.BufferReader(data) if told is None else pa.PythonFile(_Counted(data, told)),
+        pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.
         read_options=arrow_csv.ReadOptions(block_size=BLOCK, encoding=encoding, use_threads=False),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
@@ -83,7 +83,7 @@ def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool
     return dict.fromkeys(columns, f"The header looks separated by {rivals[0]!r}: {remedy}")
 
 
-class _Counted(io.RawIOBase):
+class _Metered(io.RawIOBase):
     """A file in memory that says how much of it has been read."""
 
     def __init__(self, data: pa.Buffer, told: Observer) -> None:

@@ -30,7 +30,7 @@ from quorate.reporting import listings
 from quorate.reporting.captions import captions
 from quorate.reporting.drawing import converter, to_svg
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
-from quorate.reporting.findings import Found, arrange
+from quorate.reporting.findings import Arranged, arrange
 from quorate.reporting.page import render
 from quorate.result import Result, count
 from quorate.writing.tables import write_table
@@ -50,7 +50,7 @@ class Report:
     left_out: tuple[str, ...] = ()  # before the answers were read
 
     @cached_property
-    def found(self) -> Found:
+    def found(self) -> Arranged:
         """What stands out."""
         return arrange(self.diagnosis.findings, self.diagnosis.answers)
 

@@ -39,7 +39,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Found:
+class Arranged:
     """All findings, the most serious kind first, and what they say of whom."""
 
     groups: tuple[Group, ...]
@@ -52,7 +52,7 @@ class Found:
         return [code for pair in self.copying for code in pair]
 
 
-def arrange(findings: Iterable[Finding], answers: Answers) -> Found:
+def arrange(findings: Iterable[Finding], answers: Answers) -> Arranged:
     """Sort findings for the page.
 
     Args:
@@ -87,7 +87,7 @@ def arrange(findings: Iterable[Finding], answers: Answers) -> Found:
         for kind, own in by_kind.items()
     )
     pairs = (finding.workers for finding in by_kind.get(PAIR, []))
-    return Found(
+    return Arranged(
         tuple(groups),
         {code: tuple(badges) for code, badges in flags.items()},
         tuple((int(pair[0]), int(pair[1])) for pair in pairs if len(pair) == 2),

@@ -18,9 +18,9 @@ from quorate.skills.moments import Moments, Operator
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
 
-HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is drawn to the crowd's
+HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is shrunk toward the crowd's
 # How many answers a worker's skill is worth before its data speak: STRENGTH / mu⁴, mu the crowd's mean skill. A meeting
-# tells of x_i in proportion to the mate's squared skill, about mu², and skills differ by about mu: in a good crowd two
+# tells of x_i in proportion to the peer's squared skill, about mu², and skills differ by about mu: in a good crowd two
 # answers tell as much as the mean does, in a poor one hundreds.
 STRENGTH = 0.7
 LEAST_MEAN = 0.05  # of the crowd's skill: below, nothing could be told at all
@@ -32,7 +32,7 @@ ROUNDS = 8  # refits of the mean at the most; two or three are usual
 class Habits:
     """What the answers are centred at."""
 
-    frequency: FloatArray  # f_i, workers × classes: each worker's answers, drawn to the crowd's
+    frequency: FloatArray  # f_i, workers × classes: each worker's answers, shrunk toward the crowd's
     prior: FloatArray  # pi, of the classes
     spread: float  # G = 1 - sum pi²
 
@@ -152,7 +152,7 @@ def centred_moments(answers: Answers, habits: Habits) -> Moments:
 def centred_skills(
     answers: Answers, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
 ) -> Centred:
-    """Solve for the skills, drawn to the crowd's mean skill, which is refitted until it stands still.
+    """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted until it stands still.
 
     Args:
         answers: who answered what.

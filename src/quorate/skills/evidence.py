@@ -117,7 +117,7 @@ UNDETERMINED = {
     ISOLATED: "shares no task with anyone",
     BIPARTITE: "its component is bipartite",
     ONE_CLASS: "only one class was ever given",
-    UNINFORMED: "all its mates have skill zero",
+    UNINFORMED: "all its peers have skill zero",
     NO_ANSWERS: "none of its answers was left",
 }
 BELOW_THRESHOLD = "no correlation above the threshold"

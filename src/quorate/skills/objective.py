@@ -16,7 +16,7 @@ class Problem:
     lower: FloatArray
     upper: FloatArray
     n_answers: FloatArray  # N_i: how much worker i counts in the stopping rule
-    ridge: float = 0.0  # how strongly each skill is drawn to the centre: + ridge/2 (x_i - centre)^2
+    ridge: float = 0.0  # how strongly each skill is shrunk toward the centre: + ridge/2 (x_i - centre)^2
     centre: float = 0.0
 
     def middle(self) -> FloatArray:

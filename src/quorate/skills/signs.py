@@ -59,14 +59,14 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     tree = csgraph.minimum_spanning_tree(costs.tocsr()).tocoo()
     on_tree = _find(n_workers, i, j, tree.row, tree.col)
     sign = _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
-    return settle(sign, i, j, evidence)
+    return settle_signs(sign, i, j, evidence)
 
 
-def settle(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
+def settle_signs(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
     """Turn round, one at a time, the worker whom its evidence opposes most, until there is none.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> settle(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
+    >>> settle_signs(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
     [1.0, 1.0, 1.0]
     """
     from scipy import sparse
@@ -81,9 +81,9 @@ def settle(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> 
         worst = int(np.argmin(support))
         sign[worst] = -sign[worst]
         support[worst] = -support[worst]
-        mates = slice(matrix.indptr[worst], matrix.indptr[worst + 1])
-        met = matrix.indices[mates]
-        support[met] += 2 * sign[worst] * matrix.data[mates] * sign[met]
+        peers = slice(matrix.indptr[worst], matrix.indptr[worst + 1])
+        met = matrix.indices[peers]
+        support[met] += 2 * sign[worst] * matrix.data[peers] * sign[met]
     return Signs(sign, contradicted_share(sign, i, j, evidence))
 
 

@@ -1,4 +1,4 @@
-"""How sure a skill is: intervals by inverting the score of each worker, and what the mates' own uncertainty adds."""
+"""How sure a skill is: intervals by inverting the score of each worker, and what the peers' own uncertainty adds."""
 
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.uncertainty.intervals import Inference, Intervals, WorkerScore, check_level, skill_intervals

@@ -1,7 +1,7 @@
 """What an interval needs to know of skills from centred answers: the same score, for any class prior and any habit.
 
-Let z_it be the answer less the worker's habit f_i, and Y_t = sum_j x_j z_jt over the mates. If the skill of i is u,
-z_it · Y_t averages to u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the mates. The answer is l with
+Let z_it be the answer less the worker's habit f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill of i is u,
+z_it · Y_t averages to u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l with
 probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for the
 trace, the second moment of z_it · Y_t is, over the true classes,
 
@@ -23,8 +23,8 @@ from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import WorkerScore
 
-# Pseudo-answers by which a habit is drawn to the crowd's where a variance rests on it: a worker who happened to give
-# one class five times is not thereby sure to give it a sixth time.
+# Pseudo-answers by which a habit is shrunk toward the crowd's where a variance rests on it: a worker who happened to
+# give one class five times is not thereby sure to give it a sixth time.
 CALM = 20.0
 CLASSES = 10  # per answer, that cost as much as anything else
 
@@ -46,7 +46,7 @@ class CentredInference(Estimated):
     is_gold: BoolArray  # of each worker
     is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
     habits: Habits
-    ridge: float  # by which the skills are drawn to their mean
+    ridge: float  # by which the skills are shrunk toward their mean
 
     @property
     def n_answers(self) -> int:
@@ -67,14 +67,14 @@ class CentredInference(Estimated):
 
     @cached_property
     def _known(self) -> FloatArray:
-        """D: what the mates tell, the sum of omega q_2 over each worker's tasks."""
+        """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
         return self._told_by(self._x**2)
 
     @cached_property
     def _in_scale(self) -> FloatArray:
-        """How much of c the scale of the mates' skills holds already: its mean, for skills come from centred answers.
+        """How much of c the scale of the peers' skills holds already: its mean, for skills come from centred answers.
 
-        Nothing of it where the mate is gold, whose skill is one by definition.
+        Nothing of it where the peer is gold, whose skill is one by definition.
         """
         mean = float(np.average(self._kept, weights=self.crowd.per_worker))
         by_gold = self._told_by(np.where(self.is_gold, self._x**2, 0.0))
@@ -82,7 +82,7 @@ class CentredInference(Estimated):
         return mean + (1 - mean) * share
 
     def _told_by(self, squares: FloatArray) -> FloatArray:
-        """Sum omega times a value of the mates over each worker's tasks."""
+        """Sum omega times a value of the peers over each worker's tasks."""
         sums = self._sums
         return sums.by_worker(self._omega[self.crowd.task] * sums.of_mates(squares[sums.worker]))
 
@@ -115,7 +115,7 @@ class CentredInference(Estimated):
         alpha = (a * pairs + c * one) / scale**2
         n = np.maximum(self.crowd.per_worker, 1)
         # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
-        # with it by the skill, is what is left of the variance where worker and mates are perfect.
+        # with it by the skill, is what is left of the variance where worker and peers are perfect.
         return WorkerScore(
             sums.by_worker(self._agreed) / (scale * self._kept / self._in_scale),
             alpha * (1 + 1 / n),
@@ -124,14 +124,14 @@ class CentredInference(Estimated):
         )
 
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the mates are."""
+        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self.crowd.per_worker[:, None]
         mean = np.bincount(self.crowd.label, minlength=self.n_classes) / self.crowd.n_answers
         given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
         f = (given + CALM * mean) / (n + CALM)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
-        noise = share * self._kept**2  # centring takes from the mates' noise, too
+        noise = share * self._kept**2  # centring takes from the peers' noise, too
         crowd = np.diag(noise @ f) - (f * noise[:, None]).T @ f
         prior = self.habits.prior
         b, e = _third_moments(f, share @ f, prior)

@@ -1,7 +1,7 @@
-"""f: by how much the variance of a raw skill grows because the skills of the mates are estimates too.
+"""f: by how much the variance of a raw skill grows because the skills of the peers are estimates too.
 
 Turn what each task says round at random, e_t = ±1, and see where the solution goes: the pull b = sum_t e_t psi_t moves
-it by d, with H d = b and H the curvature, while a worker whose mates stood still would move by o = b/D. Over many draws
+it by d, with H d = b and H the curvature, while a worker whose peers stood still would move by o = b/D. Over many draws
 the spread of d beside that of o is f. Most of the two is common chance, so d is first explained by o, whose variance is
 known, and only the rest is estimated from the draws.
 """
@@ -20,13 +20,15 @@ TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any 
 STEPS = 30  # of conjugate gradients at the most
 FLAT = 0.02  # curvature, relative to the diagonal, below which a direction is given up: the data hardly determine it
 BLOCK = 2_000  # tasks whose sums, for all draws at once, fit in the cache
-DRAWN = 0.05  # how far the agreements inside H are drawn to what the skills predict, lest noise alone make H singular
+DRAWN = (
+    0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
+)
 ENTRIES = 4_000_000  # of a matrix of workers × draws: 32 MB
 
 
 @dataclass(frozen=True)
 class Gram:
-    """The off-diagonal part of sum_k w_k g_k g_kᵀ, with sparse g_k over workers: all that mates do to each other."""
+    """The off-diagonal part of sum_k w_k g_k g_kᵀ, with sparse g_k over workers: all that peers do to each other."""
 
     blocks: tuple[tuple[sparse.csr_array, FloatArray], ...]  # the g_k of some tasks as rows, and their w_k
     own: FloatArray  # the diagonal, which is left out
@@ -41,18 +43,18 @@ class Gram:
 
 @dataclass(frozen=True)
 class Curvature:
-    """The least squares near their solution: H = diag(D + ridge) + mates, over the workers that are free to move."""
+    """The least squares near their solution: H = diag(D + ridge) + peers, over the workers that are free to move."""
 
     diagonal: FloatArray  # D
-    mates: Gram
+    peers: Gram
     is_free: BoolArray
-    ridge: float = 0.0  # by which skills are drawn to their mean; raw estimates are not
+    ridge: float = 0.0  # by which skills are shrunk toward their mean; raw estimates are not
 
 
 def agreement_parts(
     by_skill: tuple[sparse.csr_array, FloatArray], agreements: list[tuple[sparse.csr_array, FloatArray]]
 ) -> list[tuple[sparse.csr_array, FloatArray]]:
-    """Weigh the two parts of the curvature among mates: 2 N∘xxᵀ - N∘C, the latter drawn a little to N∘xxᵀ.
+    """Weigh the two parts of the curvature among peers: 2 N∘xxᵀ - N∘C, the latter drawn a little to N∘xxᵀ.
 
     Args:
         by_skill: rows and weights that make N∘xxᵀ.
@@ -135,9 +137,9 @@ def _draw(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArr
 
 
 def _respond(curvature: Curvature, b: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return how far each raw estimate moves under a pull, everyone moving at once: (b - mates d)/D."""
+    """Return how far each raw estimate moves under a pull, everyone moving at once: (b - peers d)/D."""
     d = conjugate_gradients(curvature, b)
-    moved: FloatArray = (b - curvature.mates @ d) / scale
+    moved: FloatArray = (b - curvature.peers @ d) / scale
     return moved
 
 
@@ -160,7 +162,7 @@ def conjugate_gradients(curvature: Curvature, b: FloatArray) -> FloatArray:
         if len(active) == 0:
             break
         direction = p[:, active]
-        curved = diagonal * direction + np.where(free, curvature.mates @ direction, 0.0)
+        curved = diagonal * direction + np.where(free, curvature.peers @ direction, 0.0)
         bend, flat = (direction * curved).sum(axis=0), (direction * diagonal * direction).sum(axis=0)
         going = bend > FLAT * flat
         active, direction, curved, bend = active[going], direction[:, going], curved[:, going], bend[going]

@@ -1,9 +1,9 @@
 """Score -> interval: all skills at which what a worker's answers say is no surprise, as Wilson has it for a proportion.
 
-Given its mates' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
+Given its peers' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
 r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
 gamma u²). The variance is taken at the skill that is tried, not at the estimate, so that three right answers out of
-three do not make a worker certain. f >= 1 is what the uncertainty of the mates' own skills adds.
+three do not make a worker certain. f >= 1 is what the uncertainty of the peers' own skills adds.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ DRAWS = 60  # of random signs, for f
 
 @dataclass(frozen=True)
 class WorkerScore:
-    """What each worker's answers say of its skill, the mates' skills being taken for known."""
+    """What each worker's answers say of its skill, the peers' skills being taken for known."""
 
     raw: FloatArray  # r, not cut to the range of skills
     alpha: FloatArray  # of the variance of r, were the skill u: alpha + beta u - gamma u²
@@ -59,7 +59,7 @@ class Inference(Protocol):
         """Return what each worker's answers say of its skill."""
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
-        """Return f, by how much the variance grows because the mates' skills are estimates too."""
+        """Return f, by how much the variance grows because the peers' skills are estimates too."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Intervals:
 
     low: FloatArray
     high: FloatArray
-    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where the mates tell nothing
-    inflation: FloatArray  # f, by which the mates' own uncertainty multiplies the variance; 1 where it is left out
+    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where the peers tell nothing
+    inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
 
@@ -137,8 +137,8 @@ def skill_intervals(
         inference: what the estimate rests on; None where there is no skill to speak of.
         n_workers: without gold.
         level: the share of intervals that hold the true skill, under the model.
-        kind: ``full``; ``fast``, which takes the mates' skills for known; ``none``; or ``auto``, see `interval_kind`.
-        draws: of random signs, from which the full interval learns how uncertain the mates are.
+        kind: ``full``; ``fast``, which takes the peers' skills for known; ``none``; or ``auto``, see `interval_kind`.
+        draws: of random signs, from which the full interval learns how uncertain the peers are.
         seed: of those draws.
 
     Raises:
@@ -160,7 +160,7 @@ def skill_intervals(
     lowest = -1 / (inference.n_classes - 1)
     low, high = invert(score, f, z, lowest)
     error = np.sqrt(f * score.variance(np.clip(inference.skills, lowest, 1.0)))
-    silent = np.isnan(score.raw)  # all mates of skill zero: any skill fits
+    silent = np.isnan(score.raw)  # all peers of skill zero: any skill fits
     low, high = np.where(silent, lowest, low), np.where(silent, 1.0, high)
     unknown = np.isnan(inference.skills)
     low, high, error, f = (np.where(unknown, np.nan, each)[:n_workers] for each in (low, high, error, f))

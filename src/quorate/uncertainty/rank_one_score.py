@@ -1,6 +1,6 @@
 """What an interval needs to know of rank-one skills: the score of each worker, by sums over tasks.
 
-For worker i on task t let q_r be the sum of x_j^r over its mates there, and psi_ti = sum_j (a_ijt - x_i x_j) x_j, whose
+For worker i on task t let q_r be the sum of x_j^r over its peers there, and psi_ti = sum_j (a_ijt - x_i x_j) x_j, whose
 sum over t is the gradient of the least squares. With D = sum_t q_2 the raw estimate is r = x_i + sum_t psi_ti / D, and
 if the skill of i were u, psi_ti would have the variance
 
@@ -42,7 +42,7 @@ class OneCoinInference(Estimated):
         x = self._x[sums.worker]
         square = x * x
         q2, q3, q4 = (sums.of_mates(power) for power in (square, square * x, square * square))
-        pairs = q2 * q2 - q4  # sum over two different mates of x_j² x_k²
+        pairs = q2 * q2 - q4  # sum over two different peers of x_j² x_k²
         weight = sums.by_worker(q2)
         scale = np.where(weight > 0, weight, np.nan)
         agreed = sums.by_worker(sums.agreement(x) - x)

@@ -92,7 +92,7 @@ def dependence_of(answers: Answers, posterior: FloatArray, matrices: Matrices) -
 
 
 def ratio(products: FloatArray, alike: FloatArray) -> Dependence:
-    """Return rho from each task's products, drawn to a typical crowd's and scaled up by what belief hides.
+    """Return rho from each task's products, shrunk toward a typical crowd's and scaled up by what belief hides.
 
     The interval is that of a ratio of two sums over tasks (delta method); what HIDDEN leaves open is not in it.
 

@@ -17,7 +17,7 @@ from quorate.skills.scatter import sampled_tasks
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
-from quorate.voting.population import LEAST, calibrated, updated
+from quorate.voting.population import LEAST_PROBABILITY, calibrated, updated
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
 
@@ -170,7 +170,7 @@ def _crossed(views: Views, known: IntArray, pseudo: float | None, passes: int) -
         held = fold[rows] == k
         crossed[held] = _mix([part[held] for part in parts], mixture_weights(p_true[~held], views.weights))
     believed = calibrated(crossed, views.calibration)[own]
-    return _Crossed(crossed, np.log(np.maximum(believed, LEAST)), mixture_weights(p_true, views.weights))
+    return _Crossed(crossed, np.log(np.maximum(believed, LEAST_PROBABILITY)), mixture_weights(p_true, views.weights))
 
 
 def _opinions(
@@ -202,7 +202,7 @@ def _corrected(
 
 
 def _learned_again(cells: Cells, q: FloatArray) -> FloatArray:
-    """One step of the refinement: matrices from a posterior, drawn to the crowd's, and their scores."""
+    """One step of the refinement: matrices from a posterior, shrunk toward the crowd's, and their scores."""
     theta, _ = shrunk(cells.expected_counts(q))
     return cells.log_joint(np.log(np.maximum(theta, FLOOR)), one_more_each(q))
 

@@ -24,7 +24,7 @@ SHARPNESS = 200.0  # tasks that a crowd's mean log-loss counts for, so that ever
 ALONE, NEAR = 0.4, 0.17  # the say that simulated independent crowds have where no dependence is measured, and the rho
 # (its standard deviation over public crowds) at which it has fallen by 40 %. The public crowds do not mind: log-loss
 # .522 to .523 for .3 to .5 and .1 to .25; independent crowds would be stated .05 too low without it
-LEAST = 1e-4  # a probability below this counts as this
+LEAST_PROBABILITY = 1e-4  # a probability below this counts as this
 LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
 LEAST_SHARE = 1e-6  # of a beta, for its power to be added
 
@@ -137,7 +137,7 @@ def log_probabilities(posterior: FloatArray, truth: IntArray) -> FloatArray:
     met = truth >= 0
     of_beta = np.stack([softmax(beta * logs)[rows, np.maximum(truth, 0)] * met for beta in BETAS], axis=1)
     p = of_beta[:, :, None] * VALIDITIES + (1 - VALIDITIES) / m * met[:, None, None]
-    logs_p: FloatArray = np.log(np.maximum(p, LEAST))
+    logs_p: FloatArray = np.log(np.maximum(p, LEAST_PROBABILITY))
     return logs_p
 
 

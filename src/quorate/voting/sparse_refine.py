@@ -123,7 +123,7 @@ class _Occurring:
         return triple, column, pair, pairs
 
     def matrices(self, p: FloatArray, relative: FloatArray) -> tuple[FloatArray, float]:
-        """Return theta of each triplet, drawn to the crowd's matrix, and how often the crowd is right."""
+        """Return theta of each triplet, shrunk toward the crowd's matrix, and how often the crowd is right."""
         m = self.answers.n_classes
         triple, column, pair, pairs = self._places
         given, is_right = pairs % m, pairs // m == pairs % m

@@ -11,7 +11,7 @@ from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionEr
 from quorate.reading.columns import order_classes
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.result import count
-from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle
+from quorate.warehouse.conflicts import Settled, no_repeats, repeats_of, settle_conflicts
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import Column, EngineTable
 
@@ -29,7 +29,7 @@ class Cleaned:
 
 
 def clean(engine: Engine, source: EngineTable, reading: ReadOptions = AS_USUAL, *, settled: bool = True) -> Cleaned:
-    """Give workers and classes codes, and settle missing fields, repeats and conflicts inside the engine.
+    """Give workers and classes codes, and settle_conflicts missing fields, repeats and conflicts inside the engine.
 
     Four queries over the source, of which the last writes the answers as integers; whatever follows reads those. One
     query over them, four or five and a copy where there are repeats; one over the source where tasks were lost.
@@ -72,7 +72,7 @@ def clean(engine: Engine, source: EngineTable, reading: ReadOptions = AS_USUAL, 
     repeats = repeats_of(engine, coded) if settled else no_repeats(engine, coded)
     kept = Settled(coded.select("task", "w", "c"), repeats.tasks, repeats.most)
     if repeats.extra:
-        kept = settle(engine, coded, repeats, on_conflict, (worker_names, class_names))
+        kept = settle_conflicts(engine, coded, repeats, on_conflict, (worker_names, class_names))
         per_worker = _recount(engine, kept.answers, "w", len(worker_names), "counting the workers' answers")
         if per_worker.sum() == 0:
             raise NoRowsError(f"all {n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")

@@ -88,18 +88,19 @@ def no_repeats(engine: Engine, coded: EngineTable) -> Repeats:
     return Repeats(int(found["tasks"]), int(found["most"]), 0, 0, 0)
 
 
-def settle(
+def settle_conflicts(
     engine: Engine, coded: EngineTable, repeats: Repeats, policy: str, names: tuple[pa.Array, pa.Array]
 ) -> Settled:
     """Keep one answer of each worker and task, and none where they conflict and are to be dropped.
 
     Raises:
-        ConflictingAnswersError: there are conflicts, and no policy to settle them.
+        ConflictingAnswersError: there are conflicts, and no policy to settle_conflicts them.
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect()
     >>> rows = engine.upload(pa.table({"task": [1, 1, 2], "w": [0, 0, 0], "c": [2, 5, 1], "order": [1, 2, 3]}))
-    >>> kept = settle(engine, rows, repeats_of(engine, rows), "last", (pa.array(["ann"]), pa.array(list("abcdef"))))
+    >>> names = (pa.array(["ann"]), pa.array(list("abcdef")))
+    >>> kept = settle_conflicts(engine, rows, repeats_of(engine, rows), "last", names)
     >>> kept.answers.order_by("task").to_pyarrow()["c"].to_pylist()
     [5, 1]
     """

@@ -1,7 +1,7 @@
 """What intervals need to know of skills that were estimated from pairs: three sums by pairs, one by the engine.
 
 `uncertainty.rank_one_score` has the formulae. The sums over a worker's tasks of q_2, q_3 and q_4 (the sums of x_j^r
-over its mates) are N x^r, which the pairs know. Only the sum of q_2² is not: it takes one query with the squares of the
+over its peers) are N x^r, which the pairs know. Only the sum of q_2² is not: it takes one query with the squares of the
 skills joined in.
 """
 
@@ -120,7 +120,7 @@ def square_sums(engine: Engine, found: Cleaned, skills: FloatArray, gold: Engine
     joined = answers.join(squares, "w")
     tasks = joined.group_by("task").agg(q=joined.square.sum())
     each = answers.join(tasks.mutate(q=tasks.q * tasks.q), "task")
-    rows = engine.fetch(each.group_by("w").agg(q=each.q.sum()), "weighing the mates")
+    rows = engine.fetch(each.group_by("w").agg(q=each.q.sum()), "weighing the peers")
     sums = np.zeros(len(x))
     sums[to_numpy(rows["w"].combine_chunks().cast(pa.int64()))] = to_numpy(rows["q"].combine_chunks())
     return sums

@@ -80,7 +80,7 @@ def test_noisy_skills_are_oriented_by_their_sum() -> None:
     assert found == pytest.approx(-skills, abs=1e-4)
 
 
-@pytest.mark.parametrize("who", [graph_sizes.SKILLED, graph_sizes.LEAST, graph_sizes.ANY])
+@pytest.mark.parametrize("who", [graph_sizes.SKILLED, graph_sizes.LEAST_SKILLED, graph_sizes.ANY])
 def test_whoever_is_put_on_the_cycle_the_skills_stay_the_same(who: str) -> None:
     skills = grid_skills(21, seed=2)
     placed = graph_sizes._place(skills, who)

@@ -12,7 +12,7 @@ from quorate.evaluation.experiments.experiment import (
     Claim,
     Experiment,
     Figure,
-    Sheet,
+    Tabulation,
     spread,
     verdict,
 )
@@ -25,7 +25,7 @@ HOSTILE = "<script>alert('x')</script>\" onload=\"y & z"
 def hostile_experiment() -> Experiment:
     rows = [{"x": 1, "y": 1.0, "series": HOSTILE}, {"x": 2, "y": 2.0, "series": HOSTILE}]
     spec = lines(rows, axis("x", "x", HOSTILE), axis("y", "y", HOSTILE), "series", order=[HOSTILE])
-    sheet = Sheet(HOSTILE, (HOSTILE, "b|c"), ((HOSTILE, "d|e"),))
+    sheet = Tabulation(HOSTILE, (HOSTILE, "b|c"), ((HOSTILE, "d|e"),))
     return Experiment(sheet, (sheet,), (Figure("f", HOSTILE, spec),), (Claim(HOSTILE, HOLDS, HOSTILE),), (HOSTILE,))
 
 
@@ -55,7 +55,7 @@ def test_a_bar_in_a_cell_does_not_split_the_row_of_a_markdown_table() -> None:
 
 
 def test_csv_quotes_what_needs_quotes() -> None:
-    assert to_csv(Sheet("", ("a",), (("x,y",), ('"',)))) == 'a\n"x,y"\n""""\n'
+    assert to_csv(Tabulation("", ("a",), (("x,y",), ('"',)))) == 'a\n"x,y"\n""""\n'
 
 
 def test_drawings_have_the_same_bytes_each_time() -> None:

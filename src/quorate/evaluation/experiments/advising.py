@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.advice.adaptive import adaptive_skills
 from quorate.evaluation.experiments.collection import ADVICE, EVEN, FIRST, POLICIES, TASKS, Trace, W, ask, collect_by
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Crowd, collect
 from quorate.meetings.graph import identify
@@ -85,7 +85,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     columns = ("policy", "classes", "seed", "answers", "error", "expected_error")
     skills = {(policy, m): _skills(traces[policy, m]) for policy in (EVEN, ADVICE) for m in settings.n_classes}
     return Experiment(
-        Sheet("Error along the collection", columns, rows),
+        Tabulation("Error along the collection", columns, rows),
         (_saved(traces, settings), _skill_sheet(skills), _calibration(traces, settings)),
         (_figure(traces, settings),),
         _claims(traces, skills, settings, mended, minimal),
@@ -102,7 +102,7 @@ def _mean_further(traces: dict[tuple[str, int], list[Trace]], policy: str, m: in
     return float(np.mean([trace.further(TARGET) for trace in traces[policy, m]]))
 
 
-def _saved(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Sheet:
+def _saved(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Tabulation:
     rows = []
     for m in settings.n_classes:
         even = _mean_further(traces, EVEN, m)
@@ -111,7 +111,7 @@ def _saved(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Sh
             heaviest = max(trace.heaviest for trace in traces[policy, m])
             rows.append((m, policy, mean, f"{1 - mean / even:.0%}", f"{heaviest:.2f}"))
     columns = ("classes", "policy", f"further answers to {TARGET:.0%} error", "fewer than even", "heaviest load / mean")
-    return Sheet(f"After {FIRST} answers to each of {TASKS} tasks by {W} workers", columns, tuple(rows))
+    return Tabulation(f"After {FIRST} answers to each of {TASKS} tasks by {W} workers", columns, tuple(rows))
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ def _skills(traces: list[Trace]) -> Skills:
     return Skills(*(float(value) for value in np.mean(rows, axis=0)))
 
 
-def _skill_sheet(skills: dict[tuple[str, int], Skills]) -> Sheet:
+def _skill_sheet(skills: dict[tuple[str, int], Skills]) -> Tabulation:
     rows = tuple(
         (m, policy, f"{s.coverage:.3f}", f"{s.width:.2f}", f"{s.bias:+.3f}", f"{s.agreement_bias:+.3f}")
         for (policy, m), s in skills.items()
     )
     columns = ("classes", "collected by", "coverage at 95%", "mean width", "bias of one-coin EM", "bias of rank-one")
-    return Sheet("Skills after the collection", columns, rows)
+    return Tabulation("Skills after the collection", columns, rows)
 
 
-def _calibration(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Sheet:
+def _calibration(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Tabulation:
     rows = []
     for m in settings.n_classes:
         each = traces[ADVICE, m]
@@ -156,7 +156,7 @@ def _calibration(traces: dict[tuple[str, int], list[Trace]], settings: Settings)
             )
             rows.append((m, int(n), f"{error:.3f}", f"{expected:.3f}"))
     columns = ("classes", "answers", "error", "error that the advice expected")
-    return Sheet("Does it know when to stop?", columns, tuple(rows))
+    return Tabulation("Does it know when to stop?", columns, tuple(rows))
 
 
 def _figure(traces: dict[tuple[str, int], list[Trace]], settings: Settings) -> Figure:

@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.evaluation.compare import compare
 from quorate.evaluation.datasets import Dataset, load
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, difference, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, difference, verdict
 from quorate.evaluation.experiments.figures import axis, bars
 from quorate.evaluation.experiments.published import PAPER, SETS, SUMMARY
 from quorate.progress import tracked
@@ -70,15 +70,15 @@ def _measure(name: str, data: Dataset, settings: Settings, seed: int, found: Err
                 found[name, entry.method].append(entry.error)
 
 
-def _table(found: Errors) -> Sheet:
+def _table(found: Errors) -> Tabulation:
     rows = [
         (name, method, float(np.mean(e)) if e else None, min(e, default=None), max(e, default=None), len(e))
         for (name, method), e in found.items()
     ]
-    return Sheet("Prediction errors", ("set", "method", "mean_error", "least", "greatest", "seeds"), tuple(rows))
+    return Tabulation("Prediction errors", ("set", "method", "mean_error", "least", "greatest", "seeds"), tuple(rows))
 
 
-def _summary(data: dict[str, Dataset]) -> Sheet:
+def _summary(data: dict[str, Dataset]) -> Tabulation:
     rows = []
     for name, each in data.items():
         a, (tasks, workers, instances, classes, sparsity) = each.answers, SUMMARY[name]
@@ -87,10 +87,10 @@ def _summary(data: dict[str, Dataset]) -> Sheet:
         counts = tuple(f"{paper} / {own}" for paper, own in sizes)
         rows.append((SETS[name], *counts, f"{sparsity:.4f} / {ours:.4f}", difference(ours, sparsity)))
     columns = ("set", "tasks", "workers", "answers", "classes", "sparsity", "ours - paper")
-    return Sheet("Summary of the sets (paper / ours)", columns, tuple(rows))
+    return Tabulation("Summary of the sets (paper / ours)", columns, tuple(rows))
 
 
-def _beside(found: Errors, settings: Settings) -> Sheet:
+def _beside(found: Errors, settings: Settings) -> Tabulation:
     rows = []
     for name in settings.sets:
         for (column, method), paper in zip(COLUMNS.items(), PAPER[name], strict=True):
@@ -98,12 +98,12 @@ def _beside(found: Errors, settings: Settings) -> Sheet:
             mean = float(np.mean(errors)) if errors else None
             printed = "N/A" if paper is None else f"{paper:.4f}"
             rows.append((SETS[name], column, f"`{method}`", printed, _range(errors), difference(mean, paper)))
-    return Sheet("Prediction errors", ("set", "method", "here", "paper", "ours", "ours - paper"), tuple(rows))
+    return Tabulation("Prediction errors", ("set", "method", "here", "paper", "ours", "ours - paper"), tuple(rows))
 
 
-def _others(found: Errors, settings: Settings) -> Sheet:
+def _others(found: Errors, settings: Settings) -> Tabulation:
     rows = [(f"`{method}`", *(_range(found[name, method]) for name in settings.sets)) for method in settings.others]
-    return Sheet(
+    return Tabulation(
         "Methods by their own conventions, and ours", ("method", *(SETS[s] for s in settings.sets)), tuple(rows)
     )
 

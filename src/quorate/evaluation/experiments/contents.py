@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-from quorate.evaluation.experiments.experiment import FAILS, HOLDS, Claim, Experiment, Sheet, cell_text
+from quorate.evaluation.experiments.experiment import FAILS, HOLDS, Claim, Experiment, Tabulation, cell_text
 
 LONG = 16  # rows from which a table is folded
 
@@ -102,7 +102,7 @@ def index(sections: Sequence[tuple[str, str, str]], claims: Sequence[tuple[str, 
     )
 
 
-def table(sheet: Sheet) -> str:
+def table(sheet: Tabulation) -> str:
     """Show a table; a long one is folded."""
     head = "".join(f'<th scope="col">{rich(column)}</th>' for column in sheet.columns)
     body = "".join(

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Row, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Row, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Crowd, collect, crowd, draw_workers
 from quorate.methods.registry import aggregate
@@ -19,7 +19,7 @@ from quorate.progress import tracked
 METHODS = ("rank-one", "rank-one-centred")  # the standard method's skills are those of the second
 KINDS = ("fast", "full")
 LEVEL = 0.95
-LEAST = 5  # answers of a worker that counts
+LEAST_ANSWERS = 5  # answers of a worker that counts
 BINS = ((5, 10), (11, 20), (21, 50), (51, 10**9))
 EVEN, LOW = "uniform on [0, 1]", "uniform on [0.05, 0.6]"
 LAWS = {EVEN: (0.0, 1.0), LOW: (0.05, 0.6)}
@@ -60,7 +60,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Found:
+class Covered:
     """The intervals of all crowds of one shape, by one method and kind; one entry a worker."""
 
     shape: Shape
@@ -78,7 +78,7 @@ def shapes(settings: Settings) -> list[Shape]:
     return every + [Shape(LOW, 2, 3, n) for n in settings.workers]
 
 
-def measure(shape: Shape, settings: Settings, seed: int) -> list[Found]:
+def measure(shape: Shape, settings: Settings, seed: int) -> list[Covered]:
     """Simulate crowds of a shape until there are enough workers, and see which intervals hold the true skill.
 
     >>> found = measure(Shape(EVEN, 2, 3, 30), Settings(30), seed=0)
@@ -124,7 +124,7 @@ def _activity(n_workers: int, rng: np.random.Generator) -> FloatArray:
     return np.exp(rng.uniform(-1.5, 1.0, n_workers))
 
 
-def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[Found]:
+def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[Covered]:
     """Estimate by every method and kind, and see which intervals hold the true skill."""
     parts: dict[tuple[str, str], list[FloatArray]] = {each: [] for each in product(METHODS, kinds)}
     for simulated in crowds:
@@ -132,11 +132,11 @@ def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[F
         for method, kind in parts:
             found = aggregate(simulated.answers, method, intervals=kind, level=LEVEL).intervals
             held = ((found.low <= true) & (true <= found.high)).astype(np.float64)
-            counted = (n >= LEAST) & ~np.isnan(found.low)
+            counted = (n >= LEAST_ANSWERS) & ~np.isnan(found.low)
             parts[method, kind].append(np.stack([held, found.width, n, true])[:, counted])
     whole = {each: np.concatenate(rows, axis=1) for each, rows in parts.items()}
     return [
-        Found(shape, method, kind, held, width, n.astype(np.int64), true)
+        Covered(shape, method, kind, held, width, n.astype(np.int64), true)
         for (method, kind), (held, width, n, true) in whole.items()
     ]
 
@@ -144,14 +144,14 @@ def _look(shape: Shape, crowds: Sequence[Crowd], kinds: Sequence[str]) -> list[F
 def run(*, quick: bool, seed: int) -> Experiment:
     """Measure coverage in every shape, by every method and kind."""
     settings = QUICK if quick else FULL
-    found: list[Found] = []
+    found: list[Covered] = []
     every = shapes(settings)
     for shape in tracked("coverage", every):
         found += measure(shape, settings, seed)
     habits = _with_habits(settings, seed)
     columns = ("skills", "classes", "per_task", "workers", "method", "kind", "intervals", "coverage", "mean_width")
     return Experiment(
-        Sheet("Coverage at 95 %", columns, tuple(_row(each) for each in found)),
+        Tabulation("Coverage at 95 %", columns, tuple(_row(each) for each in found)),
         (_by_answers(found), _by_shape(found), habits),
         (_figure(found),),
         _claims(found),
@@ -159,18 +159,18 @@ def run(*, quick: bool, seed: int) -> Experiment:
     )
 
 
-def _row(found: Found) -> Row:
+def _row(found: Covered) -> Row:
     shape = found.shape
     sizes = (shape.law, shape.n_classes, shape.per_task, shape.n_workers)
     covered, width = float(found.held.mean()), float(found.width.mean())
     return (*sizes, found.method, found.kind, len(found.held), round(covered, 4), round(width, 4))
 
 
-def _pooled(found: Sequence[Found], method: str, kind: str, law: str = EVEN) -> list[Found]:
+def _pooled(found: Sequence[Covered], method: str, kind: str, law: str = EVEN) -> list[Covered]:
     return [each for each in found if (each.method, each.kind, each.shape.law) == (method, kind, law)]
 
 
-def _in_bin(found: Sequence[Found], low: float, high: float, of: str = "n_answers") -> tuple[float, float, int]:
+def _in_bin(found: Sequence[Covered], low: float, high: float, of: str = "n_answers") -> tuple[float, float, int]:
     """Return coverage, mean width and number of the intervals of workers with a quantity between two values."""
     kept = [(getattr(each, of) >= low) & (getattr(each, of) <= high) for each in found]
     held = np.concatenate([each.held[mask] for each, mask in zip(found, kept, strict=True)])
@@ -182,7 +182,7 @@ def _bin_name(low: int, high: int) -> str:
     return f"{low}–{high}" if high < 10**9 else f"over {low - 1}"
 
 
-def _by_answers(found: Sequence[Found]) -> Sheet:
+def _by_answers(found: Sequence[Covered]) -> Tabulation:
     rows = []
     for method, kind in product(METHODS, KINDS):
         pooled = _pooled(found, method, kind)
@@ -190,20 +190,22 @@ def _by_answers(found: Sequence[Found]) -> Sheet:
         shown = [f"{covered:.3f} / {width:.2f}" if n else "–" for covered, width, n in cells]
         rows.append((method, kind, *shown))
     columns = ("method", "kind", *(f"{_bin_name(*each)} answers" for each in BINS), "skill over 0.95")
-    return Sheet("Coverage at 95 % and mean width, by answers of the worker, over all shapes", columns, tuple(rows))
+    return Tabulation(
+        "Coverage at 95 % and mean width, by answers of the worker, over all shapes", columns, tuple(rows)
+    )
 
 
-def _by_shape(found: Sequence[Found]) -> Sheet:
+def _by_shape(found: Sequence[Covered]) -> Tabulation:
     rows = []
     for shape in dict.fromkeys(each.shape for each in found):
         covered = [float(each.held.mean()) for each in found if each.shape == shape]
         n = max(len(each.held) for each in found if each.shape == shape)
         rows.append((shape.law, shape.n_classes, shape.per_task, shape.n_workers, n, *(f"{c:.3f}" for c in covered)))
     names = [f"{method}, {kind}" for method, kind in product(METHODS, KINDS)]
-    return Sheet("Coverage in each shape", ("skills", "classes", "per task", "workers", "n", *names), tuple(rows))
+    return Tabulation("Coverage in each shape", ("skills", "classes", "per task", "workers", "n", *names), tuple(rows))
 
 
-def _with_habits(settings: Settings, seed: int) -> Sheet:
+def _with_habits(settings: Settings, seed: int) -> Tabulation:
     n_workers = 2 * max(settings.workers) // 5
     rows = []
     for number, name in enumerate(HABITS):
@@ -212,10 +214,10 @@ def _with_habits(settings: Settings, seed: int) -> Sheet:
         found = _look(Shape(name, 0, 5, n_workers), crowds, ["full"])
         rows.append((name, len(found[0].held), *(f"{x.held.mean():.3f} / {x.width.mean():.2f}" for x in found)))
     title = "Workers with habits: coverage at 95 % and mean width, full intervals"
-    return Sheet(title, ("crowd", "n", *METHODS), tuple(rows))
+    return Tabulation(title, ("crowd", "n", *METHODS), tuple(rows))
 
 
-def _figure(found: Sequence[Found]) -> Figure:
+def _figure(found: Sequence[Covered]) -> Figure:
     order = [f"{method}, {kind}" for method, kind in product(METHODS, KINDS)]
     edges = [5, 7, 10, 14, 20, 28, 40, 56, 80, 113, 160]
     rows = []
@@ -238,13 +240,13 @@ def _figure(found: Sequence[Found]) -> Figure:
         rules=[{"panel": f"skills {law}", "value": LEVEL} for law in LAWS],
     )
     caption = (
-        "Coverage at 95 % by the worker's number of answers. Fast intervals take the mates' skills for known, which is "
+        "Coverage at 95 % by the worker's number of answers. Fast intervals take the peers' skills for known, which is "
         "harmless in a good crowd and not in a poor one; full ones do not."
     )
     return Figure("coverage", caption, spec)
 
 
-def _claims(found: Sequence[Found]) -> tuple[Claim, ...]:
+def _claims(found: Sequence[Covered]) -> tuple[Claim, ...]:
     claims = []
     for law, method in product(LAWS, METHODS):
         low, high = ASKED[law]
@@ -256,7 +258,8 @@ def _claims(found: Sequence[Found]) -> tuple[Claim, ...]:
         text = f"at least {low:g}" if high == 1 else f"{low:g} to {high:g}"
         claims.append(
             Claim(
-                f"Intervals of 95 % by {method}, skills {law}: coverage {text} for workers of {LEAST} answers or more.",
+                f"Intervals of 95 % by {method}, skills {law}: coverage {text} for workers of "
+                f"{LEAST_ANSWERS} answers or more.",
                 verdict(low <= total <= high, bool(inside.all())),
                 f"{total:.3f} over all; {covered.min():.3f} to {covered.max():.3f} in {len(each)} shapes, of "
                 f"{min(len(one.held) for one in each):,} intervals or more each",
@@ -268,7 +271,7 @@ def _claims(found: Sequence[Found]) -> tuple[Claim, ...]:
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         f"Workers answer {settings.per_worker} tasks on average, from a third to three times that; all are one-coin "
-        f"workers but in the last table. Workers of fewer than {LEAST} answers are left out.",
+        f"workers but in the last table. Workers of fewer than {LEAST_ANSWERS} answers are left out.",
         "The standard method's skills, and so its intervals, are those of its first stage, rank-one-centred.",
         "A shape is inside if it is within sampling error (99 %) of what is asked for.",
         "This is coverage under the model. On public data, where workers err together or find some classes harder, "

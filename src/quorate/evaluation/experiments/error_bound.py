@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Edges, clique, crowd_on_graph, ring, star
 from quorate.meetings.bounds import SkillBound, skill_bound
@@ -70,7 +70,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
         "bound_hoeffding", "bound_paper", "smallest_eigenvalue",
     )  # fmt: skip
     return Experiment(
-        Sheet("Errors and bounds, one row a trial", columns, rows),
+        Tabulation("Errors and bounds, one row a trial", columns, rows),
         (_beside(trials, settings),),
         (_figure(trials, settings),),
         _claims(trials),
@@ -102,7 +102,7 @@ def _distance(x: FloatArray, skills: FloatArray) -> float:
     return float(np.linalg.norm(x - skills))
 
 
-def _beside(trials: list[Trial], settings: Settings) -> Sheet:
+def _beside(trials: list[Trial], settings: Settings) -> Tabulation:
     rows = []
     for graph in GRAPHS:
         for n in settings.per_edge:
@@ -132,7 +132,7 @@ def _beside(trials: list[Trial], settings: Settings) -> Sheet:
         "graph", "tasks an edge", "error, gradient", "error, exponentiated", "bound for the disturbance that occurred",
         "by Hoeffding", "as the paper has it", "first bound / error",
     )  # fmt: skip
-    return Sheet("||x - s||_2 and its bounds (medians)", columns, tuple(rows))
+    return Tabulation("||x - s||_2 and its bounds (medians)", columns, tuple(rows))
 
 
 def _figure(trials: list[Trial], settings: Settings) -> Figure:

@@ -12,7 +12,7 @@ HOLDS, FAILS, PARTLY = "holds", "does not hold", "holds in part"
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Tabulation:
     """A table of figures: what goes into a CSV file, or into Markdown."""
 
     title: str
@@ -42,8 +42,8 @@ class Claim:
 class Measured:
     """Seconds: they differ between machines and runs, so they have files of their own."""
 
-    table: Sheet
-    beside: Sheet
+    table: Tabulation
+    beside: Tabulation
     figure: Figure
 
 
@@ -51,8 +51,8 @@ class Measured:
 class Experiment:
     """An experiment that was run."""
 
-    table: Sheet  # every figure, for the CSV
-    beside: tuple[Sheet, ...]  # the paper's figures beside ours
+    table: Tabulation  # every figure, for the CSV
+    beside: tuple[Tabulation, ...]  # the paper's figures beside ours
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()  # what the paper left open, what we chose, and how much it matters

@@ -12,7 +12,7 @@ from quorate.evaluation.public_sets import SEVEN
 from quorate.gold import match_truth
 from quorate.methods.registry import aggregate
 
-LEAST = 5  # answers to tasks of known label
+LEAST_ANSWERS = 5  # answers to tasks of known label
 
 
 def gold_skills(answers: Answers, truth: IntArray, *, centred: bool) -> tuple[FloatArray, IntArray]:
@@ -63,7 +63,7 @@ def inside(name: str, method: str) -> tuple[float, float, int]:
     result = aggregate(data.answers, method)
     skills, n = gold_skills(data.answers, truth, centred=method != "rank-one")
     found = result.intervals
-    counted = (n >= LEAST) & ~np.isnan(found.low) & ~np.isnan(skills)
+    counted = (n >= LEAST_ANSWERS) & ~np.isnan(found.low) & ~np.isnan(skills)
     held = (found.low <= skills) & (skills <= found.high)
     return float(held[counted].mean()), float((result.skills - skills)[counted].mean()), int(counted.sum())
 

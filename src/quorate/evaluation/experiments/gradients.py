@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Edges, grid, random_graph, ring
 from quorate.meetings.graph import identify_pairs
@@ -63,7 +63,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
         if k == 0
         for t in (0, *kept[kept < len(path.errors)])
     ]
-    table = Sheet("Errors along the iterations", ("graph", "case", "solver", "iteration", "error"), tuple(rows))
+    table = Tabulation("Errors along the iterations", ("graph", "case", "solver", "iteration", "error"), tuple(rows))
     return Experiment(table, (_beside(paths, settings),), (_figure(rows),), _claims(paths, settings), _notes(settings))
 
 
@@ -99,7 +99,7 @@ def follow(graph: str, noisy: bool, realisation: int, iterations: int, seed: int
     return paths
 
 
-def _beside(paths: Paths, settings: Settings) -> Sheet:
+def _beside(paths: Paths, settings: Settings) -> Tabulation:
     rows = []
     for graph in GRAPHS:
         for noisy in (False, True):
@@ -119,7 +119,7 @@ def _beside(paths: Paths, settings: Settings) -> Sheet:
         "graph", "case", "||Delta||_2", f"plain: first below {CLOSE}", f"plain: after {settings.iterations:,}",
         f"exponentiated: first below {CLOSE}", f"exponentiated: after {settings.iterations:,}",
     )  # fmt: skip
-    return Sheet(f"{settings.realisations} realisations (range, and median at the end)", columns, tuple(rows))
+    return Tabulation(f"{settings.realisations} realisations (range, and median at the end)", columns, tuple(rows))
 
 
 def _figure(rows: list[tuple[str, str, str, int, float]]) -> Figure:

@@ -9,8 +9,8 @@ from quorate.evaluation.experiments.experiment import (
     Claim,
     Experiment,
     Figure,
-    Sheet,
     Spread,
+    Tabulation,
     difference,
     spread,
     verdict,
@@ -44,14 +44,14 @@ PAPER = {
     71: (0.0634, 0.0033, 0.0662, 0.0072),
     91: (0.0574, 0.0030, 0.0618, 0.0063),
 }
-ANY, SKILLED, LEAST = "any three workers", "the three most skilled", "three near-guessers"
+ANY, SKILLED, LEAST_SKILLED = "any three workers", "the three most skilled", "three near-guessers"
 Results = dict[tuple[str, int, int], tuple[Spread, Spread]]  # (who is on the cycle, workers, answers a task)
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
     """Estimate the skills from noisy correlations on a star, and vote with them."""
     settings = QUICK if quick else FULL
-    cells = [(who, n, PER_TASK) for who in (ANY, SKILLED, LEAST) for n in settings.sizes]
+    cells = [(who, n, PER_TASK) for who in (ANY, SKILLED, LEAST_SKILLED) for n in settings.sizes]
     cells += [(SKILLED, settings.sizes[0], each) for each in settings.per_task if each != PER_TASK]
     results: Results = {}
     for cell in tracked("graph sizes", cells):
@@ -86,15 +86,15 @@ def _trials(who: str, n_workers: int, per_task: int, runs: int, seed: int) -> tu
     return spread(bayes), spread(found)
 
 
-def _table(results: Results) -> Sheet:
+def _table(results: Results) -> Tabulation:
     rows = [(*cell, b.mean, b.deviation, f.mean, f.deviation, f.n) for cell, (b, f) in results.items()]
     columns = (
         "on_the_cycle", "workers", "answers_a_task", "bayes_error", "bayes_deviation", "error", "deviation", "runs",
     )  # fmt: skip
-    return Sheet("Prediction errors", columns, tuple(rows))
+    return Tabulation("Prediction errors", columns, tuple(rows))
 
 
-def _beside(results: Results, settings: Settings) -> Sheet:
+def _beside(results: Results, settings: Settings) -> Tabulation:
     rows = []
     for n in settings.sizes:
         bayes, found = results[SKILLED, n, PER_TASK]
@@ -110,21 +110,21 @@ def _beside(results: Results, settings: Settings) -> Sheet:
             )
         )
     columns = ("workers", "Bayes, paper", "Bayes, ours", "error, paper", "error, ours", "ours - paper")
-    return Sheet("The paper's table, with the three most skilled on the cycle", columns, tuple(rows))
+    return Tabulation("The paper's table, with the three most skilled on the cycle", columns, tuple(rows))
 
 
-def _cycle_beside(results: Results, settings: Settings) -> Sheet:
-    whos = (SKILLED, ANY, LEAST)
+def _cycle_beside(results: Results, settings: Settings) -> Tabulation:
+    whos = (SKILLED, ANY, LEAST_SKILLED)
     rows = [(n, *(str(results[who, n, PER_TASK][1]) for who in whos)) for n in settings.sizes]
-    return Sheet("Who is on the odd cycle decides", ("workers", *whos), tuple(rows))
+    return Tabulation("Who is on the odd cycle decides", ("workers", *whos), tuple(rows))
 
 
-def _per_task_beside(results: Results, settings: Settings) -> Sheet:
+def _per_task_beside(results: Results, settings: Settings) -> Tabulation:
     n = settings.sizes[0]
     rows = [
         (each, *(str(part) for part in results[SKILLED, n, each])) for each in sorted({*settings.per_task, PER_TASK})
     ]
-    return Sheet(f"Answers a task, with {n} workers", ("answers a task", "Bayes error", "error"), tuple(rows))
+    return Tabulation(f"Answers a task, with {n} workers", ("answers a task", "Bayes error", "error"), tuple(rows))
 
 
 def _figure(results: Results, settings: Settings) -> Figure:
@@ -133,9 +133,9 @@ def _figure(results: Results, settings: Settings) -> Figure:
         rows.append({"workers": n, "what": "Bayes error", "error": results[SKILLED, n, PER_TASK][0].mean})
         rows.append({"workers": n, "what": "Bayes error, paper", "error": PAPER[n][0]})
         rows.append({"workers": n, "what": "paper", "error": PAPER[n][2]})
-        for who in (SKILLED, ANY, LEAST):
+        for who in (SKILLED, ANY, LEAST_SKILLED):
             rows.append({"workers": n, "what": f"cycle: {who}", "error": results[who, n, PER_TASK][1].mean})
-    order = ["paper", "Bayes error, paper", *(f"cycle: {who}" for who in (SKILLED, ANY, LEAST)), "Bayes error"]
+    order = ["paper", "Bayes error, paper", *(f"cycle: {who}" for who in (SKILLED, ANY, LEAST_SKILLED)), "Bayes error"]
     spec = lines(
         rows,
         axis("x", "workers", "workers"),

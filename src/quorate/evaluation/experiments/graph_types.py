@@ -13,8 +13,8 @@ from quorate.evaluation.experiments.experiment import (
     Claim,
     Experiment,
     Figure,
-    Sheet,
     Spread,
+    Tabulation,
     difference,
     spread,
     verdict,
@@ -92,7 +92,7 @@ def _trials(
     return {name: spread(values) for name, values in found.items()}
 
 
-def _placements(settings: Settings, seed: int) -> Sheet:
+def _placements(settings: Settings, seed: int) -> Tabulation:
     """Show how much it matters who sits where, and how many tasks an edge gets."""
     n = settings.tasks[-1]
     shown = ("PGD", "MV", "Opt-D&S", BAYES)
@@ -110,21 +110,21 @@ def _placements(settings: Settings, seed: int) -> Sheet:
         found = _trials(GRAPHS[graph], n_tasks, settings.trials, seed, order)
         rows.append((graph, who, n_tasks, *(str(found[name]) for name in shown)))
     title = f"Where the skilled sit, and what {n} tasks an edge would give instead of {n} in all"
-    return Sheet(title, ("graph", "skills are placed", "tasks", *shown), tuple(rows))
+    return Tabulation(title, ("graph", "skills are placed", "tasks", *shown), tuple(rows))
 
 
-def _table(results: Results) -> Sheet:
+def _table(results: Results) -> Tabulation:
     rows = [(*key, f.mean, f.deviation, f.n, f.n_failed) for key, f in results.items()]
     columns = ("graph", "tasks", "method", "mean_error", "standard_deviation", "trials", "failed")
-    return Sheet("Prediction errors", columns, tuple(rows))
+    return Tabulation("Prediction errors", columns, tuple(rows))
 
 
-def _errors_at(results: Results, n: int) -> Sheet:
+def _errors_at(results: Results, n: int) -> Tabulation:
     rows = [(name, *(str(results[graph, n, name]) for graph in GRAPHS)) for name in [*RIVALS, BAYES]]
-    return Sheet(f"Errors at {n} tasks (mean ± standard deviation)", ("method", *GRAPHS), tuple(rows))
+    return Tabulation(f"Errors at {n} tasks (mean ± standard deviation)", ("method", *GRAPHS), tuple(rows))
 
 
-def _caption_beside(results: Results, ends: tuple[int, int]) -> Sheet:
+def _caption_beside(results: Results, ends: tuple[int, int]) -> Tabulation:
     rows = []
     for graph, at in CAPTION.items():
         for place, (_, paper) in enumerate(at.items()):
@@ -132,7 +132,7 @@ def _caption_beside(results: Results, ends: tuple[int, int]) -> Sheet:
                 ours = results[graph, ends[place], name].deviation
                 rows.append((graph, ends[place], name, printed, ours, difference(ours, printed)))
     columns = ("graph", "tasks", "method", "paper", "ours", "ours - paper")
-    return Sheet("Standard deviations of the caption", columns, tuple(rows))
+    return Tabulation("Standard deviations of the caption", columns, tuple(rows))
 
 
 def _figure(results: Results, methods: list[str]) -> Figure:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.rivals import vote_error
 from quorate.evaluation.simulate import Edges, crowd_on_graph, ring
@@ -85,7 +85,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     table = tuple((fit.graph, fit.start, fit.loss, fit.off, fit.scale) for fit in fits)
     columns = ("graph", "start", "loss", "largest_error", "scale")
     return Experiment(
-        Sheet("Where the solver ends", columns, table),
+        Tabulation("Where the solver ends", columns, table),
         (_fits_beside(fits), voted, _verdicts(skills, seed)),
         (_figure(along),),
         _claims(fits),
@@ -100,13 +100,13 @@ def _fit(graph: str, problem: Problem, name: str, start: FloatArray, skills: Flo
     return Fit(graph, name, *(round(value, DIGITS) for value in (abs(found.loss), off, float(ratio[0]))))
 
 
-def _fits_beside(fits: list[Fit]) -> Sheet:
+def _fits_beside(fits: list[Fit]) -> Tabulation:
     rows = [(fit.graph, fit.start, f"{fit.loss:.9f}", f"{fit.off:.4f}", f"{fit.scale:.4f}") for fit in fits]
     columns = ("graph", "start", "loss", "largest error of a skill", "first side stretched by")
-    return Sheet("Where the solver ends, on exact correlations", columns, tuple(rows))
+    return Tabulation("Where the solver ends, on exact correlations", columns, tuple(rows))
 
 
-def _votes(skills: FloatArray, settings: Settings, seed: int) -> Sheet:
+def _votes(skills: FloatArray, settings: Settings, seed: int) -> Tabulation:
     """Vote on the bipartite graph with solutions that fit equally well: they do not label alike."""
     simulated = crowd_on_graph(graphs()[EVEN], skills, TASKS, seed=np.random.default_rng([seed, 9]))
     problem = problem_of(graphs()[EVEN], skills)
@@ -116,10 +116,12 @@ def _votes(skills: FloatArray, settings: Settings, seed: int) -> Sheet:
         believed = stretched(skills, scale)
         rows.append((scale, f"{abs(problem.loss_and_gradient(believed)[0]):.9f}", vote_error(simulated, believed)))
     columns = ("one side stretched by", "loss", "error of the vote")
-    return Sheet(f"They fit alike and do not label alike ({TASKS:,} tasks, two answers each)", columns, tuple(rows))
+    return Tabulation(
+        f"They fit alike and do not label alike ({TASKS:,} tasks, two answers each)", columns, tuple(rows)
+    )
 
 
-def _verdicts(skills: FloatArray, seed: int) -> Sheet:
+def _verdicts(skills: FloatArray, seed: int) -> Tabulation:
     rows = []
     for graph, edges in graphs().items():
         i, j = edges
@@ -131,7 +133,7 @@ def _verdicts(skills: FloatArray, seed: int) -> Sheet:
         witness = f"odd cycle {component.odd_cycle}" if component.odd_cycle else f"sides {component.sides}"
         rows.append((graph, witness, f"{known.sum()} of {W}", off))
     columns = ("graph", "witness", "skills determined", "largest error")
-    return Sheet(f"What `rank-one` says of {TASKS:,} simulated tasks", columns, tuple(rows))
+    return Tabulation(f"What `rank-one` says of {TASKS:,} simulated tasks", columns, tuple(rows))
 
 
 def _figure(along: list[tuple[str, float, float]]) -> Figure:

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from quorate.evaluation.datasets import load
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.judged import BINS, LEAST_TASKS, Judged, judge, pooled, reliability
 from quorate.evaluation.experiments.regimes import (
@@ -134,7 +134,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     return Experiment(_table(found), beside, (_figure(found),), _claims(found), _notes(settings))
 
 
-def _table(found: Found) -> Sheet:
+def _table(found: Found) -> Tabulation:
     columns = (
         "group",
         "crowd",
@@ -149,16 +149,16 @@ def _table(found: Found) -> Sheet:
         (*key, len(each.sure), each.error, each.calibration_error, each.log_loss, each.gap)
         for key, each in found.items()
     ]
-    return Sheet("Confidence and accuracy", columns, tuple(rows))
+    return Tabulation("Confidence and accuracy", columns, tuple(rows))
 
 
-def _beside(found: Found, group: str) -> Sheet:
+def _beside(found: Found, group: str) -> Tabulation:
     crowds = list(dict.fromkeys(name for of, name, _ in found if of == group))
     rows = [(name, *(_cell(found[group, name, method]) for method in METHODS)) for name in crowds]
     means = [_means([found[group, name, method] for name in crowds]) for method in METHODS]
     rows.append(("mean", *(f"{gap:+.3f}, {calibration:.3f}, {loss:.3f}" for gap, calibration, loss in means)))
     title = f"{group}: confidence less accuracy, expected calibration error, log-loss"
-    return Sheet(title, ("crowd", *METHODS), tuple(rows))
+    return Tabulation(title, ("crowd", *METHODS), tuple(rows))
 
 
 def _cell(each: Judged) -> str:
@@ -214,8 +214,8 @@ def _claims(found: Found) -> tuple[Claim, ...]:
             + "; ".join(f"{method} {real[method][1]:.3f}, {real[method][2]:.3f}" for method in METHODS),
         ),
         Claim(
-            "Skills drawn to the mean account for uncertain skills: with 2 to 5 answers a worker they do not make the "
-            "labels too sure, and skills taken at face value do.",
+            "Skills shrunk toward the mean account for uncertain skills: with 2 to 5 answers a worker they do not make "
+            "the labels too sure, and skills taken at face value do.",
             verdict(few["rank-one-centred"][1] <= min(few[each][1] for each in plug_in) / 2, few["quorate"][0] <= 0),
             "confidence less accuracy and calibration error: "
             + "; ".join(f"{method} {few[method][0]:+.3f}, {few[method][1]:.3f}" for method in METHODS),
@@ -233,7 +233,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         f"{count(settings.trials, 'simulated crowd')} of each kind, their tasks judged together; the public sets as "
         f"they are. Calibration error over {BINS} even bins of confidence; a probability below {LEAST_PROBABILITY:g} "
         "counts as it in the log-loss. Exact ties have their share of being right.",
-        "`rank-one-centred` is the standard method's first stage: skills drawn to the crowd's mean, without the "
+        "`rank-one-centred` is the standard method's first stage: skills shrunk toward the crowd's mean, without the "
         "flattening that allows for workers who err together. `majority` gives shares of votes, which nobody claims "
         "to be probabilities.",
         f"A point is drawn where a bin has {LEAST_TASKS} tasks or more, over all crowds of a panel.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from quorate.errors import QuorateError, UnwritableFileError
 from quorate.evaluation.experiments.contents import section
-from quorate.evaluation.experiments.experiment import Experiment, Figure, Sheet, cell_text
+from quorate.evaluation.experiments.experiment import Experiment, Figure, Tabulation, cell_text
 
 PNG_SCALE = 2  # pixels for each of the chart's
 
@@ -78,10 +78,10 @@ def to_png(figure: Figure) -> bytes:
     return drawn
 
 
-def to_csv(sheet: Sheet) -> str:
+def to_csv(sheet: Tabulation) -> str:
     r"""Write a table as CSV; six digits are more than any figure here is worth.
 
-    >>> to_csv(Sheet("", ("graph", "error"), (("star", 1 / 3), ("ring", None))))
+    >>> to_csv(Tabulation("", ("graph", "error"), (("star", 1 / 3), ("ring", None))))
     'graph,error\nstar,0.333333\nring,\n'
     """
     stream = io.StringIO()
@@ -104,7 +104,7 @@ def to_markdown(experiment: Experiment, title: str, source: str) -> str:
     return "\n".join(parts)
 
 
-def _markdown_table(sheet: Sheet) -> str:
+def _markdown_table(sheet: Tabulation) -> str:
     lines = [sheet.columns, ["---"] * len(sheet.columns), *(map(cell_text, row) for row in sheet.rows)]
     return "".join(f"| {' | '.join(text.replace('|', chr(92) + '|') for text in line)} |\n" for line in lines)
 

@@ -8,8 +8,8 @@ from quorate.evaluation.experiments.experiment import (
     Claim,
     Experiment,
     Figure,
-    Sheet,
     Spread,
+    Tabulation,
     difference,
     spread,
     verdict,
@@ -109,7 +109,7 @@ def _exact_bayes(settings: Settings, seed: int) -> dict[tuple[Row, int], float]:
     return exact
 
 
-def _table(results: Results) -> Sheet:
+def _table(results: Results) -> Tabulation:
     rows = [
         (row.name, row.alpha, row.beta, n, source, b.mean, b.deviation, f.mean, f.deviation, f.n)
         for (row, n, source), (b, f) in results.items()
@@ -118,10 +118,10 @@ def _table(results: Results) -> Sheet:
         "skills", "alpha", "beta", "workers", "estimated_from", "bayes_error", "bayes_deviation", "error",
         "deviation", "runs",
     )  # fmt: skip
-    return Sheet("Prediction errors", columns, tuple(rows))
+    return Tabulation("Prediction errors", columns, tuple(rows))
 
 
-def _beside(results: Results, n: int) -> Sheet:
+def _beside(results: Results, n: int) -> Tabulation:
     rows = []
     for row in PAPER:
         bayes, found = results[row, n, MAIN]
@@ -137,22 +137,22 @@ def _beside(results: Results, n: int) -> Sheet:
             )
         )
     columns = ("skills", "law", "Bayes, paper", "Bayes, ours", "error, paper", "error, ours", "ours - paper")
-    return Sheet(f"The paper's table, with {n} workers", columns, tuple(rows))
+    return Tabulation(f"The paper's table, with {n} workers", columns, tuple(rows))
 
 
-def _workers_beside(bayes: dict[tuple[Row, int], float], settings: Settings) -> Sheet:
+def _workers_beside(bayes: dict[tuple[Row, int], float], settings: Settings) -> Tabulation:
     rows: list[tuple[str | float, ...]] = []
     for row in PAPER:
         rows.append((row.name, row.bayes, *(bayes[row, n] for n in settings.workers)))
     off = [float(np.mean([abs(np.log(bayes[row, n] / row.bayes)) for row in PAPER])) for n in settings.workers]
     rows.append(("mean of |log(ours / paper)|", "", *off))
     columns = ("skills", "paper", *(f"{n} workers" for n in settings.workers))
-    return Sheet("How many workers? The exact Bayes error", columns, tuple(rows))
+    return Tabulation("How many workers? The exact Bayes error", columns, tuple(rows))
 
 
-def _sources_beside(results: Results, n: int) -> Sheet:
+def _sources_beside(results: Results, n: int) -> Tabulation:
     rows = [(row.name, row.error, *(str(results[row, n, source][1]) for source in SOURCES)) for row in PAPER]
-    return Sheet("What the skills are estimated from", ("skills", "error, paper", *SOURCES), tuple(rows))
+    return Tabulation("What the skills are estimated from", ("skills", "error, paper", *SOURCES), tuple(rows))
 
 
 def _figure(results: Results, n: int) -> Figure:

@@ -7,7 +7,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray
 from quorate.evaluation.datasets import load
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Sheet, Spread, spread, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Spread, Tabulation, spread, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.rivals import RIVALS, errors
 from quorate.progress import tracked
@@ -90,17 +90,17 @@ def thinned(answers: Answers, most: int, rng: np.random.Generator, *, hub_loses:
         hub = int(degree.argmax())
         if degree[hub] <= most:
             break
-        mates = np.flatnonzero((table & table[hub]).any(axis=1))
-        mates = rng.permutation(mates[mates != hub])[: degree[hub] - most]
-        for mate in mates:
-            shared = np.flatnonzero(table[hub] & table[mate])
+        peers = np.flatnonzero((table & table[hub]).any(axis=1))
+        peers = rng.permutation(peers[peers != hub])[: degree[hub] - most]
+        for peer in peers:
+            shared = np.flatnonzero(table[hub] & table[peer])
             own = np.ones(len(shared), dtype=bool) if hub_loses else rng.random(len(shared)) < 0.5
             table[hub, shared[own]] = False
-            table[mate, shared[~own]] = False
+            table[peer, shared[~own]] = False
     return answers.where(table[answers.worker, answers.task])
 
 
-def _table(results: Results, kept: dict[tuple[str, str, int], float]) -> Sheet:
+def _table(results: Results, kept: dict[tuple[str, str, int], float]) -> Tabulation:
     rows = [
         (SETS[name], rule, degree, kept[name, rule, degree], method, f.mean, f.deviation, f.n, f.n_failed)
         for (name, rule, degree, method), f in results.items()
@@ -109,17 +109,17 @@ def _table(results: Results, kept: dict[tuple[str, str, int], float]) -> Sheet:
         "set", "who_loses_the_answer", "maximum_degree", "answers_left", "method", "mean_error", "standard_deviation",
         "trials", "failed",
     )  # fmt: skip
-    return Sheet("Prediction errors", columns, tuple(rows))
+    return Tabulation("Prediction errors", columns, tuple(rows))
 
 
-def _beside(results: Results, kept: dict[tuple[str, str, int], float], name: str, rule: str) -> Sheet:
+def _beside(results: Results, kept: dict[tuple[str, str, int], float], name: str, rule: str) -> Tabulation:
     levels = [degree for n, r, degree in kept if (n, r) == (name, rule)]
     rows = [
         (degree, round(kept[name, rule, degree]), *(results[name, rule, degree, method].mean for method in RIVALS))
         for degree in levels
     ]
     columns = ("maximum degree", "answers left", *RIVALS)
-    return Sheet(f"{SETS[name]}: mean errors; the answer is lost by {rule}", columns, tuple(rows))
+    return Tabulation(f"{SETS[name]}: mean errors; the answer is lost by {rule}", columns, tuple(rows))
 
 
 def _panel(name: str, rule: str) -> str:

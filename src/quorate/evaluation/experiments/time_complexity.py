@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Measured, Sheet, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Measured, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.meetings.pairs import correlations, pair_stats
@@ -99,7 +99,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
         "W2_T",
     )
     return Experiment(
-        Sheet("Sizes and orders", columns, rows),
+        Tabulation("Sizes and orders", columns, rows),
         (_orders_beside(points), _iterations_beside(iterations)),
         (_figure("time-complexity", points, None),),
         _claims(iterations),
@@ -196,7 +196,7 @@ def slope(points: list[Point], values: list[float]) -> float:
     return round(fitted, 2) + 0.0  # never -0.00
 
 
-def _orders_beside(points: list[Point]) -> Sheet:
+def _orders_beside(points: list[Point]) -> Tabulation:
     rows = []
     for scan in SCANS:
         chosen = [point for point in points if point.scan == scan]
@@ -209,12 +209,12 @@ def _orders_beside(points: list[Point]) -> Sheet:
             )
         )
     columns = ("what grows", "from, to", *(f"{ORDERS[name]}, {name}" for name in TIMED))
-    return Sheet("Exponent of each order on each scan: cost grows as size to this power", columns, tuple(rows))
+    return Tabulation("Exponent of each order on each scan: cost grows as size to this power", columns, tuple(rows))
 
 
-def _iterations_beside(iterations: list[tuple[int, int, int, int]]) -> Sheet:
+def _iterations_beside(iterations: list[tuple[int, int, int, int]]) -> Tabulation:
     columns = ("tasks", "PGD", "coordinate descent (our default)", "IWMV", "M3V (fixed)")
-    return Sheet("Iterations until convergence", columns, tuple((*each, 50) for each in iterations))
+    return Tabulation("Iterations until convergence", columns, tuple((*each, 50) for each in iterations))
 
 
 def _figure(name: str, points: list[Point], seconds: dict[tuple[int, str], float] | None) -> Figure:
@@ -255,8 +255,8 @@ def _measured(points: list[Point], seconds: dict[tuple[int, str], float]) -> Mea
             )
     columns = ("what grows", "method", "order", "its exponent", "measured exponent", "ms at the largest")
     return Measured(
-        Sheet("CPU seconds an iteration", ("scan", "size", "method", "cpu_seconds"), table),
-        Sheet("Measured on the machine that ran this", columns, tuple(rows)),
+        Tabulation("CPU seconds an iteration", ("scan", "size", "method", "cpu_seconds"), table),
+        Tabulation("Measured on the machine that ran this", columns, tuple(rows)),
         _figure("time-complexity-measured", points, seconds),
     )
 

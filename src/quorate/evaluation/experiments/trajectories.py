@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.evaluation.datasets import Dataset, load
-from quorate.evaluation.experiments.experiment import FAILS, HOLDS, Claim, Experiment, Figure, Sheet
+from quorate.evaluation.experiments.experiment import FAILS, HOLDS, Claim, Experiment, Figure, Tabulation
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.published import PAPER, SETS
 from quorate.evaluation.score import credit, true_classes
@@ -44,7 +44,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     for name, start in tracked("trajectories", cells):
         paths[name, start] = errors_along(data[name], start, settings.iterations)
     return Experiment(
-        Sheet(
+        Tabulation(
             "Errors along the iterations",
             ("set", "start", "iteration", "error"),
             tuple((*key, k, error) for key, path in paths.items() for k, error in path.items()),
@@ -98,7 +98,7 @@ def _nearest(path: dict[int, float], paper: float) -> tuple[int, float]:
     return min(((k, error) for k, error in path.items() if k > 0), key=lambda each: (abs(each[1] - paper), each[0]))
 
 
-def _beside(paths: Paths) -> Sheet:
+def _beside(paths: Paths) -> Tabulation:
     rows = []
     for (name, start), path in paths.items():
         k, nearest = _nearest(path, _paper(name))
@@ -116,10 +116,10 @@ def _beside(paths: Paths) -> Sheet:
             )
         )
     columns = ("set", "start", "paper", "nearest", "after", "nearest - paper", "least on the way", "at the end")
-    return Sheet("Where each path comes nearest to the paper's figure", columns, tuple(rows))
+    return Tabulation("Where each path comes nearest to the paper's figure", columns, tuple(rows))
 
 
-def _one_rule(paths: Paths, settings: Settings) -> Sheet:
+def _one_rule(paths: Paths, settings: Settings) -> Tabulation:
     """Find the one start and iteration that come nearest to all the figures at once."""
     rows = []
     for start in settings.starts:
@@ -128,7 +128,7 @@ def _one_rule(paths: Paths, settings: Settings) -> Sheet:
         best = min(gaps, key=lambda k: (gaps[k], k))
         rows.append((start, best, *(paths[name, start][best] for name in settings.sets), gaps[best]))
     columns = ("start", "stopped after", *(f"{SETS[n]} (paper {_paper(n):.4f})" for n in settings.sets), "greatest gap")
-    return Sheet("One stopping rule for all sets", columns, tuple(rows))
+    return Tabulation("One stopping rule for all sets", columns, tuple(rows))
 
 
 def _figure(paths: Paths, settings: Settings) -> Figure:

@@ -8,8 +8,8 @@ from quorate.evaluation.experiments.experiment import (
     Claim,
     Experiment,
     Figure,
-    Sheet,
     Spread,
+    Tabulation,
     difference,
     spread,
     verdict,
@@ -80,13 +80,13 @@ def _trials(who: str, per_task: int, ratio: int, runs: int, seed: int) -> dict[s
     return found
 
 
-def _table(results: Results) -> Sheet:
+def _table(results: Results) -> Tabulation:
     rows = [(*key, f.mean, f.deviation, f.n) for key, f in results.items()]
     columns = ("given_most_tasks", "answers_a_task", "ratio", "weighting", "error", "deviation", "runs")
-    return Sheet("Prediction errors", columns, tuple(rows))
+    return Tabulation("Prediction errors", columns, tuple(rows))
 
 
-def _beside(paper_runs: Results, results: Results, settings: Settings) -> Sheet:
+def _beside(paper_runs: Results, results: Results, settings: Settings) -> Tabulation:
     rows = []
     for who, printed in PAPER.items():
         for (name, formula), (mean, deviation) in zip(WEIGHTINGS.items(), printed, strict=True):
@@ -98,17 +98,17 @@ def _beside(paper_runs: Results, results: Results, settings: Settings) -> Sheet:
         "given most tasks", "weighting", "paper", f"ours, {settings.runs} runs", f"ours, {settings.more_runs} runs",
         "ours - paper",
     )  # fmt: skip
-    return Sheet("The paper's table", columns, tuple(rows))
+    return Tabulation("The paper's table", columns, tuple(rows))
 
 
-def _open_settings(results: Results) -> Sheet:
+def _open_settings(results: Results) -> Tabulation:
     rows = [
         (who, r, ratio, *(str(results[who, r, ratio, name]) for name in (*WEIGHTINGS, BAYES)))
         for who in PAPER
         for r, ratio in sorted((CHOSEN, *ALSO))
     ]
     columns = ("given most tasks", "answers a task", "ratio", *WEIGHTINGS.values(), BAYES)
-    return Sheet("What the open settings do", columns, tuple(rows))
+    return Tabulation("What the open settings do", columns, tuple(rows))
 
 
 def _figure(results: Results) -> Figure:

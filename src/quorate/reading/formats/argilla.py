@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, Found, assemble
+from quorate.reading.formats.export import NEVER, Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
@@ -80,15 +80,15 @@ def _status(value: Any) -> str | None:
 
 def _find(
     records: list[Record], responses: list[list[Response]], reading: ReadOptions, question: str
-) -> Iterator[Found]:
+) -> Iterator[FoundAnswer]:
     for number, (record, some) in enumerate(zip(records, responses, strict=True), start=1):
         task = _task_of(record, reading.task)
         own = [response for response in some if response[0] in (question, "")]
         if not own:
-            yield Found(task, None, None, f"record {task}", NEVER)
+            yield FoundAnswer(task, None, None, f"record {task}", NEVER)
         for _, value, user, status in own:
             where = f"the response of {user} to record {task or number}"
-            yield Found(task, user, value, where, status if status in LEFT_OUT else "")
+            yield FoundAnswer(task, user, value, where, status if status in LEFT_OUT else "")
 
 
 def _task_of(record: Record, name: str | None) -> Any:

@@ -7,7 +7,7 @@ Before version 1.0 the worker was called performer; cleanlab's long table calls 
 from collections.abc import Iterator
 
 from quorate.reading.formats.content import Content
-from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
 from quorate.reading.objects import check_columns
 from quorate.reading.options import ReadOptions
 
@@ -34,10 +34,10 @@ FORMAT = Format(
 )
 
 
-def _find(content: Content, names: tuple[str, str, str]) -> Iterator[Found]:
+def _find(content: Content, names: tuple[str, str, str]) -> Iterator[FoundAnswer]:
     if content.layout == "rows":
         rows = zip(*(content.table.column(name).to_pylist() for name in names), strict=True)
     else:
         rows = zip(*([record.get(name) for record in content.records] for name in names), strict=True)
     for number, (task, worker, label) in enumerate(rows, start=1):
-        yield Found(task, worker, label, f"row {number:,}")
+        yield FoundAnswer(task, worker, label, f"row {number:,}")

@@ -28,7 +28,7 @@ NEVER = "never answered"  # a task that comes without any
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundAnswer:
     """One answer as an export holds it."""
 
     task: Any
@@ -133,7 +133,7 @@ def assemble(
     content: Content,
     reading: ReadOptions,
     questions: Sequence[str],
-    find: Callable[[str], Iterable[Found]],
+    find: Callable[[str], Iterable[FoundAnswer]],
     *,
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
@@ -153,7 +153,8 @@ def assemble(
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
 
     >>> from quorate.reading.formats.content import look
-    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: [Found(1, "ann", ["glad"], "row 1")])
+    >>> found = [FoundAnswer(1, "ann", ["glad"], "row 1")]
+    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: found)
     >>> export.table.to_pylist(), export.question
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
@@ -196,7 +197,7 @@ class _SortedOut:
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
 
 
-def _sort_out(found: Iterable[Found], join_choices: bool) -> _SortedOut:
+def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
     out = _SortedOut()
     for item in found:
         if item.left_out:
@@ -219,7 +220,7 @@ def _sort_out(found: Iterable[Found], join_choices: bool) -> _SortedOut:
     return out
 
 
-def _classes_of(item: Found) -> list[str]:
+def _classes_of(item: FoundAnswer) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
     given = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in given):

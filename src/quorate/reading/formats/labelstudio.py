@@ -10,7 +10,7 @@ from typing import Any
 from quorate.errors import OptionError, WrongFormatError
 from quorate.reading.formats import labelstudio_flat as flat
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, Found, assemble
+from quorate.reading.formats.export import NEVER, Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 # The types of result that are one class, and the field of `value` that holds it: https://labelstud.io/tags/choices,
@@ -61,12 +61,12 @@ def _results(content: Content) -> Iterator[Record]:
                     yield result
 
 
-def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
     for number, record in enumerate(content.records, start=1):
         task = _task_of(record, reading.task)
         annotations = _annotations(record)
         if not annotations:
-            yield Found(task, None, None, f"task {task}", NEVER)
+            yield FoundAnswer(task, None, None, f"task {task}", NEVER)
         for annotation in annotations:
             worker = annotation.get("completed_by")
             if isinstance(worker, Mapping):  # an object where the export was asked for users, an id where not
@@ -80,7 +80,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
             ]
             value = [each for some in chosen for each in (some if isinstance(some, list) else [some])]
             known = bool(annotation.get("ground_truth"))
-            yield Found(task, worker, value, where, "cancelled" if cancelled else "", known)
+            yield FoundAnswer(task, worker, value, where, "cancelled" if cancelled else "", known)
 
 
 def _task_of(record: Record, name: str | None) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import Export, Found, assemble
+from quorate.reading.formats.export import Export, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 ADDED = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement")
@@ -68,7 +68,7 @@ def _differs(tasks: list[str | None], values: list[str | None]) -> bool:
     )
 
 
-def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
     name = reading.task or "id"
     for number, row in enumerate(content.records, start=1):
         worker = row.get("annotator")
@@ -76,7 +76,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
             worker = worker.get("email") or worker.get("id")
         cancelled = (as_text(row.get("was_cancelled")) or "").lower() in ("true", "1")
         value = _class_in(row.get(question))
-        yield Found(row.get(name), worker, value, f"row {number:,}", "cancelled" if cancelled else "")
+        yield FoundAnswer(row.get(name), worker, value, f"row {number:,}", "cancelled" if cancelled else "")
 
 
 def _class_in(value: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from quorate.errors import MissingColumnError, WrongFormatError, listing
 from quorate.reading.formats.content import Content, as_text
-from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 PREFIX = "Answer."
@@ -96,7 +96,7 @@ def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
     return folded
 
 
-def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[FoundAnswer]:
     name = reading.task or "HITId"
     if name not in content.fields and f"Input.{name}" in content.fields:
         name = f"Input.{name}"
@@ -110,4 +110,4 @@ def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator
     rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)
     for number, (task, worker, status, value) in enumerate(rows, start=1):
         rejected = (status or "").lower() == "rejected" and not reading.keep_rejected
-        yield Found(task, worker, value, f"row {number:,}", "rejected" if rejected else "")
+        yield FoundAnswer(task, worker, value, f"row {number:,}", "rejected" if rejected else "")

@@ -7,7 +7,7 @@ Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, labe
 from collections.abc import Iterator
 
 from quorate.reading.formats.content import Content, Record
-from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 CHOICE = "choice"  # the question of rows made with the choice interface
@@ -44,7 +44,7 @@ def _is_choice(row: Record) -> bool:
     return "options" in row or isinstance(row.get("accept"), list)
 
 
-def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
     name = reading.task or "_input_hash"
     for number, row in enumerate(content.records, start=1):
         if _question(row) != question:
@@ -58,4 +58,4 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         elif question == CHOICE:  # rejecting a choice says that the task is bad, not which option is right
             left_out = "rejected" if answer == "reject" else ""
             value = row.get("accept") or []
-        yield Found(row.get(name), worker, value, where, left_out)
+        yield FoundAnswer(row.get(name), worker, value, where, left_out)

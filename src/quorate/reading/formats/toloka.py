@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from quorate.errors import MissingColumnError, listing
 from quorate.reading.formats.content import Content
-from quorate.reading.formats.export import Export, Format, Found, assemble
+from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 
 WORKER, TASK, STATUS = "ASSIGNMENT:worker_id", "ASSIGNMENT:task_id", "ASSIGNMENT:status"
@@ -36,7 +36,7 @@ FORMAT = Format(
 )
 
 
-def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Found]:
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
     tasks = _tasks(content, reading.task)
     nothing: list[str | None] = [None] * len(tasks)
     golden = content.column(f"GOLDEN:{question}") if f"GOLDEN:{question}" in content.fields else nothing
@@ -45,13 +45,13 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
     for number, (task, worker, value, known, status) in enumerate(rows, start=1):
         where, status = f"row {number:,}", (status or "").upper()
         if status in UNFINISHED:
-            yield Found(task, worker, value, where, status.lower())
+            yield FoundAnswer(task, worker, value, where, status.lower())
         elif status == "REJECTED" and not reading.keep_rejected:
-            yield Found(task, worker, value, where, "rejected")
+            yield FoundAnswer(task, worker, value, where, "rejected")
         else:
-            yield Found(task, worker, value, where)
+            yield FoundAnswer(task, worker, value, where)
         if known is not None:
-            yield Found(task, None, known, where, known=True)
+            yield FoundAnswer(task, None, known, where, known=True)
 
 
 def _tasks(content: Content, name: str | None) -> list[str | None]:
