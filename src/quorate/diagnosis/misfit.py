@@ -86,7 +86,7 @@ def held_out(answers: Answers) -> HeldOut | None:
         report("held-out folds", k, FOLDS)
         fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
         columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in _fit(fitted)))
-        sums.append(np.stack([held.by_task(column) for column in columns], axis=1))
+        sums.append(held.by_task(np.stack(columns, axis=1)))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
 

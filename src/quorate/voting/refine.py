@@ -63,14 +63,14 @@ def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEP
     counts, believed = start
     n_answers = counts.sum(axis=(1, 2))
     relative = relative_errors(n_answers, skills, blocks.n_classes)
-    step = 0
-    for step in tracked("refining", range(1, steps + 1)):  # noqa: B007 (told when it ends)
+    for step in tracked("refining", range(1, steps + 1)):
         before, (theta, strength) = counts, shrunk(counts, relative)
         prior = (believed + 1) / (believed + 1).sum()  # a task of each class besides (Laplace's rule)
         counts, believed = blocks.sums(em_step, _logs(theta), _logs(prior))
+        refined = Refined(theta, prior, before, strength, step)
         if np.abs(counts - before).sum() <= SETTLED * n_answers.sum():
             break
-    return Refined(theta, prior, before, strength, step)
+    return refined
 
 
 def counted(answers: Answers, posterior: FloatArray) -> Sums:
