@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.arrays import FloatArray
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import regimes
@@ -14,6 +15,7 @@ from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.skills.centred import centred_moments, centred_skills, habits_of
 from quorate.skills.objective import Problem
 from quorate.skills.trust import trust
+from quorate.voting.dependence import Dependence, Matrices, dependence_of
 from quorate.voting.refine import counted, refine
 from quorate.voting.vote import majority
 from tests.crowds import answers_of
@@ -207,3 +209,17 @@ def test_the_class_order_does_not_matter() -> None:
 def test_majority_is_the_answer_where_nobody_can_be_identified() -> None:
     answers = answers_of([(t, f"w{t}{k}", "xy"[t % 2]) for t in range(4) for k in range(2)])
     assert (quorate.aggregate(answers).ballot.label == majority(answers).label).all()
+
+
+def test_a_large_crowd_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = quorate.simulate.crowd(200, 10, 3, seed=0).answers
+    seen = []
+
+    def note(sample: quorate.Answers, belief: FloatArray, of: Matrices) -> Dependence:
+        seen.append((sample.n_answers, belief.shape))
+        return dependence_of(sample, belief, of)
+
+    monkeypatch.setattr("quorate.voting.dependence.ENOUGH", 90)
+    monkeypatch.setattr("quorate.methods.views.dependence_of", note)
+    quorate.aggregate(answers)
+    assert seen == [(90, (30, 2))]

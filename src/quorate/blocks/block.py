@@ -8,6 +8,7 @@ for those and never sees where the answers lie: in memory (`quorate.blocks.memor
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -67,8 +68,9 @@ class Block:
 
     def pieces(self, n_answers: int) -> Iterator["Block"]:
         """Divide it into blocks of about so many answers; they share its arrays."""
-        cuts = np.unique(np.searchsorted(self.start, np.arange(self.start[0], self.start[-1], max(n_answers, 1))))
-        for low, high in zip(cuts, [*cuts[1:], self.n_tasks], strict=True):
+        marks = np.arange(self.start[0], self.start[-1], max(n_answers, 1))
+        cuts = np.unique([0, *np.searchsorted(self.start, marks), self.n_tasks])
+        for low, high in pairwise(cuts):
             known = None if self.known is None else self.known[low:high]
             yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
 

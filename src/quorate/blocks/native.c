@@ -114,6 +114,17 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
+/* A hash of each run of bytes, as quorate.skills.scatter.hashed says; `mixed` has a number for each place in a run. */
+static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        uint64_t sum = 0;
+        const int64_t from = s.start[t], n = s.start[t + 1] - from;
+        for (int64_t p = 0; p < n; p++) sum += ((uint64_t)bytes[from + p] + 1) * mixed[p];
+        out[t] = sum;
+    }
+}
+
 /* --- from Python: kernel(start, worker, label, own arrays ..., own numbers ...) --- */
 
 #define MOST 5 /* arrays of a kernel's own, and numbers */
@@ -215,6 +226,7 @@ EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(habits, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
 EITHER(believed, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
+KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
 KERNEL(joined, 1, 1, 0, joined(s, own[0], (int32_t)number[0]), joined(s, own[0], (int32_t)number[0]))
 KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
        met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
@@ -222,7 +234,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), {NULL, NULL, 0, NULL},
+    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), ENTRY(hashed), {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
 
