@@ -13,17 +13,19 @@ are the sums of `rank_one_score.py`.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
 from quorate.uncertainty.estimated import Estimated
-from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import WorkerScore
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # Pseudo-answers by which a habit is shrunk toward the crowd's where a variance rests on it: a worker who happened to
 # give one class five times is not thereby sure to give it a sixth time.
@@ -144,6 +146,8 @@ class CentredInference(Estimated):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
+        from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+
         sums, a, m = self._sums, self.crowd, self.n_classes
         x, omega = self._x[sums.worker], self._omega
         q2 = omega[a.task] * sums.of_mates(x * x)
@@ -156,8 +160,10 @@ class CentredInference(Estimated):
         curvature = Curvature(self._known, gram(parts, a.n_tasks), self.is_free, self.ridge)
         return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)
 
-    def _by_class(self) -> sparse.csr_array:
+    def _by_class(self) -> "sparse.csr_array":
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
+        from quorate.uncertainty.inflation import by_task
+
         a, m = self.crowd, self.n_classes
         first = a.start[a.task]
         within = np.arange(a.n_answers) - first

@@ -17,7 +17,6 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import agreement_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.uncertainty.estimated import Estimated
-from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import WorkerScore
 
 
@@ -55,6 +54,8 @@ class OneCoinInference(Estimated):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
+        from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+
         sums, m, a = self._sums, self.n_classes, self.crowd
         x = self._x[sums.worker]
         q2 = sums.of_mates(x * x)
