@@ -129,6 +129,13 @@ class CentredInference(Estimated):
             both / scale**2 - 1 / n**2,
         )
 
+    def noise(self) -> FloatArray:
+        """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
+        x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
+        variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
+        drawn: FloatArray = self._known / np.maximum(self._known + self.ridge, 1e-12)
+        return variance * drawn**2
+
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self.crowd.per_worker[:, None]
