@@ -10,8 +10,6 @@ EM would take for knowledge what is chance in the skills, and end at too uneven 
 as their variances say that chance makes them differ.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from quorate.arrays import FloatArray
@@ -49,8 +47,7 @@ def settled_habits(inference: CentredInference) -> Habits:
         some = some.only(some.per_task > 0)
     if some.n_tasks == 0:
         return habits
-    seen = some.per_worker / np.maximum(answers.per_worker, 1)  # the skills rest on all answers, the variance on some
-    skills = drawn_to_mean(inference, replace(inference, crowd=some).noise() * seen)
+    skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
         now = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
