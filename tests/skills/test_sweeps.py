@@ -4,19 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
 from scipy import sparse
 
-from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
-from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers
+from quorate.skills import SOLVERS, WEIGHTINGS, Problem
 from quorate.skills.descent import descend
-from quorate.skills.matrices import matrix_products
 from quorate.skills.solution import STALLED
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from tests.crowds import connected_odd_graph, of_several_classes
+from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem, noisy_problem
 
 
@@ -110,13 +107,6 @@ def test_a_known_skill_stays_where_it_is() -> None:
         assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
 
 
-@given(of_several_classes())
-def test_products_by_matrices_equal_those_by_sums(answers: Answers) -> None:
-    x = np.linspace(-0.4, 0.9, answers.n_workers)
-    for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
-        np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
-
-
 def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> None:
     shared = np.array([1, 2, 5])
     assert {name: weigh(shared).tolist() for name, weigh in WEIGHTINGS.items()} == {
@@ -124,12 +114,3 @@ def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> Non
         "binary": [1, 1, 1],
         "squared": [1, 4, 25],
     }
-
-
-def test_large_crowds_are_summed_by_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = simulate.crowd(50, 6, 3, n_classes=3, seed=0).answers
-    for many, by_matrices in ((answers.n_answers + 1, False), (answers.n_answers, True)):
-        monkeypatch.setattr("quorate.skills.moments.MANY", many)
-        both = from_answers(answers).both
-        assert both is not None
-        assert ("matrix_products" in both.__qualname__) is by_matrices

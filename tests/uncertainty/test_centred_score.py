@@ -106,7 +106,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
         seen.append(pulls.toarray())
         return np.ones(5)
 
-    monkeypatch.setattr("quorate.uncertainty.centred_score.inflation", look)
+    monkeypatch.setattr("quorate.uncertainty.inflation.inflation", look)
     inference.inflation(draws=1, seed=0)
     a, x, f = inference.crowd, inference.skills, inference.habits.frequency
     raw = inference.score().raw

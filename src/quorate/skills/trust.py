@@ -12,7 +12,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
-from quorate.skills.scatter import sampled_tasks, scattered
+from quorate.skills.scatter import folds_by_id, sampled
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -32,10 +32,10 @@ def trust(answers: Answers) -> float:
     """
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
-    kept = sampled_tasks(answers, min(ENOUGH, ENTRIES // answers.n_classes))
-    fold = (scattered(answers.n_tasks) % np.uint64(FOLDS)).astype(np.int64)
     habits = habits_of(answers)
-    sums = np.concatenate([_fold_sums(answers, habits, kept & (fold != k), kept & (fold == k)) for k in range(FOLDS)])
+    looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
+    fold = folds_by_id(looked_at, FOLDS)
+    sums = np.concatenate([_fold_sums(looked_at, habits, fold != k, fold == k) for k in range(FOLDS)])
     a0, a1, a2 = sums.sum(axis=0)
     # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
     pulls = sums @ np.array([a2, -2 * a1, a0])

@@ -36,7 +36,7 @@ def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *
     True
     """
     cells, m = _Occurring(answers), answers.n_classes
-    relative = relative_errors(answers, skills)[cells.worker]
+    relative = relative_errors(answers.per_worker.astype(np.float64), skills, m)[cells.worker]
     p = cells.shares(np.maximum(posterior[cells.task, cells.label], FLOOR))
     for _ in tracked("refining", range(steps)):
         prior = (np.bincount(cells.label, p, m) + 1) / (answers.n_tasks + m)
