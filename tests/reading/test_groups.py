@@ -73,7 +73,7 @@ def test_aggregate_reads_the_column_and_takes_a_mapping() -> None:
     ("command", "says"),
     [
         ("aggregate answers.csv --group site --json", '"families": [["ann", "cem"]]'),
-        ("aggregate answers.csv --group site --engine duckdb", "--group does not work inside an engine"),
+        ("aggregate answers.csv --group site --engine duckdb", "few enough for memory"),
         ("diagnose answers.csv --group site", "6 answers"),
         ("aggregate answers.csv --dependence independent -o -", "as you say"),
         ("aggregate answers.csv --group team", "--group"),

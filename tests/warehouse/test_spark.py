@@ -20,9 +20,8 @@ import pytest
 import quorate
 from quorate.evaluation.public_sets import SEVEN
 from quorate.progress import listening
-from quorate.warehouse import aggregate
 from tests.conftest import RealData, need
-from tests.warehouse.alike import assert_alike
+from tests.warehouse.alike import aggregate, assert_alike
 
 # Spark warns of the newer pandas at every turn, which is not ours to mend.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
