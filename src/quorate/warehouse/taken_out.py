@@ -22,8 +22,8 @@ from quorate.warehouse.engine import Engine, EngineOptions
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.source import open_table, split_options, wanted_columns
 
-MOST = 20_000_000  # answers that are simply read: two gigabytes, and what laptops have
-BYTES = 100  # that an answer takes at the peak of the default method (`make bench`: the peak of m10 by its answers)
+MOST = 20_000_000  # answers that are simply read: four gigabytes at the most, which laptops have
+BYTES = 200  # that an answer takes at the peak of the default method (`make bench`: the peak of m10 over its answers)
 SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -158,7 +158,7 @@ def most_answers(where: EngineOptions) -> int:
     """Return how many answers are read, at the most: fewer than usual where only so much memory may be used.
 
     >>> most_answers(EngineOptions()), most_answers(EngineOptions(memory="500MB"))
-    (20000000, 5000000)
+    (20000000, 2500000)
     """
     if where.most is not None:
         return where.most
