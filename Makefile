@@ -36,13 +36,16 @@ else \
 fi
 endef
 
+# What is built into the program: where a compiler is, the kernels are in C.
+BUILT := pyproject.toml setup.py src/quorate/blocks/native.c src/quorate/blocks/passes.h
+
 # The program and what it cannot do without: all that the demonstration needs.
-.venv/.core: pyproject.toml
+.venv/.core: $(BUILT)
 	@$(call install,.venv,-e .)
 	@touch $@
 
 # Everything that developing needs: extras, linters, test tools. It holds the program too, hence two stamps.
-.venv/.dev: pyproject.toml
+.venv/.dev: $(BUILT)
 	@$(call install,.venv,-e '.[dev]')
 	@touch .venv/.core $@
 

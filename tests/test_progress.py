@@ -18,9 +18,9 @@ def test_reading_encoding_and_sweeps_are_reported(tmp_path: Path) -> None:
     write_table(simulate.crowd(2000, 20, 5, seed=0).answer_table, path)
     told: list[tuple[str, int, int | None]] = []
     with listening(lambda stage, done, total: told.append((stage, done, total))):
-        assert listener() is not None
+        assert listener.get() is not None
         one = quorate.aggregate(path, "rank-one")
-    assert listener() is None
+    assert listener.get() is None
     assert {stage for stage, _, _ in told} >= {"reading (MB)", "encoding", "sweeps"}
     known = [(done, total) for _, done, total in told if total is not None]
     assert known

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate import __version__
+from quorate.blocks.kernels import in_use
 from quorate.cli.app import app, main
 from quorate.evaluation.public_sets import SOURCES
 
@@ -194,7 +195,7 @@ def test_a_reader_who_leaves_early_is_no_error(answers: Path) -> None:
 
 
 def test_version_and_help_start_fast() -> None:
-    assert run("--version").stdout == f"quorate {__version__}\n"
+    assert run("--version").stdout == f"quorate {__version__}, kernels in {in_use()}\n"
     before = os.times()
     run("--help")
     after = os.times()

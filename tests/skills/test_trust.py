@@ -7,7 +7,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.evaluation import simulate
 from quorate.skills import trust as module
-from quorate.skills.centred import habits_of
+from quorate.skills.centred import Habits, habits_of
 from quorate.skills.trust import FOLDS, SLACK, _tetrad_sums, trust
 from tests.crowds import answers_of
 
@@ -48,7 +48,7 @@ def test_every_task_looked_at_is_tested_once_by_skills_from_others(
     """Of 400 tasks with 1,600 answers all, or with room for 500 answers about 125."""
     seen: list[tuple[BoolArray, BoolArray]] = []
 
-    def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:
+    def note(_: Answers, __: Habits, fitted: BoolArray, test: BoolArray) -> FloatArray:
         seen.append((fitted, test))
         return np.zeros((0, 3))
 
@@ -84,7 +84,7 @@ def test_it_works_at_every_size(monkeypatch: pytest.MonkeyPatch, n: int) -> None
     """Every fold has its share, however much too large the crowd is (once three to four times made it blind)."""
     seen: list[tuple[BoolArray, BoolArray]] = []
 
-    def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:
+    def note(_: Answers, __: Habits, fitted: BoolArray, test: BoolArray) -> FloatArray:
         seen.append((fitted, test))
         return np.zeros((0, 3))
 

@@ -1,9 +1,11 @@
 """The score of centred answers, by loops over tasks, peers and classes."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
@@ -89,3 +91,32 @@ def test_who_met_nobody_skilled_is_told_nothing() -> None:
         inference.crowd, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
     )
     assert np.isnan(alone.score().raw).all()
+
+
+def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """f hardly feels them, so they are looked at themselves. Mates are taken for poorer than they are: raw skills
+    come out larger, some of them beyond one and one below the least skill."""
+    good = drawn(3, with_gold=False)
+    inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
+    seen: list[FloatArray] = []
+
+    def look(_: object, pulls: sparse.csr_array, **__: int) -> FloatArray:
+        seen.append(pulls.toarray())
+        return np.ones(5)
+
+    monkeypatch.setattr("quorate.uncertainty.inflation.inflation", look)
+    inference.inflation(draws=1, seed=0)
+    a, x, f = inference.crowd, inference.skills, inference.habits.frequency
+    raw = inference.score().raw
+    assert raw.max() > 1
+    assert raw.min() < -1 / 2
+    tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
+    psi = np.zeros((a.n_tasks, 5))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.habits.spread
+                psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
+    assert seen[0] == pytest.approx(psi)

@@ -38,7 +38,9 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"quorate {__version__}")
+        from quorate.blocks.kernels import in_use  # numpy, which --help does without
+
+        typer.echo(f"quorate {__version__}, kernels in {in_use()}")
         raise typer.Exit
 
 

@@ -62,7 +62,7 @@ def read_csv(
 def _parse(data: pa.Buffer, columns: Columns, delimiter: str, encoding: str, **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
-    told = listener()
+    told = listener.get()
     return arrow_csv.read_csv(
         pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.

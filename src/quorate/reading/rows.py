@@ -18,7 +18,7 @@ from quorate.errors import (
     listing,
     rows_phrase,
 )
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
@@ -47,11 +47,9 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool 
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
-    columns = []
-    for k, name in enumerate(names):
-        report("encoding", k, len(names))
-        columns.append(encode(table.column(name), name, is_label=k == 2))
-    report("encoding", len(columns), len(columns))
+    columns = [
+        encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])
+    ]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
     tell = rows_phrase if ordered else _rows_counted
     if not present.all() and not reading.skip_missing:

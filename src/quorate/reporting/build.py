@@ -12,11 +12,6 @@ import numpy as np
 
 from quorate import __version__
 from quorate.answers import Answers
-from quorate.charts.agreement_chart import agreement_chart
-from quorate.charts.confidence_chart import SURE, confidence_chart
-from quorate.charts.graph_chart import graph_chart
-from quorate.charts.skill_chart import skills_chart
-from quorate.charts.style import altair
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.evaluation.compare import Comparison, compare
@@ -28,6 +23,11 @@ from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
 from quorate.reporting import listings
 from quorate.reporting.captions import captions
+from quorate.reporting.charts.agreement_chart import agreement_chart
+from quorate.reporting.charts.confidence_chart import SURE, confidence_chart
+from quorate.reporting.charts.graph_chart import graph_chart
+from quorate.reporting.charts.skill_chart import skills_chart
+from quorate.reporting.charts.style import altair
 from quorate.reporting.drawing import converter, to_svg
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
 from quorate.reporting.findings import Arranged, arrange

@@ -7,11 +7,12 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
 from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
+from quorate.voting.basis import ADVISED
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
     if result.trust is not None and result.trust < LOW_TRUST:
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
-            "may copy or share a bias; compare with the cautious vote (quorate aggregate --cautious)."
+            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right "
+            f"(quorate advise --gold {ADVISED})."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
-from quorate.charts.agreement_chart import MOST_IN_MAP
-from quorate.charts.confidence_chart import confidence_rows
-from quorate.charts.sample import choose_workers, pairs_among
-from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
+from quorate.reporting.charts.confidence_chart import confidence_rows
+from quorate.reporting.charts.sample import choose_workers, pairs_among
+from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES

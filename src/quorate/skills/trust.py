@@ -12,7 +12,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
-from quorate.skills.scatter import sampled_tasks, scattered
+from quorate.skills.scatter import folds_by_id, sampled
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -32,9 +32,10 @@ def trust(answers: Answers) -> float:
     """
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
-    kept = sampled_tasks(answers, min(ENOUGH, ENTRIES // answers.n_classes))
-    fold = (scattered(answers.n_tasks) % np.uint64(FOLDS)).astype(np.int64)
-    sums = np.concatenate([_fold_sums(answers, kept & (fold != k), kept & (fold == k)) for k in range(FOLDS)])
+    habits = habits_of(answers)
+    looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
+    fold = folds_by_id(looked_at, FOLDS)
+    sums = np.concatenate([_fold_sums(looked_at, habits, fold != k, fold == k) for k in range(FOLDS)])
     a0, a1, a2 = sums.sum(axis=0)
     # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
     pulls = sums @ np.array([a2, -2 * a1, a0])
@@ -43,14 +44,14 @@ def trust(answers: Answers) -> float:
     return float(a1**2 / (a1**2 + excess)) if excess > 0 else 1.0
 
 
-def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatArray:
+def _fold_sums(answers: Answers, habits: Habits, fitted: BoolArray, tested: BoolArray) -> FloatArray:
     """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
     if not (fitted[answers.task].any() and tested[answers.task].any()):
         return np.zeros((0, 3))
     skills = centred_skills(answers.only(fitted), tolerance=1e-3, max_iterations=100).solution.skills
     held = answers.only(tested)
     u = skills - np.average(skills, weights=held.per_worker)
-    return _tetrad_sums(held, habits_of(answers), u)
+    return _tetrad_sums(held, habits, u)
 
 
 def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
@@ -58,10 +59,8 @@ def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
     z = centred_answers(answers, habits)
     size = (z * z).sum(axis=1)
     own = u[answers.worker]
-    total, pulled = (
-        np.stack([answers.by_task(weight * column) for column in z.T], axis=1) for weight in (np.ones(len(z)), own)
-    )
-    alone = [answers.by_task(own**power * size) for power in range(3)]
-    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
     omega = task_weights(answers)
-    return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)
+    total, pulled = answers.by_task(z), answers.by_task(own[:, None] * z)
+    alone = answers.by_task(np.stack([size, own * size, own**2 * size], axis=1))
+    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
+    return omega[:, None] * (np.stack(products, axis=1) - alone)

@@ -7,7 +7,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.uncertainty.answer_sums import AnswerSums, answer_sums
 
 
 @dataclass(frozen=True)

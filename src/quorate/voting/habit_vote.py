@@ -30,10 +30,20 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
     m = answers.n_classes
     if answers.n_workers * m**2 > ENTRIES:
         return _by_cell(answers, skills, habits)
-    x, habit = skills[:, None, None], habits.frequency[: answers.n_workers, :, None]
-    theta = np.maximum(x * np.eye(m) + (1 - x) * habit, LEAST_CHANCE)
+    return cells_of(answers).log_joint(np.log(habit_matrices(skills, habits)), habits.prior)
+
+
+def habit_matrices(skills: FloatArray, habits: Habits) -> FloatArray:
+    """Write skills and habits as confusion matrices, workers × answers × classes.
+
+    >>> even = Habits(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), 0.5)
+    >>> habit_matrices(np.array([0.6]), even).round(9).tolist()
+    [[[0.8, 0.2], [0.2, 0.8]]]
+    """
+    x, habit = skills[:, None, None], habits.frequency[: len(skills), :, None]
+    theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
     theta /= theta.sum(axis=1, keepdims=True)
-    return cells_of(answers).log_joint(np.log(theta), habits.prior)
+    return theta
 
 
 def _by_cell(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:

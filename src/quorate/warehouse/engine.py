@@ -224,7 +224,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
     """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
-    told, done = listener(), threading.Event()
+    told, done = listener.get(), threading.Event()
     if told is None or backend.name != "duckdb":
         yield
         return

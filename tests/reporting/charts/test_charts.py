@@ -10,16 +10,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import quorate
-from quorate.charts import Plots, result_html
-from quorate.charts.agreement_chart import agreement_rows
-from quorate.charts.confidence_chart import confidence_rows
-from quorate.charts.layout import place
-from quorate.charts.sample import choose_workers, pairs_among, strongest
-from quorate.charts.skill_chart import DRAWN, skill_rows
-from quorate.charts.standing import STANDINGS, short_names
 from quorate.errors import QuorateError
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, pair_stats
+from quorate.reporting.charts import Plots, result_html
+from quorate.reporting.charts.agreement_chart import agreement_rows
+from quorate.reporting.charts.confidence_chart import confidence_rows
+from quorate.reporting.charts.layout import place
+from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
+from quorate.reporting.charts.skill_chart import DRAWN, skill_rows
+from quorate.reporting.charts.standing import STANDINGS, short_names
 from quorate.result import Result
 
 ISLANDS = {

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.charts.agreement_chart import agreement_chart
-from quorate.charts.confidence_chart import SURE, confidence_chart
-from quorate.charts.graph_chart import graph_chart
-from quorate.charts.skill_chart import skills_chart
+from quorate.reporting.charts.agreement_chart import agreement_chart
+from quorate.reporting.charts.confidence_chart import SURE, confidence_chart
+from quorate.reporting.charts.graph_chart import graph_chart
+from quorate.reporting.charts.skill_chart import skills_chart
 from quorate.result import Result
 
 

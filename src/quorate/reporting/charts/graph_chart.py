@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
-from quorate.charts.layout import Layout, place
-from quorate.charts.sample import choose_workers, pairs_among, strongest
-from quorate.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
-from quorate.charts.style import PALETTE, WIDTH, altair, dressed
 from quorate.meetings.pairs import PairStats
+from quorate.reporting.charts.layout import Layout, place
+from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
+from quorate.reporting.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
+from quorate.reporting.charts.style import PALETTE, WIDTH, altair, dressed
 from quorate.result import Result
 
 MOST_WORKERS = 120

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.charts.style import PALETTE
 from quorate.diagnosis.workers import unsettled
+from quorate.reporting.charts.style import PALETTE
 
 STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "cannot be judged")
 BETTER, GUESSING, WORSE, UNKNOWN = range(len(STANDINGS))

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
-from quorate.charts.style import PALETTE, altair, layered
+from quorate.reporting.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
+from quorate.reporting.charts.style import PALETTE, altair, layered
 from quorate.result import Result
 
 NAMED = 40  # up to so many workers, each has a line with its name

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from quorate.charts.sample import choose_workers, pairs_among
-from quorate.charts.standing import short_names
-from quorate.charts.style import AGREEMENT, WIDTH, altair, layered
 from quorate.meetings.pairs import correlations
+from quorate.reporting.charts.sample import choose_workers, pairs_among
+from quorate.reporting.charts.standing import short_names
+from quorate.reporting.charts.style import AGREEMENT, WIDTH, altair, layered
 from quorate.result import Result
 
 MOST_IN_MAP = 40  # workers

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from quorate.charts.style import PALETTE, altair, layered
 from quorate.errors import count
+from quorate.reporting.charts.style import PALETTE, altair, layered
 from quorate.result import Result
 
 BINS = 20

@@ -5,9 +5,9 @@ from html import escape
 
 import numpy as np
 
-from quorate.charts.confidence_chart import SURE, confidence_rows
-from quorate.charts.standing import COLOURS, STANDINGS, short_names, standings
-from quorate.charts.style import PALETTE
+from quorate.reporting.charts.confidence_chart import SURE, confidence_rows
+from quorate.reporting.charts.standing import COLOURS, STANDINGS, short_names, standings
+from quorate.reporting.charts.style import PALETTE
 from quorate.result import Result
 
 MOST_LISTED = 12  # workers, and tasks
