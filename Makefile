@@ -8,7 +8,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-# What the tests need not insist on, even in CI: any of browser,crowdkit,spark. CONTRIBUTING.md tells why one would.
+# What the tests need not insist on, even in CI: any of browser,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
 export QUORATE_SKIP
 
@@ -62,6 +62,7 @@ endef
 # What the tests drive besides Python.
 .venv/.tools: .venv/.dev
 	$(call need,browser,chromium chromium-browser google-chrome,chromium)
+	$(call need,postgres,initdb /usr/lib/postgresql/*/bin/initdb,postgresql)
 	$(call need,spark,java,openjdk-17-jre-headless)
 	@touch $@
 

@@ -124,8 +124,8 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["aggregate"], "give FILE, or the --table of an engine"),
-        (["compare"], "Missing argument"),
+        (["aggregate"], "give FILE: a file or a pattern of files"),
+        (["compare"], "give FILE: a file or a pattern of files"),
         (["aggregate", "ANSWERS", "--to", "labelstudio"], "the answers are a plain table"),
         (["aggregate", "nothing.csv"], "there is no file nothing.csv"),
         (["aggregate", "ANSWERS", "--method", "magic"], "there is no method 'magic'"),

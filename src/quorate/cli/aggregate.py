@@ -1,27 +1,33 @@
 """`quorate aggregate`: answers -> labels, skills, posterior."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.engine import aggregate_there, in_engine
+from quorate.cli.beyond import aggregate_beyond
+from quorate.cli.engine import table_maker
 from quorate.cli.options import ExcelSafe, Gold, Json
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@in_engine(aggregate_there)
-@reads_answers
+@partial(reads_answers, beyond=aggregate_beyond)
 def aggregate(
     reading: "Reading",
     *,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    output_table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the labels there.")
+    ] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
     posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
-    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    method: Annotated[
+        str | None, typer.Option(help="See `quorate methods`.", show_default="quorate; beyond memory rank-one")
+    ] = None,
     cautious: Annotated[
         bool,
         typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),
@@ -67,16 +73,19 @@ def aggregate(
         "signs": signs,
     }
     options = {name: value for name, value in chosen.items() if value is not None}
+    make_table = table_maker(reading, output_table)
     with showing_progress():
-        result = aggregate(reading, method, gold=gold, level=level, intervals=intervals, **options)
+        result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)
     if to is not None and reading.export is not None:
         write_results(reading.export, result.labels, output or "-", to)
     for table, path in (("labels", None if to else output), ("workers", workers_out), ("posterior", posterior_out)):
         if path is not None:
             write_table(getattr(result, table), path, format, excel_safe=excel_safe)
+    make_table(result)
+    is_written = output is not None or output_table is not None
     if json:
-        typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
-    elif output is not None:
+        typer.echo(to_json(result.to_dict(labels=not is_written, workers=workers_out is None)))
+    elif is_written:
         print_lines(result.summary().splitlines(), error=output == "-")
     elif sys.stdout.isatty() and to is None:
         print_head("Labels", result.labels)

@@ -1,11 +1,12 @@
 """`quorate diagnose`: what these answers can and cannot tell, and what is wrong with them."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.engine import diagnose_there, in_engine
+from quorate.cli.beyond import diagnose_beyond
 from quorate.cli.options import Gold, Json
 
 if TYPE_CHECKING:
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@in_engine(diagnose_there)
-@reads_answers
+@partial(reads_answers, beyond=diagnose_beyond)
 def diagnose(
     reading: "Reading",
     *,

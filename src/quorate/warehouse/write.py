@@ -1,4 +1,4 @@
-"""Labels -> a file or a table, written by the engine: under a temporary name, which is changed when all is there."""
+"""Labels -> a file or a table of the engine: under a temporary name, which is changed when all is there."""
 
 import os
 import secrets
@@ -7,7 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import pyarrow as pa
+
 from quorate.errors import EngineError, QuorateError, UnwritableFileError
+from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.statements import drop_table, has_table, rename_table
@@ -31,8 +34,21 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
             raise UnwritableFileError(f"an engine writes Parquet or CSV; end {output} in .parquet or .csv")
         if not _is_remote(output) and not path.absolute().parent.is_dir():
             raise UnwritableFileError(f"cannot write {output}: there is no such folder. Make it, or choose another")
-    if output_table is not None and has_table(engine.backend, output_table):
-        raise EngineError(f"there is a table {output_table!r} already; drop it, or choose another name")
+    if output_table is not None:
+        check_table(engine, output_table)
+
+
+def check_table(engine: Engine, name: str) -> None:
+    """Refuse to make a table that is there already.
+
+    Raises:
+        EngineError: it is.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> check_table(connect(), "labels")
+    """
+    if has_table(engine.backend, name):
+        raise EngineError(f"there is a table {name!r} already; drop it, or choose another name")
 
 
 def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> EngineTable:
@@ -76,16 +92,34 @@ def write_table(engine: Engine, labels: EngineTable, name: str) -> EngineTable:
     >>> write_table(engine, engine.upload(pa.table({"task": [1]})), "labels").to_pyarrow().to_pydict()
     {'task': [1]}
     """
+    _under_its_name(engine, name, lambda own, database: engine.backend.create_table(own, labels, database=database))
+    return engine.backend.table(name)
+
+
+def put_table(engine: Engine, rows: pa.Table, name: str) -> None:
+    """Make a table in the engine of rows that are here; it has its name only when it is complete.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect()
+    >>> put_table(engine, pa.table({"task": [1]}), "labels")
+    >>> engine.backend.table("labels").to_pyarrow().to_pydict()
+    {'task': [1]}
+    """
+    _under_its_name(engine, name, lambda own, database: fill_table(engine.backend, rows, own, database))
+
+
+def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
+    """Make a table under another name, and give it its own when it is complete."""
     backend, temporary = engine.backend, f"{name}_{secrets.token_hex(4)}"
+    database, _, own = temporary.rpartition(".")
     try:
         with engine.running("voting"):
-            backend.create_table(temporary, labels)
+            make(own, database or None)
             rename_table(backend, temporary, name)
     except BaseException:  # also when interrupted
         with suppress(Exception):  # the connection itself may be gone, and then the engine cleans up
             drop_table(backend, temporary)
         raise
-    return backend.table(name)
 
 
 def _is_remote(path: str | Path) -> bool:
