@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
+    from quorate.meetings.agreements import Agreement as Agreement
+    from quorate.meetings.agreements import agreement as agreement
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
@@ -45,6 +47,7 @@ __version__ = "0.2.0"
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
     "Advice": "advice",
+    "Agreement": "meetings.agreements",
     "Answers": "answers",
     "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
@@ -58,6 +61,7 @@ _HOMES = {
     "advise_gold": "advice",
     "advise_result": "advice",
     "aggregate": "methods.registry",
+    "agreement": "meetings.agreements",
     "calibration_error": "evaluation.score",
     "compare": "evaluation.compare",
     "diagnose": "diagnosis.diagnose",

@@ -11,6 +11,7 @@ from quorate import __version__
 from quorate.cli import (
     advise,
     aggregate,
+    agreement,
     compare,
     convert,
     datasets,
@@ -55,6 +56,7 @@ def quorate(
 for command in (
     aggregate.aggregate,
     diagnose.diagnose,
+    agreement.agreement,
     advise.advise,
     report.report,
     convert.convert,
