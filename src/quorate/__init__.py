@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.estimates import Estimates as Estimates
+    from quorate.evaluation.estimates import estimate as estimate
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
@@ -51,6 +53,7 @@ _HOMES = {
     "Answers": "answers",
     "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
+    "Estimates": "evaluation.estimates",
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
@@ -66,6 +69,7 @@ _HOMES = {
     "compare": "evaluation.compare",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
+    "estimate": "evaluation.estimates",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "read": "reading.read",
