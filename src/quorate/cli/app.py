@@ -11,10 +11,12 @@ from quorate import __version__
 from quorate.cli import (
     advise,
     aggregate,
+    agreement,
     compare,
     convert,
     datasets,
     diagnose,
+    estimate,
     ledger,
     report,
     reproduce,
@@ -57,6 +59,8 @@ def quorate(
 for command in (
     aggregate.aggregate,
     diagnose.diagnose,
+    agreement.agreement,
+    estimate.estimate,
     advise.advise,
     report.report,
     convert.convert,

@@ -16,6 +16,7 @@ from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.evaluation.compare import Comparison, compare
 from quorate.gold import gold_for, labels_for
+from quorate.meetings.agreements import agreement
 from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reading.files import Source
@@ -109,6 +110,7 @@ class Report:
             "tasks": listings.task_sheet(result, files.get("labels")),
             "components": listings.component_sheet(self.diagnosis),
             "pairs": listings.pair_sheet(result, found.copiers),
+            "coefficients": listings.coefficient_sheet(agreement(result.answers)),
             "confidence": listings.confidence_sheet(result, self.sure),
             "methods": None if self.comparison is None else listings.method_sheet(self.comparison, result),
         }
