@@ -21,7 +21,8 @@ from quorate.cli import (
     score,
     simulate,
 )
-from quorate.errors import QuorateError
+from quorate.cli.places import keeping_places
+from quorate.errors import QuorateError, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -65,7 +66,7 @@ for command in (
     reproduce.reproduce,
     simulate.demo,
 ):
-    app.command()(command)
+    app.command()(command if command is reproduce.reproduce else keeping_places(command))  # that one writes a folder
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(datasets.app, name="datasets")
 
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write(f"quorate: {' '.join(message.split())}\n")
+    sys.stderr.write(f"quorate: {visible(' '.join(message.split()))}\n")
     sys.exit(code)
 
 

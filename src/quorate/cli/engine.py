@@ -129,7 +129,7 @@ def aggregate_there(
     json: bool,
 ) -> None:
     """Aggregate inside an engine, and print what `quorate aggregate` prints."""
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.warehouse import aggregate
     from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json, write_table
@@ -149,11 +149,14 @@ def aggregate_there(
             **vars(where),
             **options,
         )
+    told = ""
+    if json:
+        found = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
+        told = to_json({**found, **labels_there(result).run()})
     if workers_out is not None:
         write_table(result.workers, workers_out)
     if json:
-        told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
-        typer.echo(to_json({**told, **labels_there(result).run()}))
+        print_data(told)
     elif labels_there(result).output is not None:
         print_lines(result.summary().splitlines())
     else:
@@ -164,7 +167,7 @@ def diagnose_there(
     reading: "ReadOptions", where: "EngineOptions", *, file: str | None, gold: str | None, delta: float, json: bool
 ) -> None:
     """Diagnose inside an engine, and print what `quorate diagnose` prints."""
-    from quorate.cli.terminal import print_lines, print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.warehouse import diagnose
     from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json
@@ -172,7 +175,7 @@ def diagnose_there(
     with showing_progress():
         found = diagnose(file, gold=gold, delta=delta, **vars(reading), **vars(where))
     if json:
-        typer.echo(to_json({**found.to_dict(), **labels_there(found.result).run()}))
+        print_data(to_json({**found.to_dict(), **labels_there(found.result).run()}))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())

@@ -4,6 +4,10 @@ The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then
 """
 
 import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,14 +15,59 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray, from_numpy, to_numpy
-from quorate.errors import LedgerFileError, UnreadableFileError
+from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError
 from quorate.ledger.entries import DROPPED, Entries
+from quorate.writing.locks import lock, unlock
 from quorate.writing.whole import write_whole
 
 MAGIC = b"quorate ledger "
 VERSION = 1
 COLUMNS = ("task", "worker", "label", "rows", "clashed")
 LONGEST = 200  # bytes of the first line, at the most
+PATIENCE = 60.0  # seconds to wait for another command: as long as adding some ten million answers takes
+
+
+@contextmanager
+def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Keep others who ask for the same from a ledger while it is read, changed and written.
+
+    The lock is on the folder, since the file itself is replaced; it goes with the process, however that ends.
+
+    Args:
+        path: of the ledger, which need not be there yet.
+        patience: how many seconds to wait for another who has it.
+
+    Raises:
+        LedgerFileError: another command has not finished by then.
+        UnwritableFileError: there is no folder for it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, alone_with(f"{folder}/answers.ledger"):
+    ...     os.listdir(folder)
+    []
+    """
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
+    held = _patiently(path, folder, patience)
+    try:
+        yield
+    finally:
+        unlock(held)
+
+
+def _patiently(path: str | Path, folder: Path, patience: float) -> int | None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return lock(folder)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise LedgerFileError(
+                    f"another command has had the folder of {path} for {patience:g} seconds; nothing was written. "
+                    "Wait for it, and run this one again"
+                ) from None
+            time.sleep(0.02)
 
 
 def write_entries(entries: Entries, path: str | Path) -> None:
