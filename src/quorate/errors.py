@@ -159,9 +159,9 @@ def visible(text: str) -> str:
 
 
 def reason(error: BaseException, most: int = 150) -> str:
-    """Say in one short line what another library found wrong.
+    r"""Say in one short line what another library found wrong.
 
-    >>> reason(ValueError("no number\\nat all"))
+    >>> reason(ValueError("no number\nat all"))
     'no number'
     """
     lines = str(error).strip().splitlines()

@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 from quorate.arrays import BoolArray, IntArray, from_numpy, from_strings, is_text, table_of, take, to_numpy
 from quorate.errors import ColumnTypeError, OptionError, listing
 
-BLANK = r"^\s*$"
-NO_LABEL = r"^\s*((?i)nan)?\s*$"
+# What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
+BLANKS = " \t\n\r\v\f"
+BLANK = r"^[\s\x0b]*$"
+NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 
 
 def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tuple[IntArray, pa.Array]:

@@ -6,7 +6,7 @@ are no objects a fault that ends the process.)
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,7 +89,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
-_SCAN = json.JSONDecoder().scan_once
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it has one
 
 
 def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
@@ -133,10 +133,10 @@ def _quickly(lines: list[str]) -> list[dict[str, Any]]:
 def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
     """Parse lines of which some need care, or a message; ``number`` lines came before."""
     records = []
-    for number, line in enumerate(lines, start=number + 1):
-        line = line.strip(" \t\r")
+    for here, each in enumerate(lines, start=number + 1):
+        line = each.strip(" \t\r")
         if line:
-            where = f"line {number:,} of {name}"
+            where = f"line {here:,} of {name}"
             found = parse_line(line, where)
             if not isinstance(found, dict):
                 raise WrongFormatError(f"{where} is no JSON object: {shown(line)}. {ONE_OBJECT}")
@@ -185,7 +185,7 @@ class _Column:
     def _whole(self) -> pa.Array:
         numbers = [value for value in self.values if value is not None]
         least, most = min(numbers), max(numbers)
-        if -INT64 <= least and most < INT64:
+        if least >= -INT64 and most < INT64:
             return pa.array(self.values, pa.int64())
         if least >= 0 and most < UINT64:
             return pa.array(self.values, pa.uint64())
@@ -233,9 +233,9 @@ def _is_text(value: str) -> bool:
 
 
 def each_line(text: str, name: str) -> Iterable[Any]:
-    """Parse every line that is not blank.
+    r"""Parse every line that is not blank.
 
-    >>> list(each_line('{"a": 1}\\n\\n{"a": 2}', "a.jsonl"))
+    >>> list(each_line('{"a": 1}\n\n{"a": 2}', "a.jsonl"))
     [{'a': 1}, {'a': 2}]
     """
     for number, line in enumerate(text.split("\n"), start=1):

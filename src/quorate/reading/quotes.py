@@ -1,4 +1,4 @@
-"""Whether the quotes of a CSV file open and close where fields do: a stray one would swallow all rows up to the next."""
+"""Whether quotes in a CSV file open and close where fields do: a stray one swallows all rows up to the next."""
 
 from collections.abc import Iterator
 
@@ -91,8 +91,8 @@ def _refuse(raw: memoryview, name: str, opened: int, why: str) -> None:
     before = bytes(raw[:opened])
     line = before.count(b"\n") or before.count(b"\r")
     raise StrayQuoteError(
-        f'line {line + 1:,} of {name} opens a quote {why}. Write a field that has quotes within quotes, and each of its '
-        'own twice, as "a ""b"" c"'
+        f"line {line + 1:,} of {name} opens a quote {why}. Quote a field that has quotes, and write each of "
+        'them twice, as "a ""b"" c"'
     )
 
 

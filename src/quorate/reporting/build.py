@@ -85,7 +85,7 @@ class Report:
         if folder is not None:
             make_folder(folder)
         with together():  # the page and its tables appear all or none
-            write_whole(page, lambda stream: stream.write(html.encode()) and None)
+            write_whole(page, lambda stream: stream.write(html.encode()))
             for file in whole:
                 write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
         return [page, *whole]

@@ -20,7 +20,7 @@ def lock(folder: str | Path, *, wait: bool = False) -> int | None:
     ...     unlock(lock(folder))
     """
     if fcntl is None:
-        return None
+        return None  # type: ignore[unreachable]  # not there
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -32,7 +32,9 @@ def check_places(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, 
             raise OptionError(f"{name} {path} would replace what is read, {read[place]}; choose another name")
         if place in taken:
             what = "standard output" if path == STREAM else str(path)
-            raise OptionError(f"{taken[place]} and {name} would both be written to {what}; give each a place of its own")
+            raise OptionError(
+                f"{taken[place]} and {name} would both be written to {what}; give each a place of its own"
+            )
         taken[place] = name
         if path != STREAM:
             _check(path)

@@ -22,7 +22,7 @@ PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
 DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
 
 
-def write_whole(path: str | Path, write: Callable[[BinaryIO], None], *, durable: bool = False) -> None:
+def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
     """Let ``write`` fill a file; whoever opens the path sees what was there before, or all of it, also after Ctrl-C.
 
     Args:
@@ -34,7 +34,7 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], None], *, durable:
         UnwritableFileError: the folder is not there, may not be written to, or is full.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it") and None)
+    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
     ...     Path(folder, "note.txt").read_text()
     'all of it'
     """
@@ -53,7 +53,7 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], None], *, durable:
         fill_whole(path, fill)
 
 
-def fill_whole(path: str | Path, fill: Callable[[Path], None], *, folder: bool = False) -> None:
+def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
     """Let ``fill`` make the file under the name that it is given; it gets its own when it is complete.
 
     Args:
@@ -65,7 +65,7 @@ def fill_whole(path: str | Path, fill: Callable[[Path], None], *, folder: bool =
         UnwritableFileError: the folder is not there, may not be written to, or is full.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it") and None)
+    ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
     ...     os.listdir(folder)
     ['note.txt']
     """
@@ -88,7 +88,7 @@ def together() -> Iterator[None]:
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with together():
-    ...         write_whole(f"{folder}/a", lambda stream: stream.write(b"a") and None)
+    ...         write_whole(f"{folder}/a", lambda stream: stream.write(b"a"))
     ...         before = os.path.exists(f"{folder}/a")
     ...     before, os.path.exists(f"{folder}/a")
     (False, True)

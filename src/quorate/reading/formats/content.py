@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from quorate.errors import UnreadableFileError, WrongFormatError
+from quorate.reading.columns import BLANKS
 from quorate.reading.files import COMPRESSIONS, Source, read_table
 from quorate.reading.objects import names_of
 from quorate.reading.options import AS_USUAL, ReadOptions
@@ -113,7 +114,7 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value)
-    return text if text.strip() else None
+    return text if text.strip(BLANKS) else None
 
 
 def as_records(data: Any, name: str) -> list[Record]:
