@@ -45,7 +45,8 @@ def _times(reading: "Reading", column: str) -> "FloatArray":
     from quorate.errors import OptionError
     from quorate.reading.times import times_of
 
-    if reading.source == "-" or reading.export is not None:
-        what = "standard input, which is read once" if reading.source == "-" else "another tool's export"
-        raise OptionError(f"--time cannot be read from {what}; give a table with the columns task, worker, label, time")
+    if reading.export is not None:
+        raise OptionError(
+            "--time cannot be read from another tool's export; give a table with the columns task, worker, label, time"
+        )
     return times_of(reading.source, reading.answers, column, reading.options)
