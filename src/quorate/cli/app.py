@@ -22,6 +22,7 @@ from quorate.cli import (
     simulate,
 )
 from quorate.cli.places import keeping_places
+from quorate.cli.streams import give_up_output, prepare_streams
 from quorate.errors import QuorateError, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
@@ -74,8 +75,10 @@ app.add_typer(datasets.app, name="datasets")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
     try:
         code = app(given, standalone_mode=False)
+        sys.stdout.flush()
     except typer.TyperException as error:
         _fail(error.format_message())
     except QuorateError as error:
@@ -83,8 +86,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except typer.Abort:
         _fail("interrupted", 130)
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_output()
         sys.exit(1)
+    except MemoryError:
+        _fail("there is not enough memory for this; give fewer answers, or an engine that spills to disk (--engine)")
+    except OSError as error:  # files have errors of their own: this is standard output
+        give_up_output()
+        _fail(f"cannot write to standard output: {error.strerror or error}")
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -1,4 +1,4 @@
-"""A path or a stream -> its bytes, uncompressed: every byte from outside comes in here, and no more than memory holds."""
+"""A path or a stream -> its bytes, uncompressed: every byte from outside comes in here, and not too many."""
 
 import os
 import stat

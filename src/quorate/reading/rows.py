@@ -15,6 +15,7 @@ from quorate.errors import (
     NoRowsError,
     listing,
     rows_phrase,
+    shown,
 )
 from quorate.progress import report
 from quorate.reading.columns import encode, order_classes
@@ -146,7 +147,7 @@ def _refuse_conflicts(clash: BoolArray, rows: IntArray, *columns: tuple[IntArray
     (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {worker!r} gave task {task!r} {listing([label for _, label in given])} "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
         f"in {rows_phrase([row for row, _ in given])}. "
         "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )

@@ -152,7 +152,12 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'
     """
-    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
+        text = json.dumps(_plain(value), indent=indent, default=str, allow_nan=False)
+    return text
 
 
 def _plain(value: Any) -> Any:

@@ -14,15 +14,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import WrongFormatError, reason, shown
+from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.reading.columns import BLANKS
 from quorate.reading.delimited import first_row
 from quorate.reading.files import Source, read_table
 from quorate.reading.json_lines import each_line
 from quorate.reading.loading import Loaded, head, hold, load
 from quorate.reading.objects import names_of
-from quorate.reading.parquet_files import parquet_fields
 from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.parquet_files import parquet_fields
 
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 DELIMITERS = (",", "\t", ";")
@@ -52,8 +52,7 @@ class Content:
     def records(self) -> list[Record]:
         """The objects of a JSON file, the rows of a table as objects."""
         if self.layout == "rows":
-            rows: list[Record] = self.table.to_pylist()
-            return rows
+            return _rows(self.table, self.name)
         if isinstance(self.source, str | Path | Loaded):
             return as_records(_parse_json(_read_all(self.source), self.name), self.name)
         return as_records(self.source, self.name)
@@ -62,14 +61,13 @@ class Content:
         """One column as text; None where it is blank."""
         if self.layout == "records":
             return [as_text(record.get(name)) for record in self.records]
-        return [as_text(value) for value in self.table.column(name).to_pylist()]
+        return [as_text(row[name]) for row in _rows(self.table.select([name]), self.name)]
 
     @cached_property
     def sample(self) -> list[Record]:
         """The rows that the first bytes hold, or the first thousand."""
         if not self.head:
-            first: list[Record] = self.table.slice(0, 1000).to_pylist()
-            return first
+            return _rows(self.table.slice(0, 1000), self.name)
         whole = self.head if len(self.head) < HEAD else self.head.rpartition("\n")[0]  # the last row may be cut
         reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
@@ -111,6 +109,14 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(first_row(text, mark)))
     known = replace(reading, format="csv", delimiter=delimiter)
     return Content(source, name, "rows", tuple(first_row(text, delimiter)), head=text, reading=known)
+
+
+def _rows(table: pa.Table, name: str) -> list[Record]:
+    try:
+        rows: list[Record] = table.to_pylist()
+    except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
+        raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
+    return rows
 
 
 def as_text(value: Any) -> str | None:
@@ -173,7 +179,7 @@ def _decoded(raw: bytes, encoding: str) -> str:
 
 
 def _fields_of_first(source: str | Path | Loaded, text: str) -> tuple[str, ...]:
-    """Return the fields of the first object; where it is longer than the first bytes, more is read until it is whole."""
+    """Return the fields of the first object; where it is longer than the first bytes, more is read."""
     size = HEAD
     fields = _record_fields(text)
     while fields is None:
