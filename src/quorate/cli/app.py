@@ -22,6 +22,7 @@ from quorate.cli import (
     simulate,
 )
 from quorate.cli.places import keeping_places
+from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
 from quorate.errors import QuorateError, visible
 
@@ -79,12 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = app(given, standalone_mode=False)
         sys.stdout.flush()
+        if code == INTERRUPTED:  # what typer gives for Ctrl-C
+            _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
         _fail(error.format_message())
     except QuorateError as error:
         _fail(str(error))
     except typer.Abort:
-        _fail("interrupted", 130)
+        _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # whoever read our output has seen enough
         give_up_output()
         sys.exit(1)
