@@ -36,7 +36,7 @@ def agreement(
 
     Overall, for each class against the others, for each worker against the rest, and within each --group.
     """
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.meetings.agreements import agreement
     from quorate.writing.tables import to_json, write_table
 
@@ -46,7 +46,7 @@ def agreement(
     if workers_out is not None:
         write_table(found.workers, workers_out, format)
     if json:
-        typer.echo(to_json(found.to_dict()))
+        print_data(to_json(found.to_dict()))
         return
     print_lines(found.lines(), error=workers_out == "-")
     if workers_out == "-":
