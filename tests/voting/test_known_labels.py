@@ -87,7 +87,7 @@ def test_the_fold_of_a_task_learns_nothing_from_it(monkeypatch: pytest.MonkeyPat
 
 
 def test_whether_classes_are_exchanged_is_decided_without_the_task() -> None:
-    """Two labels of classes that the crowd exchanges: either alone does not show it, and is scored as if it were not so."""
+    """Two labels of classes that the crowd exchanges: one alone would not show it, so neither task is turned round."""
     counts = np.array([[6.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 0.0]])
     answers = simulate.crowd(4, 6, 6, seed=0).answers
     views = Views(answers, (counts,) * 3, np.ones(4), np.ones(3) / 3, identity())
