@@ -19,7 +19,7 @@ def agreement(
     scale: Annotated[
         str, typer.Option(help="nominal: alike or not; ordinal: classes have an order; interval: they are numbers.")
     ] = "nominal",
-    order: Annotated[
+    ranked: Annotated[
         str | None,
         typer.Option(metavar="CLASSES", help="Every class from lowest to highest, separated by commas; for ordinal."),
     ] = None,
@@ -40,9 +40,9 @@ def agreement(
     from quorate.meetings.agreements import agreement
     from quorate.writing.tables import to_json, write_table
 
-    ranked = None if order is None else [name.strip() for name in order.split(",")]
+    classes = None if ranked is None else [name.strip() for name in ranked.split(",")]
     with showing_progress():
-        found = agreement(reading, scale=scale, order=ranked, level=level, draws=draws, seed=seed)
+        found = agreement(reading, scale=scale, ranked=classes, level=level, draws=draws, seed=seed)
     if workers_out is not None:
         write_table(found.workers, workers_out, format)
     if json:
