@@ -4,6 +4,7 @@ Each takes some blocks and returns their sums, so that every thread or partition
 `Blocks.sums` adds those up. Those that return something for each task take one block.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from types import ModuleType
@@ -16,10 +17,18 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks import plain, plain_meetings
 from quorate.blocks.block import Block, Sums
 
-try:
-    native: ModuleType | None = import_module("quorate.blocks._native")
-except ImportError:  # no compiler was there when the package was built
-    native = None
+
+def _native() -> ModuleType | None:
+    """Return the kernels in C; None where no compiler was there when the package was built, or numpy is asked for."""
+    if os.environ.get("QUORATE_KERNELS") == "numpy":
+        return None
+    try:
+        return import_module("quorate.blocks._native")
+    except ImportError:
+        return None
+
+
+native: ModuleType | None = _native()
 LINE = 8  # numbers in a line of the cache
 
 
