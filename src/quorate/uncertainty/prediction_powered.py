@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.uncertainty.tilted import score_ends
+from quorate.uncertainty.tilted import UNSEEN, score_ends
 
 WHOLE = 1e-9  # a count that is off a whole number by less is one
 
@@ -78,6 +78,7 @@ def powered_means(
     highest: float | FloatArray = 1.0,
     z: float,
     whole: bool = False,
+    unseen: float = UNSEEN,
 ) -> Powered:
     """Estimate the mean over all tasks of each row.
 
@@ -89,6 +90,7 @@ def powered_means(
         highest: the same.
         z: the quantile of the normal law.
         whole: the values are yes and no, so that a share of the tasks is a whole number of them.
+        unseen: observations at either end of the range; see `score_ends`.
 
     >>> rng = np.random.default_rng(0)
     >>> true = (rng.random(1000) < 0.3).astype(float)
@@ -111,8 +113,8 @@ def powered_means(
     used = power @ weights / n
     reach = bottom - used * (rest.max(axis=1) - middle), top - used * (rest.min(axis=1) - middle)
     ends = np.minimum(reach[0], values.min(axis=1)), np.maximum(reach[1], values.max(axis=1))
-    low, high = score_ends(values, *ends, weights=weights, shrink=shrink, z=z)
-    alone_low, alone_high = score_ends(known, bottom, top, weights=weights, shrink=shrink, z=z)
+    low, high = score_ends(values, *ends, weights=weights, shrink=shrink, z=z, unseen=unseen)
+    alone_low, alone_high = score_ends(known, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen)
 
     # Where guesses are worth nothing, choosing their power costs more than it brings.
     alone = high - low >= alone_high - alone_low

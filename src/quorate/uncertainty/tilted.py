@@ -16,7 +16,7 @@ from quorate.arrays import FloatArray
 # prints it.
 UNSEEN = 0.25
 STEEPEST = 60.0  # eta times the range: nearly all weight is then at one end
-HALVINGS = 36  # of that, which leaves 1e-9 of it
+HALVINGS = 26  # of that, which leaves a millionth
 
 
 def score_ends(
