@@ -24,7 +24,7 @@ def gold_of(crowd: simulate.Crowd, chosen: Any) -> dict[str, Any]:
 
 
 def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independent() -> None:
-    """The targets, over three crowds of each kind; .012 of either figure is chance, by labels drawn as they are stated."""
+    """The targets, over three crowds of each kind; .012 of either figure is chance, by labels drawn as stated."""
     told: dict[str, list[float]] = {"measured": [], "independent": []}
     for regime in ALONE:
         for seed in range(3):
