@@ -104,7 +104,7 @@ sanitize: .venv/.dev  ## let the kernels in C run over random blocks under sanit
 	  src/quorate/blocks/native.c -lm -o $(SANITIZED)/quorate/blocks/_native.abi3.so
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
 	  QUORATE_EXAMPLES=$(EXAMPLES) PYTHONPATH=$(SANITIZED):. \
-	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/blocks tests/skills/test_scatter.py
+	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/blocks
 
 # The oldest versions that pyproject.toml allows, with the oldest Python. Only uv can resolve downwards; pip brings it.
 .venv-oldest/.installed: pyproject.toml

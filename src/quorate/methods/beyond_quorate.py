@@ -12,12 +12,12 @@ from quorate.blocks.block import Block, Blocks, Sampled, Sums
 from quorate.blocks.gilded import own_gold
 from quorate.blocks.kernels import beliefs, task_scores
 from quorate.blocks.memory import answers_in, blocks_of
+from quorate.blocks.scatter import drawn, sampled
 from quorate.errors import one_of
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
 from quorate.skills.evidence import gather
 from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
-from quorate.skills.scatter import drawn, sampled
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.basis import Basis, Check

@@ -11,8 +11,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
+from quorate.blocks.scatter import folds_by_id, sampled
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
-from quorate.skills.scatter import folds_by_id, sampled
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance

@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.blocks.scatter import sampled
 from quorate.skills.centred import Habits
-from quorate.skills.scatter import sampled
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.voting.habit_vote import habit_scores
 from quorate.voting.posterior import one_more_each, softmax

@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.skills.scatter import drawn
+from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
