@@ -40,7 +40,7 @@ def _workers(result: Result) -> str:
     order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
     half = MOST_LISTED // 2
     shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
-    kinds = standings(result.skills, sure.low, sure.high, result.answers.n_classes)
+    kinds = standings(result)
     everyone = answers.worker_names.to_pylist()
     names = short_names([everyone[k] for k in shown])
     rows = []
