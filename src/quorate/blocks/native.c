@@ -114,6 +114,18 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
+/* Count whom each worker met, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
+static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        for (int64_t k = first[i]; k < first[i + 1]; k++)
+            for (int64_t a = s.start[task[k]]; a < s.start[task[k] + 1]; a++)
+                if (stamp[s.worker[a]] != i + 1) {
+                    stamp[s.worker[a]] = i + 1;
+                    out[i]++;
+                }
+}
+
 /* A hash of each run of bytes, as quorate.blocks.scatter.hashed says; `mixed` has a number for each place in a run. */
 static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
@@ -226,6 +238,8 @@ EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
 EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
 EITHER(habits, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
 EITHER(believed, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
+KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
+       stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
 KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
 KERNEL(joined, 1, 1, 0, joined(s, own[0], (int32_t)number[0]), joined(s, own[0], (int32_t)number[0]))
 KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
@@ -234,7 +248,7 @@ KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2]
 #define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
 static PyMethodDef kernels[] = {
     ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
-    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), ENTRY(hashed), {NULL, NULL, 0, NULL},
+    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), ENTRY(hashed), ENTRY(stamped), {NULL, NULL, 0, NULL},
 };
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
 
