@@ -10,10 +10,10 @@ from quorate.evaluation.estimates.meters import LEAN, model_meter
 from quorate.evaluation.estimates.quantities import Prevalence
 from quorate.evaluation.experiments.experiment import Row, Tabulation
 from quorate.evaluation.experiments.public_crowds import PublicCrowd
-from quorate.uncertainty.prediction_powered import KnownSample, powered_means
+from quorate.uncertainty.prediction_powered import Guesses, over_all, powered_rows
 
 Z = 1.959963984540054
-TRIED = (0.02, 0.05, 0.1, 0.25, 0.5)
+TRIED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.5)
 SHARES = (0.02, 0.05, 0.1, 0.3, 0.5)
 N_TASKS, KNOWN = 1000, (30, 100)
 # How a crowd errs on tasks of a class and on the others, by the class's share; what it says is then 50 to 100 % sure.
@@ -41,35 +41,43 @@ def unseen_table(draws: int, seed: int) -> Tabulation:
     rows = []
     for known in KNOWN:
         for unseen in TRIED:
-            covered, widths = [], []
+            covered, widths, alone = [], [], []
             for number, (share, errors) in enumerate((s, e) for s in SHARES for e in ERRORS.values()):
                 rng = np.random.default_rng([seed, 19, known, number])  # the same crowds for every constant
                 y, guess = drawn_crowd(share, errors, rng)
-                hits, width = _covered(y, guess, known, draws, unseen, rng)
+                hits, by_known, width = _covered(y, guess, known, draws, unseen, rng)
                 covered.append(hits)
+                alone.append(by_known)
                 widths.append(width)
-            rows.append((known, unseen, float(np.mean(covered)), min(covered), float(np.mean(widths))))
+            ratio = float(np.mean(widths))
+            rows.append((known, unseen, float(np.mean(covered)), min(covered), min(alone), ratio))
     columns = (
         "known labels",
         "observations at either end",
-        "mean coverage",
+        "coverage",
         "least",
-        "width by known labels alone = 1",
+        "least by known labels alone",
+        "ratio",
     )
     return Tabulation(f"Simulated crowds: {len(SHARES)} shares, {len(ERRORS)} ways to err", columns, tuple(rows))
 
 
 def _covered(
     y: FloatArray, guess: FloatArray, known: int, draws: int, unseen: float, rng: np.random.Generator
-) -> tuple[float, float]:
-    hits, ratios = [], []
-    for _ in range(draws):
-        rows = rng.permutation(len(y))[:known]
-        sample = KnownSample.random(rows, len(y))
-        found = powered_means(y[None, rows], guess[None], sample, z=Z, whole=True, unseen=unseen)
-        hits.append(found.low[0] <= y.mean() + 1e-9 and y.mean() - 1e-9 <= found.high[0])
-        ratios.append((found.high[0] - found.low[0]) / (found.known_high[0] - found.known_low[0]))
-    return float(np.mean(hits)), float(np.mean(ratios))
+) -> tuple[float, float, float]:
+    """Return coverage, that of the known labels alone, and the ratio of the widths."""
+    rows = np.argsort(rng.random((draws, len(y))), axis=1)[:, :known]
+    guesses = Guesses.of(guess[None]).repeated(draws)
+    ends = {"lowest": np.zeros(draws), "highest": np.ones(draws)}
+    found = powered_rows(y[rows], guess[rows], guesses, **ends, z=Z, unseen=unseen)
+    found = over_all(found, 0.0, len(y), len(y), whole=True)
+    true, near = y.mean(), 1e-9
+    hits, alone = (
+        ((low <= true + near) & (true - near <= high)).mean()
+        for low, high in ((found.low, found.high), (found.known_low, found.known_high))
+    )
+    ratio = (found.high - found.low).mean() / (found.known_high - found.known_low).mean()
+    return float(hits), float(alone), float(ratio)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from quorate.evaluation.experiments.public_crowds import NAMES, PublicCrowd, cla
 from quorate.evaluation.public_sets import SOURCES
 from quorate.methods.registry import aggregate, majority_vote
 from quorate.progress import report
-from quorate.uncertainty.prediction_powered import KnownSample, powered_means
+from quorate.uncertainty.prediction_powered import Guesses, over_all, powered_rows
 from quorate.uncertainty.tilted import UNSEEN
 
 Z = 1.959963984540054
@@ -39,7 +39,7 @@ class Settings:
     draws: int
     known: tuple[int, ...] = (30, 100, 300)
     sets: tuple[str, ...] = NAMES
-    unseen: int = 100  # draws of each simulated crowd
+    unseen: int = 200  # draws of each simulated crowd
 
 
 FULL = Settings(500)
@@ -105,14 +105,20 @@ def held(crowd: PublicCrowd, known: int, draws: int, rng: np.random.Generator) -
     quantities: tuple[Quantity, ...] = (Prevalence(m), *(Right(labels) for labels in models))
     guess = np.concatenate([each.expected(posterior) for each in quantities])
     y = np.concatenate([each.at(np.arange(n_tasks), true) for each in quantities])
-    ends = np.zeros((draws, 4, len(y)))
-    for k in range(draws):
-        rows = rng.permutation(n_tasks)[:known]
-        each = powered_means(y[:, rows], guess, KnownSample.random(rows, n_tasks), z=Z, whole=True)
-        ends[k] = each.low, each.high, each.known_low, each.known_high
+    rows = np.argsort(rng.random((draws, n_tasks)), axis=1)[:, :known]
+    ends = np.stack([_ends(y[k][rows], guess[k], rows) for k in range(len(y))], axis=2)
     # Two classes are one question asked twice.
     parts = {SHARES: slice(0, m if m > 2 else 1), VOTE: slice(m, m + 1), MODEL: slice(m + 1, m + 2)}
     return [Held(crowd.name, n_tasks, known, what, *_judged(ends[..., at], y[at])) for what, at in parts.items()]
+
+
+def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
+    """Return both ends of the interval and of the one from the known labels alone; draws × 4."""
+    guesses = Guesses.of(guess[None]).repeated(len(y))
+    zero, one = np.zeros(len(y)), np.ones(len(y))
+    found = powered_rows(y, guess[rows], guesses, lowest=zero, highest=one, z=Z)
+    found = over_all(found, 0.0, len(guess), len(guess), whole=True)
+    return np.stack([found.low, found.high, found.known_low, found.known_high], axis=1)
 
 
 def _judged(ends: FloatArray, y: FloatArray) -> tuple[float, ...]:
