@@ -126,11 +126,11 @@ def distorted(value: Any, rng: random.Random) -> Any:
 def _distort(value: Any, rng: random.Random) -> Any:
     places = list(_places(value))
     if not places or rng.random() < 0.02:
-        return rng.choice(VALUES)
+        return copy.deepcopy(rng.choice(VALUES))
     parent, key = rng.choice(places)
     what = rng.random()
     if what < 0.5:
-        parent[key] = rng.choice(VALUES)
+        parent[key] = copy.deepcopy(rng.choice(VALUES))
     elif what < 0.65:
         del parent[key]
     elif what < 0.8:

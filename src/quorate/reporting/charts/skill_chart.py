@@ -56,9 +56,9 @@ def _skill_text(skill: float, low: float, high: float) -> str:
 
 def _named(rows: list[dict[str, Any]]) -> Any:
     alt = altair()
-    worker = alt.Y(
-        "worker:N", sort=[row["worker"] for row in rows], title=None, axis=alt.Axis(labelLimit=130, grid=False)
-    )
+    # By the scale's domain: a list to sort by becomes a JavaScript object, in which `constructor` is there already.
+    order = alt.Scale(domain=list(dict.fromkeys(row["worker"] for row in rows)))
+    worker = alt.Y("worker:N", scale=order, title=None, axis=alt.Axis(labelLimit=130, grid=False))
     ends = {"x": alt.X("low:Q", title="skill", scale=_scale(rows)), "x2": "high:Q", "y": worker}
     unknown = (
         alt.Chart()
