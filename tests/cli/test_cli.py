@@ -9,11 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate import __version__
-from quorate.blocks.kernels import in_use
+from quorate.blocks import in_use
 from quorate.cli.app import app, main
 from quorate.evaluation.public_sets import SOURCES
-
-ROWS = "task,worker,label\n" + "".join(f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abc"))
+from tests.cli.running import ROWS, quorate
 
 
 @pytest.fixture
@@ -21,15 +20,6 @@ def answers(tmp_path: Path) -> Path:
     path = tmp_path / "answers.csv"
     path.write_text(ROWS)
     return path
-
-
-def quorate(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    """Run the command line in this process: exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(each) for each in arguments])
-    captured = capsys.readouterr()
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code, captured.out, captured.err
 
 
 def test_aggregate_writes_labels_and_workers(capsys: Any, answers: Path, tmp_path: Path) -> None:
@@ -124,8 +114,8 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["aggregate"], "give FILE, or the --table of an engine"),
-        (["compare"], "Missing argument"),
+        (["aggregate"], "give FILE: a file or a pattern of files"),
+        (["compare"], "give FILE: a file or a pattern of files"),
         (["aggregate", "ANSWERS", "--to", "labelstudio"], "the answers are a plain table"),
         (["aggregate", "nothing.csv"], "there is no file nothing.csv"),
         (["aggregate", "ANSWERS", "--method", "magic"], "there is no method 'magic'"),

@@ -19,10 +19,9 @@ from quorate.errors import (
     QuorateError,
 )
 from quorate.evaluation.public_sets import SEVEN
-from quorate.warehouse import aggregate
 from quorate.writing.tables import write_table
 from tests.conftest import RealData
-from tests.warehouse.alike import assert_alike, by_id
+from tests.warehouse.alike import aggregate, assert_alike, by_id
 
 FAST: dict[str, dict[str, Any]] = {"rank-one": {"intervals": "fast"}, "majority": {}, "iwmv": {}}
 

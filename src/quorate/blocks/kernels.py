@@ -5,7 +5,6 @@ Each takes some blocks and returns their sums, so that every thread or partition
 """
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -13,23 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks import plain, plain_meetings
+from quorate.blocks import native_kernels, plain, plain_meetings
 from quorate.blocks.block import Block, Sums
 
-try:
-    native: ModuleType | None = import_module("quorate.blocks._native")
-except ImportError:  # no compiler was there when the package was built
-    native = None
+native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
-
-
-def in_use() -> str:
-    """Say which kernels there are: those in C, or those in numpy.
-
-    >>> in_use() in ("C", "numpy")
-    True
-    """
-    return "numpy" if native is None else "C"
 
 
 def _run(name: str, block: Block, *own: Any) -> None:
@@ -99,13 +86,14 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     return (np.ascontiguousarray(table[:, 2:].T),)
 
 
-def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray) -> Sums:
+def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True) -> Sums:
     """Believe what log theta says of each task, and count its answers by that; E- and M-step in one pass.
 
     Args:
-        blocks: of tasks; a known class is believed.
+        blocks: of tasks.
         log_theta: workers × answers × classes.
         shift: the log prior of the classes.
+        hold: believe the known classes that blocks bring.
 
     Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
 
@@ -119,7 +107,7 @@ def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray) -
     table[:, :m] = log_theta.reshape(n * m, m)
     total = np.zeros(m)
     for block in blocks:
-        _run("em", block, table, shift, block.known, total, m)
+        _run("em", block, table, shift, block.known if hold else None, total, m)
     return table[:, m:].reshape(n, m, m).copy(), total
 
 

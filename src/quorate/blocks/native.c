@@ -114,7 +114,7 @@ static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t
     }
 }
 
-/* A hash of each run of bytes, as quorate.skills.scatter.hashed says; `mixed` has a number for each place in a run. */
+/* A hash of each run of bytes, as quorate.blocks.scatter.hashed says; `mixed` has a number for each place in a run. */
 static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {

