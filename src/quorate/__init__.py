@@ -24,9 +24,13 @@ if TYPE_CHECKING:
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.estimates import Estimates as Estimates
+    from quorate.evaluation.estimates import estimate as estimate
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
+    from quorate.meetings.agreements import Agreement as Agreement
+    from quorate.meetings.agreements import agreement as agreement
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
@@ -45,9 +49,11 @@ __version__ = "0.2.0"
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
     "Advice": "advice",
+    "Agreement": "meetings.agreements",
     "Answers": "answers",
     "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
+    "Estimates": "evaluation.estimates",
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
@@ -58,10 +64,12 @@ _HOMES = {
     "advise_gold": "advice",
     "advise_result": "advice",
     "aggregate": "methods.registry",
+    "agreement": "meetings.agreements",
     "calibration_error": "evaluation.score",
     "compare": "evaluation.compare",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
+    "estimate": "evaluation.estimates",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "read": "reading.read",

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from quorate.blocks import memory
+from quorate.blocks.block import Block
 from quorate.blocks.kernels import agreement_products, em_step, task_scores
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import MemoryBlocks, blocks_of
 from quorate.evaluation import simulate
 from quorate.meetings.pairs import pair_stats
+
+
+def itself(block: Block) -> Block:
+    return block
 
 
 @pytest.fixture
@@ -20,7 +25,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_pieces")
 def test_pieces_are_whole_tasks_in_order() -> None:
     answers = simulate.crowd(200, 12, 4, seed=0).answers
-    pieces = blocks_of(answers).pieces
+    blocks = blocks_of(answers)
+    assert isinstance(blocks, MemoryBlocks)
+    pieces = blocks.pieces
     assert len(pieces) > 10
     assert [piece.first for piece in pieces] == np.cumsum([0, *(piece.n_tasks for piece in pieces)])[:-1].tolist()
     assert sum(piece.n_tasks for piece in pieces) == 200
@@ -53,8 +60,8 @@ def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatc
 def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
     answers = simulate.crowd(20, 5, 3, seed=0).answers
     assert blocks_of(answers) is blocks_of(answers)
-    assert blocks_of(answers, np.zeros(20, int)).whole.known is not None
-    assert blocks_of(answers).whole.known is None
+    assert [block.known is None for block in blocks_of(answers, np.zeros(20, int)).each(itself)] == [False]
+    assert [block.known is None for block in blocks_of(answers).each(itself)] == [True]
 
 
 def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.MonkeyPatch) -> None:

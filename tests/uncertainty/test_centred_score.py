@@ -47,7 +47,7 @@ def drawn(n_classes: int, with_gold: bool) -> CentredInference:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     inference = drawn(n_classes, with_gold)
-    a, x, habits = inference.crowd, inference.skills, inference.habits
+    a, x, habits = inference.answers, inference.skills, inference.habits
     n, f, prior = a.per_worker, habits.frequency, habits.prior
     kept = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
@@ -88,7 +88,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
 def test_who_met_nobody_skilled_is_told_nothing() -> None:
     inference = drawn(2, with_gold=False)
     alone = CentredInference(
-        inference.crowd, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
+        inference.answers, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
     )
     assert np.isnan(alone.score().raw).all()
 
@@ -108,7 +108,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
 
     monkeypatch.setattr("quorate.uncertainty.inflation.inflation", look)
     inference.inflation(draws=1, seed=0)
-    a, x, f = inference.crowd, inference.skills, inference.habits.frequency
+    a, x, f = inference.answers, inference.skills, inference.habits.frequency
     raw = inference.score().raw
     assert raw.max() > 1
     assert raw.min() < -1 / 2

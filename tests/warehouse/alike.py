@@ -67,7 +67,8 @@ def assert_workers_alike(found: Result, memory: Result) -> None:
     ours, theirs = by_id(found.workers, "worker"), by_id(memory.workers, "worker")
     assert ours.keys() == theirs.keys()
     exact = ["n_answers", "status"] + (["n_peers"] if isinstance(found.roster, MetRoster) else [])
-    close = ["skill", "accuracy", "weight"] + (["skill_low", "skill_high"] if found.intervals.kind == "fast" else [])
+    assert found.intervals.kind == memory.intervals.kind
+    close = ["skill", "accuracy", "weight", "skill_low", "skill_high"]
     for worker, row in theirs.items():
         assert [ours[worker][name] for name in exact] == [row[name] for name in exact], worker
         for name in close:

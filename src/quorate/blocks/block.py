@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 
 NARROW = 256  # classes up to which a label takes one byte
@@ -75,6 +76,14 @@ class Block:
             yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """Tasks that were brought into memory, with their ids."""
+
+    answers: Answers
+    known: IntArray | None = None  # the known class of each task, -1 where unknown
+
+
 class Blocks(Protocol):
     """All answers, in blocks of whole tasks; wherever they lie."""
 
@@ -94,6 +103,10 @@ class Blocks(Protocol):
     def n_answers(self) -> int:
         """How many answers."""
 
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker."""
+
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
 
@@ -103,8 +116,17 @@ class Blocks(Protocol):
     def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
 
+    def sample(self, enough: int) -> Sampled:
+        """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
+
+        They are the first by the hash of their ids (`quorate.skills.scatter.scattered`), the least first.
+        """
+
     def joined(self) -> IntArray:
-        """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom."""
+        """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
+
+        `quorate.blocks.gilded.joined_by_blocks` does it by what `each` gives.
+        """
 
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""

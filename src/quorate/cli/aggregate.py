@@ -55,12 +55,15 @@ def aggregate(
 
     Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
     """
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.methods.registry import aggregate
     from quorate.writing.results import write_results
-    from quorate.writing.tables import to_json, write_table
+    from quorate.writing.tables import to_json, write_table, write_tables
+    from quorate.writing.whole import together
 
+    if json and to is not None and output is None:
+        raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     chosen = {
@@ -76,22 +79,25 @@ def aggregate(
     make_table = table_maker(reading, output_table)
     with showing_progress():
         result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)
-    if to is not None and reading.export is not None:
-        write_results(reading.export, result.labels, output or "-", to)
-    for table, path in (("labels", None if to else output), ("workers", workers_out), ("posterior", posterior_out)):
-        if path is not None:
-            write_table(getattr(result, table), path, format, excel_safe=excel_safe)
-    make_table(result)
     is_written = output is not None or output_table is not None
+    told = to_json(result.to_dict(labels=not is_written, workers=workers_out is None)) if json else ""
+    lines = result.summary().splitlines()
+    with together():  # the files appear all or none
+        if to is not None and reading.export is not None:
+            write_results(reading.export, result.labels, output or "-", to)
+        places = (None if to else output, workers_out, posterior_out)
+        tables = (lambda: result.labels, lambda: result.workers, lambda: result.posterior)
+        write_tables(zip(tables, places, strict=True), format, excel_safe=excel_safe)
+        make_table(result)
     if json:
-        typer.echo(to_json(result.to_dict(labels=not is_written, workers=workers_out is None)))
+        print_data(told)
     elif is_written:
-        print_lines(result.summary().splitlines(), error=output == "-")
+        print_lines(lines, error=output == "-")
     elif sys.stdout.isatty() and to is None:
         print_head("Labels", result.labels)
         print_head("Workers", result.workers)
-        print_lines(["", *result.summary().splitlines()])
+        print_lines(["", *lines])
     else:
         if to is None:
             write_table(result.labels, "-", format, excel_safe=excel_safe)
-        print_lines(result.summary().splitlines(), error=True)
+        print_lines(lines, error=True)

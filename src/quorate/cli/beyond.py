@@ -3,8 +3,6 @@
 import sys
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 if TYPE_CHECKING:
     from quorate.result import Result
     from quorate.warehouse.taken_out import Held
@@ -28,7 +26,7 @@ def aggregate_beyond(
     json: bool,
 ) -> None:
     """Aggregate inside an engine, and print what `quorate aggregate` prints."""
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.warehouse.engine_labels import labels_there
     from quorate.warehouse.estimate import aggregate_held, interval_choice
     from quorate.writing.tables import to_json, write_table
@@ -49,7 +47,7 @@ def aggregate_beyond(
         write_table(result.workers, workers_out)
     if json:
         told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
-        typer.echo(to_json({**told, **labels_there(result).run()}))
+        print_data(to_json({**told, **labels_there(result).run()}))
     elif labels_there(result).output is not None:
         print_lines(result.summary().splitlines())
     else:
@@ -58,7 +56,7 @@ def aggregate_beyond(
 
 def diagnose_beyond(held: "Held", *, gold: str | None, delta: float, json: bool) -> None:
     """Diagnose inside an engine, and print what `quorate diagnose` prints."""
-    from quorate.cli.terminal import print_lines, print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.warehouse.diagnosis import diagnose_held
     from quorate.warehouse.engine_labels import labels_there
     from quorate.writing.tables import to_json
@@ -66,7 +64,7 @@ def diagnose_beyond(held: "Held", *, gold: str | None, delta: float, json: bool)
     with showing_progress():
         found = diagnose_held(held, gold=gold, delta=delta)
     if json:
-        typer.echo(to_json({**found.to_dict(), **labels_there(found.result).run()}))
+        print_data(to_json({**found.to_dict(), **labels_there(found.result).run()}))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())

@@ -13,8 +13,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.blocks.plain_meetings import unite
+from quorate.errors import NotInMemoryError
 from quorate.meetings.pairs import PairStats
 
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
@@ -78,7 +79,7 @@ class Identifiability:
             )
 
 
-def identify(answers: Answers, known: BoolArray | None = None) -> Identifiability:
+def identify(answers: Answered, known: BoolArray | None = None) -> Identifiability:
     """Judge the interaction graph of these answers in linear time.
 
     Args:
@@ -91,7 +92,8 @@ def identify(answers: Answers, known: BoolArray | None = None) -> Identifiabilit
     [True]
     """
     component, bipartite = parted(blocks_of(answers).joined())
-    return _verdict(component, bipartite, known, partial(_chains, answers))
+    edges = partial(_chains, answers) if isinstance(answers, Answers) else _not_kept
+    return _verdict(component, bipartite, known, edges)
 
 
 def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
@@ -148,6 +150,12 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     """
     near, far = _links(answers, 1), _links(answers, 2)
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _not_kept() -> tuple[IntArray, IntArray]:
+    raise NotInMemoryError(
+        "which pairs make a component what it is cannot be told where answers lie beyond memory. Look at a part of them"
+    )
 
 
 def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:

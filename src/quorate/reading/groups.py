@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase
+from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
 from quorate.reading.columns import as_type, positions
 
 
@@ -46,8 +46,8 @@ def group_of_workers(
         here = worker[clash] == worker[clash[0]]
         both = [group_names[int(code)].as_py() for code in (found[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
-            f"worker {who!r} is in two groups, {both[0]!r} and {both[1]!r}: see {tell(clash[here].tolist())}. "
-            "Give every worker one group"
+            f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
+            f"{tell(clash[here].tolist())}. Give every worker one group"
         )
     return found
 

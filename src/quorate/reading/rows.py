@@ -17,6 +17,7 @@ from quorate.errors import (
     count,
     listing,
     rows_phrase,
+    shown,
 )
 from quorate.progress import tracked
 from quorate.reading.columns import encode, in_order_of_ids, order_classes
@@ -123,7 +124,7 @@ def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray
     (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {worker!r} gave task {task!r} {listing([label for _, label in given])} "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
         f"in {tell([row for row, _ in given])}. "
         "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )

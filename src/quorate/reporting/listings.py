@@ -7,6 +7,7 @@ import numpy as np
 from quorate.arrays import take
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
+from quorate.meetings.agreements import Agreement
 from quorate.methods.registry import METHODS
 from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
 from quorate.reporting.charts.confidence_chart import confidence_rows
@@ -172,6 +173,30 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
         rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
     return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+
+
+def coefficient_sheet(agreement: Agreement) -> Sheet:
+    """List the coefficients of agreement, with their intervals.
+
+    >>> import quorate
+    >>> found = quorate.agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> [cell.text for cell in coefficient_sheet(found).rows[3]]
+    ['percent agreement', '0.50', '–']
+    """
+    rows = [
+        (
+            Cell(agreement.named(name)),
+            number(each.value),
+            Cell("–" if each.low is None else f"{each.low:.2f} to {each.high:.2f}"),
+        )
+        for name, each in agreement.overall.items()
+    ]
+    columns = (
+        Column("coefficient"),
+        Column("value", number=True),
+        Column(f"{agreement.level:.0%} interval", number=True),
+    )
+    return Sheet("coefficients-table", "How alike all answers are", columns, tuple(rows), len(rows))
 
 
 def confidence_sheet(result: Result, sure: float) -> Sheet:

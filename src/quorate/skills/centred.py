@@ -14,7 +14,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import centred_products, habit_counts, power_sums
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
@@ -37,6 +37,7 @@ class Habits:
     frequency: FloatArray  # f_i, workers × classes: each worker's answers, shrunk toward the crowd's
     prior: FloatArray  # pi, of the classes
     spread: float  # G = 1 - sum pi²
+    crowd: FloatArray  # how often each class is given by all
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Centred:
     problem: Problem  # that was solved last
 
 
-def habits_of(answers: Answers) -> Habits:
+def habits_of(answers: Answered) -> Habits:
     """Count each worker's answers, and the classes of the plurality.
 
     >>> import quorate
@@ -61,7 +62,7 @@ def habits_of(answers: Answers) -> Habits:
     crowd = given.sum(axis=0) / given.sum()
     frequency = (given + HABIT_ANSWERS * crowd) / (given.sum(axis=1, keepdims=True) + HABIT_ANSWERS)
     prior = (leading + 1.0) / (leading + 1.0).sum()
-    return Habits(frequency, prior, float(1 - prior @ prior))
+    return Habits(frequency, prior, float(1 - prior @ prior), crowd)
 
 
 def task_weights(answers: Answers) -> FloatArray:
@@ -115,7 +116,7 @@ class _CentredSums:
         return signed / self.habits.spread, squares
 
 
-def centred_moments(answers: Answers, habits: Habits) -> Moments:
+def centred_moments(answers: Answered, habits: Habits) -> Moments:
     """Form the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
 
     >>> import quorate
@@ -132,7 +133,7 @@ def centred_moments(answers: Answers, habits: Habits) -> Moments:
 
 
 def centred_skills(
-    answers: Answers, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
+    answers: Answered, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
 ) -> Centred:
     """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted until it stands still.
 

@@ -6,6 +6,7 @@ With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks th
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products, pair_counts, power_sums
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.meetings.pairs import correlations, pair_stats, sums_of_ends
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
@@ -83,7 +84,7 @@ class Agreements:
         return signed, squares
 
 
-def from_answers(answers: Answers) -> Moments:
+def from_answers(answers: Answered) -> Moments:
     """Form the moments with the weights N_ij, without a table of pairs.
 
     >>> import quorate
@@ -99,7 +100,7 @@ def from_answers(answers: Answers) -> Moments:
         signed,
         shared @ np.ones(answers.n_workers),
         energy=float(agreed + apart / (m - 1) ** 2),  # a_ijt is 1, or -1/(M-1)
-        absolute_sums=lambda low, high: _absolute_sums(answers, low, high),
+        absolute_sums=partial(_absolute_sums, answers) if isinstance(answers, Answers) else None,
         both=signed.both,
     )
 

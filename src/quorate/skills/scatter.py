@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, to_numpy
 from quorate.blocks import kernels
+from quorate.blocks.memory import Answered
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
 STIRS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
@@ -110,12 +111,14 @@ def _threshold(n_answers: int, enough: int) -> np.uint64:
     return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
 
 
-def sampled(answers: Answers, enough: int) -> Answers:
+def sampled(answers: Answered, enough: int) -> Answers:
     """Return the answers to the tasks that are drawn; all, if there are no more.
 
     >>> import quorate
     >>> sampled(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).n_answers
     600
     """
+    if not isinstance(answers, Answers):
+        return sampled(answers.sample(enough).answers, enough)
     kept = drawn(answers, enough)
     return answers if kept is None else answers.only(kept)

@@ -20,11 +20,15 @@ ENOUGH = 150_000  # answers; of a larger crowd only so many are looked at
 ENTRIES = 30_000_000  # of answers × classes that are looked at, 240 MB: of many classes, fewer answers
 
 
-def trust(answers: Answers) -> float:
+def trust(answers: Answers, habits: Habits | None = None) -> float:
     """Return how well one factor explains the agreements, from 0 to 1; 1 where nothing speaks against it.
 
     Skills are fitted on three quarters of the tasks and the sums taken on the fourth, in turn; which quarter a task is
     in, its hash says.
+
+    Args:
+        answers: who answered what.
+        habits: of the workers, where more is known of them than these answers; by default as the answers say.
 
     >>> import quorate
     >>> trust(quorate.simulate.crowd(500, 20, 5, seed=0).answers)
@@ -32,7 +36,7 @@ def trust(answers: Answers) -> float:
     """
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
-    habits = habits_of(answers)
+    habits = habits_of(answers) if habits is None else habits
     looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
     fold = folds_by_id(looked_at, FOLDS)
     sums = np.concatenate([_fold_sums(looked_at, habits, fold != k, fold == k) for k in range(FOLDS)])

@@ -60,7 +60,7 @@ class CentredInference(Estimated):
     @cached_property
     def _omega(self) -> FloatArray:
         """What each task weighs, so that each answer counts once."""
-        return task_weights(self.crowd)
+        return task_weights(self.answers)
 
     @cached_property
     def _kept(self) -> FloatArray:
@@ -97,12 +97,12 @@ class CentredInference(Estimated):
     @cached_property
     def _centred(self) -> FloatArray:
         """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
-        return centred_answers(self.crowd, self.habits)
+        return centred_answers(self.answers, self.habits)
 
     @cached_property
     def _agreed(self) -> FloatArray:
         """Each answer's z_it · Y_t / G, times the task's weight."""
-        a, z = self.crowd, self._centred
+        a, z = self.answers, self._centred
         mine = self._x[a.worker][:, None] * z
         y = np.zeros((a.n_tasks, a.n_classes))
         answered = np.flatnonzero(a.per_task)
@@ -139,7 +139,7 @@ class CentredInference(Estimated):
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self.crowd.per_worker[:, None]
-        mean = np.bincount(self.crowd.label, minlength=self.n_classes) / self.crowd.n_answers
+        mean = self.habits.crowd
         given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
         f = (given + CALM * mean) / (n + CALM)
         share = self.crowd.per_worker * self._x**2
@@ -155,7 +155,7 @@ class CentredInference(Estimated):
         """Return f, with psi and the curvature as sums over tasks."""
         from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
 
-        sums, a, m = self._sums, self.crowd, self.n_classes
+        sums, a, m = self._sums, self.answers, self.n_classes
         x, omega = self._x[sums.worker], self._omega
         q2 = omega[a.task] * sums.of_mates(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
@@ -171,7 +171,7 @@ class CentredInference(Estimated):
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
         from quorate.uncertainty.inflation import by_task
 
-        a, m = self.crowd, self.n_classes
+        a, m = self.answers, self.n_classes
         first = a.start[a.task]
         within = np.arange(a.n_answers) - first
         place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)

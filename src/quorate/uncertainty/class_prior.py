@@ -10,6 +10,8 @@ EM would take for knowledge what is chance in the skills, and end at too uneven 
 as their variances say that chance makes them differ.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from quorate.arrays import FloatArray
@@ -53,12 +55,12 @@ def settled_habits(inference: CentredInference) -> Habits:
         now = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
         x = np.clip(now, -MOST_SKILL, MOST_SKILL)[:, None]
         habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
-        q = softmax(habit_scores(some, x[:, 0], Habits(habit, prior, spread)))
+        q = softmax(habit_scores(some, x[:, 0], replace(habits, frequency=habit, prior=prior, spread=spread)))
         before, prior = prior, one_more_each(q)
         spread = float(1 - prior @ prior)
         if np.abs(prior - before).max() < SETTLED:
             break
-    return Habits(habits.frequency, prior, spread)
+    return replace(habits, prior=prior, spread=spread)
 
 
 def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:

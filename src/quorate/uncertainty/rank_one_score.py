@@ -56,7 +56,7 @@ class OneCoinInference(Estimated):
         """Return f, with psi and the curvature as sums over tasks."""
         from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
 
-        sums, m, a = self._sums, self.n_classes, self.crowd
+        sums, m, a = self._sums, self.n_classes, self.answers
         x = self._x[sums.worker]
         q2 = sums.of_mates(x * x)
         psi = sums.agreement(x) - x - x * q2

@@ -10,8 +10,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import expected_counts, task_scores
-from quorate.blocks.memory import MemoryBlocks, blocks_of
+from quorate.blocks.memory import blocks_of
 from quorate.errors import TooLargeError
 from quorate.voting.posterior import FLOOR
 
@@ -28,7 +29,7 @@ class Cells:
     [[0.0, 0.0], [0.25, 0.75]]
     """
 
-    blocks: MemoryBlocks
+    blocks: Blocks
 
     def expected_counts(self, posterior: FloatArray) -> FloatArray:
         """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""

@@ -8,7 +8,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.voting.posterior import FLOOR
 
 TURN = 3.0  # nats that exchanging two classes must gain, beyond the logarithm of how many exchanges were tried
-MOST_LABEL = TURN  # nats that one known label may add to that: alone, it turns nothing round; it may be wrong itself
+MOST_LABEL = 2.5  # nats that one known label may add to that: alone, it turns nothing round, for it may be wrong itself
 SWAPS_UP_TO = 40  # classes; beyond, no pair of them has labels enough to be found swapped
 MOST_VOTE = 3.0  # nats that a correction may add to one vote
 PRIOR_TASKS = 4.0  # that the weights of the opinions are worth before known labels speak
@@ -79,7 +79,7 @@ def correction(
     Compares the answers on known tasks by true class with the same answers by believed class.
 
     Args:
-        counts: how many workers gave each known task each class.
+        counts: how many workers gave each known task each class, or what those answers are worth.
         belief: the posterior of the known tasks.
         label: their known classes.
         pooled: the crowd's matrix, columns summing to one.

@@ -36,7 +36,7 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
 def habit_matrices(skills: FloatArray, habits: Habits) -> FloatArray:
     """Write skills and habits as confusion matrices, workers × answers × classes.
 
-    >>> even = Habits(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), 0.5)
+    >>> even = Habits(np.array([[0.5, 0.5]]), np.full(2, 0.5), 0.5, np.full(2, 0.5))
     >>> habit_matrices(np.array([0.6]), even).round(9).tolist()
     [[[0.8, 0.2], [0.2, 0.8]]]
     """

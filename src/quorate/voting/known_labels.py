@@ -220,11 +220,14 @@ def _corrected(
 ) -> list[FloatArray]:
     posteriors, at = [], np.flatnonzero(known >= 0)
     counts, prior = views.answers.counts, one_more_each(views.belief)
+    # Answers to one task err together: they teach no more than the independent ones they are worth. Over the public
+    # crowds five labels so lower the error by .0023 instead of .0022, two by nothing instead of raising it by .0006.
+    worth = counts[at] * views.factor[at, None]
     for each in scores:
         new = each[some]
         if pseudo is not None and len(at):
             belief = views.flat(each[at], at)
-            vote, shift = correction(counts[at], belief, known[at], views.pooled, prior, pseudo)
+            vote, shift = correction(worth, belief, known[at], views.pooled, prior, pseudo)
             new = new + counts[some] @ vote + shift
         posteriors.append(views.flat(new, some))
     return posteriors

@@ -8,7 +8,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
 from quorate.blocks.kernels import vote_sums
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
@@ -49,7 +49,7 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     return cut
 
 
-def vote_weights(answers: Counted, skills: FloatArray) -> FloatArray:
+def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
     """Weigh each vote by its log-odds; a worker of undetermined skill (NaN) takes part with the crowd's mean skill.
 
     >>> import quorate

@@ -1,11 +1,13 @@
 """The engine that holds the answers, and the only door to it: every query passes here, is named, and is noted down."""
 
+import re
 import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
+from urllib.parse import parse_qsl, quote, unquote
 
 import pyarrow as pa
 
@@ -218,7 +220,24 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
                 backend.con.execute(f"SET {setting} = '{quoted}'")
         return Engine(backend, is_ours=backend.name != "pyspark")
     except Exception as error:
-        raise EngineError(f"cannot connect to {url.split('@')[-1]}: {_first_line(error)}") from error
+        # The other library's message may hold the whole address, and a traceback would show it too.
+        raise EngineError(f"cannot connect to {_public(url)}: {_without_secrets(_first_line(error), url)}") from None
+
+
+def _public(url: str) -> str:
+    """Return what may be shown of an address: what kind it is, and where."""
+    kind, _, rest = url.partition("://")
+    return f"{kind}://{rest.rpartition('@')[2].partition('?')[0]}"
+
+
+def _without_secrets(text: str, url: str) -> str:
+    """Take out of a message what stands in an address before the host or as the value of an option."""
+    inside = re.split("[:@]", url.partition("://")[2].rpartition("@")[0])
+    options = [value for _, value in parse_qsl(url.partition("?")[2], keep_blank_values=True)]
+    hidden = {form for each in (*inside, *options) if each for form in (each, unquote(each), quote(each))}
+    for secret in sorted(hidden, key=len, reverse=True):
+        text = text.replace(secret, "***")
+    return text
 
 
 @contextmanager

@@ -22,6 +22,17 @@ from quorate.warehouse.expressions import EngineTable
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group")
+# What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.
+DIALECT: dict[str, Any] = {
+    "header": True,
+    "all_varchar": True,
+    "quote": '"',
+    "escape": '"',
+    "comment": "",
+    "skip": 0,
+    "null_padding": False,
+    "strict_mode": True,
+}
 WHERE = tuple(field.name for field in fields(EngineOptions))
 
 
@@ -147,7 +158,7 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
         # As text, so that an id like 007 comes back as it went in.
         if spark:
             return backend.read_csv(path, header=True, inferSchema=False, sep=mark, multiLine=True, escape='"')
-        return backend.read_csv(path, header=True, all_varchar=True, delim=mark)
+        return backend.read_csv(path, delim=mark, **DIALECT)
     except Exception as error:
         raise UnreadableFileError(f"{home.name} cannot read {path}: {str(error).strip().splitlines()[0]}") from error
 

@@ -35,7 +35,7 @@ from quorate.voting.population import BETAS, VALIDITIES, calibrated, expected_ca
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 from quorate.voting.vote import leading_classes
 
-KNOWN = (0, 10, 30, 100)
+KNOWN = (0, 5, 10, 30, 100)
 RIVALS = ("majority", "one-coin", "dawid-skene")
 BEFORE, OURS, ALONE = "default before", "default", "default, said independent"
 METHODS = (*RIVALS, BEFORE, OURS, ALONE)
@@ -248,7 +248,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the tables, or rebuild what ships."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("all", "sets", "regimes"), default="all")
-    parser.add_argument("--seeds", type=int, default=5, help="draws of known labels")
+    parser.add_argument("--seeds", type=int, default=3, help="draws of known labels")
     parser.add_argument("--more", help="folder of the nineteen crowds that no loader reads")
     parser.add_argument("--rebuild", action="store_true", help="write the table of calibrations, and print nothing")
     given = parser.parse_args(arguments)
