@@ -44,9 +44,10 @@ class LocalGold:
         labels = as_type(self.labels, classes.type, "known labels")
         unknown = positions(labels, classes) < 0
         if unknown.any():
+            strangers = listing(labels.filter(from_numpy(unknown)).unique().to_pylist())
             raise UnknownGoldClassError(
-                f"gold has classes that nobody gave: {listing(labels.filter(from_numpy(unknown)).unique().to_pylist())}; "
-                f"the classes of the answers are {listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
+                f"gold has classes that nobody gave: {strangers}; the classes of the answers are "
+                f"{listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
             )
 
     def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:

@@ -1,6 +1,7 @@
 """Files of whole tasks -> blocks on disk: rows sorted, repeats and conflicts settled as in memory, ids kept beside."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,7 +14,7 @@ from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy, take, to_numpy
 from quorate.blocks.block import NARROW
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.options import ReadOptions
 from quorate.reading.settling import Settled, settle
@@ -77,20 +78,20 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     totals.n_skipped = rows.n_without_task
     missing = Coder(reading.columns[0])
     known: list[IntArray] = []
-    with (folder / "start").open("wb") as start, (folder / "worker").open("wb") as worker:
-        with (folder / "label").open("wb") as label:
-            np.zeros(1, np.int64).tofile(start)
-            for number, path in enumerate(rows.files):
-                report("packing", number, len(rows.files))
-                table = _read(path, rows)
-                if table is not None:
-                    names, found = _settled(table, rows, reading, totals, missing)
-                    _append(found, len(names), totals, (start, worker, label))
-                    _keep_names(names, folder / f"names-{number:04d}.arrow", totals)
-                    if gold is not None:
-                        known.append(gold.codes_of(names))
-                path.unlink(missing_ok=True)
-            report("packing", len(rows.files), len(rows.files))
+    with ExitStack() as files:
+        start, worker, label = (
+            files.enter_context((folder / name).open("wb")) for name in ("start", "worker", "label")
+        )
+        np.zeros(1, np.int64).tofile(start)
+        for number, path in tracked("packing", list(enumerate(rows.files))):
+            table = _read(path)
+            if table is not None:
+                names, found = _settled(table, rows, reading, totals, missing)
+                _append(found, len(names), totals, (start, worker, label))
+                _keep_names(names, folder / f"names-{number:04d}.arrow", totals)
+                if gold is not None:
+                    known.append(gold.codes_of(names))
+            path.unlink(missing_ok=True)
     if missing.n_missing and not reading.skip_missing:
         missing.refuse("task", reading.columns)
     if reading.on_conflict == "error" and totals.clash is not None:
@@ -115,8 +116,8 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     return Packed(folder, roster, tuple(totals.names), tuple(totals.tasks_in), codes)
 
 
-def _read(path: Path, rows: Spread) -> pa.Table | None:
-    """Read the rows of a file, with the codes that workers and classes have in the end; None where it has none."""
+def _read(path: Path) -> pa.Table | None:
+    """Read the rows of a file; None where it has none."""
     if not path.exists():
         return None
     table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
@@ -154,8 +155,7 @@ def _settled(
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
         first = np.concatenate([[True], found.task[1:] != found.task[:-1]])
-        low = column.type, _least(column)
-        names = pa.array((found.task[first].astype(np.int64) + low[1]), pa.int64()).cast(low[0])
+        names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
         found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     return names, found
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
@@ -161,7 +162,7 @@ class _Files:
             rows = {name: column.filter(has_task) for name, column in rows.items()}
         part = np.zeros(len(rows["task"]), np.uint16)
         if self.bits:
-            part = (scattered(rows["task"]) >> np.uint64(64 - self.bits)).astype(np.uint16)
+            part = (hashes_of(rows["task"]) >> np.uint64(64 - self.bits)).astype(np.uint16)
         table = table_of(rows)
         if not self.writers:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -172,6 +173,21 @@ class _Files:
         for writer, low, high in zip(self.writers, [0, *ends[:-1]], ends, strict=True):
             if high > low:
                 writer.write_batch(batch.slice(low, high - low))
+
+
+def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each task's id; 0 where there is none.
+
+    >>> found = hashes_of(pa.array([7, None]))
+    >>> bool(found[0] == hashes_of(pa.array([7]))[0]), int(found[1])
+    (True, 0)
+    """
+    tasks = plain_column(tasks)
+    if tasks.null_count == 0:
+        return scattered(tasks)
+    hashes = np.zeros(len(tasks), np.uint64)
+    hashes[to_numpy(tasks.is_valid())] = scattered(tasks.drop_null())
+    return hashes
 
 
 def plain_column(column: pa.Array) -> pa.Array:
