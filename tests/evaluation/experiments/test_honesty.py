@@ -55,7 +55,7 @@ def test_what_is_kept_is_not_measured_again_and_the_parts_make_the_whole(tmp_pat
     assert run.measured("bias, 20%", work) == run.measured("bias, 20%", work) == work()
     assert len(asked) == 2
     parts = [honesty.Run(tmp_path, 3, part=(k, 3)).mine(NAMES) for k in (1, 2, 3)]
-    assert sorted(sum(parts, [])) == sorted(NAMES)
+    assert sorted(name for part in parts for name in part) == sorted(NAMES)
 
 
 def test_the_public_crowds_are_found_or_asked_for(tmp_path: Path, real: Any) -> None:

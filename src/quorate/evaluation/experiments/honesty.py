@@ -3,8 +3,8 @@
 ``make honesty``, or ``python -m quorate.evaluation.experiments.honesty [sets|regimes] [--seeds N] [--more FOLDER]``,
 prints the tables of docs/confidence.md; ``--rebuild`` writes the table of calibrations that ships. With N known labels,
 drawn at random (at most half of those with truth), every figure is over the tasks that are not known. With ``--keep
-FOLDER`` the figures of each crowd are kept there as they come, and one that is there is not measured again: a run can be
-taken up, or shared between processes (``--part 1/3``; the last without ``--part`` prints).
+FOLDER`` the figures of each crowd are kept there as they come, and one that is there is not measured again: a run can
+be taken up, or shared between processes (``--part 1/3``; the last without ``--part`` prints).
 """
 
 import argparse
@@ -218,7 +218,7 @@ def of_regimes(run: Run) -> None:
 
     def one(name: str) -> Measured:
         parts = tables(run.more, without=name)
-        each = [measure(regime_case(name, seed), parts, run.seeds) for seed in REGIME_SEEDS]
+        each = [measure(regime_case(name, seed), parts, seeds=1) for seed in REGIME_SEEDS]  # a crowd a draw
         return {key: mean(figures[key] for figures in each) for key in each[0]}
 
     kinds: dict[str, dict[str, Measured]] = {}
@@ -234,7 +234,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the tables, or rebuild what ships."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("all", "sets", "regimes"), default="all")
-    parser.add_argument("--seeds", type=int, default=3, help="draws of known labels")
+    parser.add_argument("--seeds", type=int, default=3, help="draws of known labels in each public crowd")
     parser.add_argument("--more", help="folder of the nineteen crowds that no loader reads")
     parser.add_argument("--keep", help="folder for the figures of each crowd")
     parser.add_argument("--part", default="1/1", help="which part of the crowds, of how many")
