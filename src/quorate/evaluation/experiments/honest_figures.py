@@ -58,7 +58,7 @@ def show(title: str, rows: dict[str, Measured]) -> None:
     print(f"\n## {title}: mean over {len(rows)} crowds\n")
     print("| method | known | error | log-loss | calibration error | stated - right |\n|---|---|---|---|---|---|")
     for name in METHODS:
-        for n in KNOWN:
+        for n in KNOWN if all((name, 0) in row for row in rows.values()) else ():
             f = mean(row[name, n] for row in rows.values())
             print(f"| {name} | {n} | {f.error:.4f} | {f.log_loss:.3f} | {f.calibration_error:.3f} | {f.gap:+.3f} |")
     shown = [("majority", 0), ("one-coin", 0), ("dawid-skene", 0), (BEFORE, 0), *((OURS, n) for n in KNOWN)]

@@ -114,25 +114,37 @@ def ours(views: Views, calibration: FloatArray, known: IntArray) -> FloatArray:
     return calibrated(learned.posterior, learned.calibration)
 
 
-def measure(case: Case, parts: tuple[FloatArray, FloatArray], seeds: int) -> Measured:
-    """Judge every method with every number of known labels; the mean over seeds."""
+def measure(case: Case, parts: tuple[FloatArray, FloatArray], seeds: int, *, said: bool = True) -> Measured:
+    """Judge every method with every number of known labels; the mean over seeds, of the rivals over the first.
+
+    Args:
+        case: a crowd.
+        parts: what other crowds teach.
+        seeds: draws of known labels.
+        said: whether to judge the default, too, as if workers were said to be independent.
+    """
     calibration = expected_calibration(case.rho, parts)
-    alone, _ = weigh(case.answers, case.opinions, group=None, independent=True, cautious=False)
+    alone = weigh(case.answers, case.opinions, group=None, independent=True, cautious=False)[0] if said else None
     found: dict[tuple[str, int], list[Figures]] = {}
     for n in KNOWN:
         for seed in range(seeds if n else 1):
             known = known_labels(case.truth, n, seed)
-            gold = named_gold(known, case.answers) if n else None
-            posteriors = {
-                name: aggregate(case.answers, name, gold=gold, intervals="none").ballot.posterior for name in RIVALS
-            }
-            posteriors[BEFORE] = before(case, known)
-            posteriors[OURS] = ours(case.views, calibration, known)
-            posteriors[ALONE] = ours(alone, identity(), known)
+            posteriors = {OURS: ours(case.views, calibration, known)}
+            if alone is not None:
+                posteriors[ALONE] = ours(alone, identity(), known)
+            if seed == 0:
+                posteriors |= rivals(case, known)
             for name, posterior in posteriors.items():
                 held = hold_known(posterior, known)
                 found.setdefault((name, n), []).append(judge(held, case.truth, known < 0))
     return {key: mean(each) for key, each in found.items()}
+
+
+def rivals(case: Case, known: IntArray) -> dict[str, FloatArray]:
+    """Return the posteriors of the other methods, and of the default before."""
+    gold = named_gold(known, case.answers) if (known >= 0).any() else None
+    others = {name: aggregate(case.answers, name, gold=gold, intervals="none").ballot.posterior for name in RIVALS}
+    return {**others, BEFORE: before(case, known)}
 
 
 @cache
@@ -206,7 +218,7 @@ def of_sets(run: Run) -> None:
 
     def one(name: str) -> Measured:
         group, case = set_case(name, run.more)
-        return measure(case, tables(run.more, without=group), run.seeds)
+        return measure(case, tables(run.more, without=group), run.seeds, said=False)
 
     rows = {name: run.measured(name, partial(one, name)) for name in run.mine(NAMES)}
     if run.part == (1, 1):
