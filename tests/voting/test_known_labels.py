@@ -90,7 +90,7 @@ def test_whether_classes_are_exchanged_is_decided_without_the_task() -> None:
     """Two labels of classes that the crowd exchanges: one alone would not show it, so neither task is turned round."""
     counts = np.array([[6.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 0.0]])
     answers = simulate.crowd(4, 6, 6, seed=0).answers
-    views = Views(answers, (counts,) * 3, np.ones(4), np.ones(3) / 3, identity())
+    views = Views(answers, (counts,) * 3, np.ones(4), 0.0, np.ones(3) / 3, identity())
     learned = learn(views, np.array([1, 1, -1, -1]))
     assert learned.turned == ((0, 1),)
     assert learned.posterior.argmax(axis=1).tolist() == [0, 0, 0, 1]

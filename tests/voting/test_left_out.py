@@ -17,7 +17,7 @@ def test_it_is_what_counting_again_without_the_task_gives(n_classes: int) -> Non
     answers, q = crowd.answers, np.random.default_rng(1).dirichlet(np.ones(n_classes), 40)
     counts = cells_of(answers).expected_counts(q)
     pooled, strength = pooled_matrix(counts.sum(axis=0))
-    prior = strength * tilted(pooled, relative_errors(answers, crowd.skills))
+    prior = strength * tilted(pooled, relative_errors(counts.sum(axis=(1, 2)), crowd.skills, n_classes))
     expected = np.tile(np.log(one_more_each(q)), (40, 1))
     for task, worker, label in zip(answers.task, answers.worker, answers.label, strict=True):
         mine = counts[worker].copy()

@@ -21,9 +21,8 @@ from quorate.errors import (
 )
 from quorate.meetings.pairs import pair_stats
 from quorate.progress import listening
-from quorate.warehouse import aggregate
 from quorate.warehouse.engine_labels import labels_there
-from tests.warehouse.alike import assert_alike, by_id, pairs_of
+from tests.warehouse.alike import aggregate, assert_alike, by_id, pairs_of
 
 
 def test_a_task_that_everyone_answered_is_not_joined() -> None:
@@ -68,6 +67,7 @@ def test_the_answers_are_read_a_fixed_number_of_times() -> None:
         journals.append((labels_there(found).engine.journal, found.solution.iterations if found.solution else 0))
     (few, a), (many, b) = journals
     assert few == many == [
+        "counting the rows",
         "looking for missing fields",
         "listing the workers",
         "listing the labels",
@@ -122,8 +122,8 @@ CONFLICT = {"task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}
         ({**ROWS, "task": [1, None, 2]}, {}, BlankFieldError, "'task' is missing"),
         (CONFLICT, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
         (ROWS, {"on_conflict": "first"}, OptionError, r"name the column that says so with order= \(--order\)"),
-        (ROWS, {"method": "quorate"}, OptionError, "choose rank-one"),
-        (ROWS, {"method": "dawid-skene"}, OptionError, "choose rank-one"),
+        (ROWS, {"method": "quorate"}, OptionError, "rank-one, majority and iwmv"),
+        (ROWS, {"method": "dawid-skene"}, OptionError, "rank-one, majority and iwmv"),
         (ROWS, {"intervals": "full"}, OptionError, "choose intervals='fast'"),
         (ROWS, {"prior": [0.5, 0.5]}, OptionError, "has no option 'prior'"),
         (ROWS, {"gold": {9: "x"}}, UnknownGoldTaskError, "nobody answered: 9"),

@@ -15,13 +15,12 @@ import quorate
 from quorate.errors import EngineError
 from quorate.meetings.pairs import pair_stats
 from quorate.reading.columns import positions
-from quorate.warehouse import aggregate
 from quorate.warehouse.engine import EngineOptions, connect
 from quorate.warehouse.engine_labels import labels_there
 from quorate.warehouse.write import write_file
 from quorate.warehouse.write import write_table as write_engine_table
 from quorate.writing.tables import write_table
-from tests.warehouse.alike import pairs_of
+from tests.warehouse.alike import aggregate, pairs_of
 
 
 def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def hear(stage, done, total):
         print("voting", flush=True)
 
 with listening(hear):
-    aggregate(method="majority", connect=sys.argv[1], table="judged", **{sys.argv[2]: sys.argv[3]})
+    aggregate(method="majority", connect=sys.argv[1], table="judged", most=0, **{sys.argv[2]: sys.argv[3]})
 """
 
 

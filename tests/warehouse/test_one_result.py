@@ -11,8 +11,8 @@ import pytest
 import quorate
 from quorate.errors import EngineError, NotInMemoryError, OptionError
 from quorate.result import Result
-from quorate.warehouse import aggregate, diagnose
 from quorate.warehouse.engine_labels import labels_there
+from tests.warehouse.alike import aggregate, diagnose
 
 ANSWERS = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, seed=1).answers
 METHODS = ("rank-one", "majority", "iwmv")
@@ -78,7 +78,9 @@ def test_what_an_engine_did_not_count_says_so_and_is_null_in_json() -> None:
 def test_full_intervals_and_other_methods_are_refused_by_name() -> None:
     with pytest.raises(NotInMemoryError, match="choose intervals='fast'"):
         aggregate(ANSWERS.to_table(), intervals="full")
-    with pytest.raises(NotInMemoryError, match="choose rank-one"):
+    with pytest.raises(
+        NotInMemoryError, match="the method 'quorate' needs every answer in memory, and duckdb has 240 rows"
+    ):
         aggregate(ANSWERS.to_table(), "quorate")
     with pytest.raises(OptionError, match=r"has no option 'tolerence' inside an engine \(did you mean 'tolerance'\?\)"):
         aggregate(ANSWERS.to_table(), "rank-one", tolerence=0.1)

@@ -7,6 +7,7 @@ from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, li
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
+from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
 
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
@@ -98,6 +99,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     """
     from quorate.reading.formats.known import FORMATS
 
+    source = hold(source)
     content = look(source, reading)
     if content.layout == "unknown":
         # It says what is wrong with it.

@@ -1,7 +1,8 @@
 """A plain table -> `Answers`: columns encoded, rows ordered, repeats and conflicts settled."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,22 +14,28 @@ from quorate.errors import (
     ConflictingAnswersError,
     NanLabelError,
     NoRowsError,
+    count,
     listing,
     rows_phrase,
+    shown,
 )
-from quorate.progress import report
-from quorate.reading.columns import encode, order_classes
+from quorate.progress import tracked
+from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 
+RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
 
-def read_rows(source: Source, reading: ReadOptions = AS_USUAL) -> Answers:
+
+def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True) -> Answers:
     """Read answers from a plain table, one row an answer.
 
     Args:
         source: what `quorate.reading.files.read_table` takes.
         reading: how.
+        ordered: False for rows whose order means nothing, as a database hands them out: tasks and workers then stand in
+            the order of their ids, and messages count rows instead of numbering them.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -41,25 +48,33 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL) -> Answers:
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
-    columns = []
-    for k, name in enumerate(names):
-        report("encoding", k, len(names))
-        columns.append(encode(table.column(name), name, is_label=k == 2))
-    report("encoding", len(columns), len(columns))
+    columns = [
+        encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])
+    ]
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
+    tell = rows_phrase if ordered else _rows_counted
     if not present.all() and not reading.skip_missing:
-        _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})
+        _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)}, tell)
     if not present.any():
         raise NoRowsError(f"all {table.num_rows:,} rows lack a field; no answer is left")
     del table  # the text is the largest thing in memory
-    answers = _settled([codes for codes, _ in columns[:3]], [values for _, values in columns[:3]], present, reading)
+    if not ordered:
+        columns[:2] = [in_order_of_ids(*column) for column in columns[:2]]
+    coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
+    answers = _settled(*coded, present, reading, tell)
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
-    return replace(answers, group=group_of_workers(*worker, *group, present), group_names=group[1])
+    return replace(answers, group=group_of_workers(*worker, *group, present, tell), group_names=group[1])
 
 
-def _settled(codes: list[IntArray], names: list[pa.Array], present: BoolArray, reading: ReadOptions) -> Answers:
+def _rows_counted(rows: Sequence[int]) -> str:
+    return count(len(rows), "row")
+
+
+def _settled(
+    codes: list[IntArray], names: list[pa.Array], present: BoolArray, reading: ReadOptions, tell: RowsPhrase
+) -> Answers:
     """Order the answers, and let one of those stand that repeat or contradict each other."""
     tasks, workers, labels = codes
     if not present.all():
@@ -72,7 +87,7 @@ def _settled(codes: list[IntArray], names: list[pa.Array], present: BoolArray, r
         keep, clash = _settle_repeats(tasks, workers, labels, reading.on_conflict)
         if reading.on_conflict == "error" and clash.any():
             rows = np.flatnonzero(present)[order]
-            _refuse_conflicts(clash, rows, *zip((tasks, workers, labels), names, strict=True))
+            _refuse_conflicts(clash, rows, tell, *zip((tasks, workers, labels), names, strict=True))
         if not keep.any():
             raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
         n_conflicting = int((~keep & clash).sum())
@@ -94,14 +109,18 @@ def _settled(codes: list[IntArray], names: list[pa.Array], present: BoolArray, r
     )
 
 
-def _refuse_missing(table: pa.Table, codes: dict[str, IntArray]) -> None:
-    """Say which column lacks a value, and in which rows."""
+def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhrase) -> None:
+    """Say which column lacks a value, and in which rows; where these have no numbers, show one by what it has."""
     name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
     value = table.column(name)[int(rows[0])].as_py()
     remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
+    where = tell(rows.tolist())
+    if tell is _rows_counted:
+        fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
+        where = f"{where}, one of them with {', '.join(fields)}"
     if value is not None and str(value).strip().lower() == "nan":
-        raise NanLabelError(f"{name!r} is NaN in {rows_phrase(rows.tolist())}; {remedy}")
-    raise BlankFieldError(f"{name!r} is missing in {rows_phrase(rows.tolist())}; {remedy}")
+        raise NanLabelError(f"{name!r} is NaN in {where}; {remedy}")
+    raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
 
 
 def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -137,7 +156,7 @@ def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy
     return keep, clash
 
 
-def _refuse_conflicts(clash: BoolArray, rows: IntArray, *columns: tuple[IntArray, pa.Array]) -> None:
+def _refuse_conflicts(clash: BoolArray, rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray, pa.Array]) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
     for k in np.flatnonzero(clash):
@@ -146,7 +165,7 @@ def _refuse_conflicts(clash: BoolArray, rows: IntArray, *columns: tuple[IntArray
     (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {worker!r} gave task {task!r} {listing([label for _, label in given])} "
-        f"in {rows_phrase([row for row, _ in given])}. "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
+        f"in {tell([row for row, _ in given])}. "
         "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )

@@ -15,11 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.blocks.scatter import sampled
 from quorate.skills.centred import Habits
-from quorate.skills.scatter import sampled_tasks
 from quorate.uncertainty.centred_score import CentredInference
-from quorate.voting.habit_vote import habit_scores
-from quorate.voting.posterior import one_more_each, softmax
+from quorate.voting.habit_vote import class_shares_by_habit
 
 ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
 STEPS = 30  # at the most; two or three where classes are even
@@ -44,23 +43,23 @@ def settled_habits(inference: CentredInference) -> Habits:
     ([0.82, 0.18], [0.91, 0.09])
     """
     answers, habits, gold = inference.crowd, inference.habits, inference.is_gold
-    kept = sampled_tasks(answers, ENOUGH) & (answers.per_task > 0)
-    if not kept.any():
+    some = sampled(answers, ENOUGH)
+    if (some.per_task == 0).any():
+        some = some.only(some.per_task > 0)
+    if some.n_tasks == 0:
         return habits
-    some = answers if kept.all() else answers.only(kept)
-    seen = some.per_worker / np.maximum(answers.per_worker, 1)  # the skills rest on all answers, the variance on some
-    skills = drawn_to_mean(inference, replace(inference, crowd=some).noise() * seen)
+    skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
-        now = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
-        x = np.clip(now, -MOST_SKILL, MOST_SKILL)[:, None]
+        on_scale = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
+        x = np.clip(on_scale, -MOST_SKILL, MOST_SKILL)[:, None]
         habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
-        q = softmax(habit_scores(some, x[:, 0], Habits(habit, prior, spread)))
-        before, prior = prior, one_more_each(q)
+        now = replace(habits, frequency=habit, prior=prior, spread=spread)
+        before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
         spread = float(1 - prior @ prior)
         if np.abs(prior - before).max() < SETTLED:
             break
-    return Habits(habits.frequency, prior, spread)
+    return replace(habits, prior=prior, spread=spread)
 
 
 def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:

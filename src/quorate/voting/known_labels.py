@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.scatter import sampled_tasks
+from quorate.blocks.memory import blocks_of
+from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
@@ -21,6 +22,7 @@ from quorate.voting.opinion_weights import open_minded
 from quorate.voting.population import LEAST_PROBABILITY, calibrated, updated
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
+from quorate.voting.voices import Voices
 
 # Ways of learning that are averaged: pseudo-answers a column that the crowd's own matrix is worth against the known
 # labels (None: no correction), and passes of learning the matrices again. Finer grids (100, 30, 10, 3; 1, 3, 5 passes)
@@ -41,15 +43,28 @@ class Views:
     """What is thought of the tasks before known labels speak."""
 
     answers: Answers
-    scores: tuple[FloatArray, ...]  # by skill, by matrix, by majority; log joint probabilities, tasks × classes
+    opinions: Voices | tuple[FloatArray, ...]  # by skill, by matrix, by majority: what they know, or their scores
     factor: FloatArray  # by which each task's scores are flattened
+    rho: float  # the dependence that asks for it
     weights: FloatArray  # of the opinions
     calibration: FloatArray  # weights of the calibrations
+
+    @cached_property
+    def scores(self) -> tuple[FloatArray, ...]:
+        """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
+        return self.opinions.all_scores(self.answers) if isinstance(self.opinions, Voices) else self.opinions
 
     @cached_property
     def belief(self) -> FloatArray:
         """The opinions, flattened and averaged; before calibration."""
         return _mix([self.flat(scores) for scores in self.scores], self.weights)
+
+    def calibrated(self) -> FloatArray:
+        """Return the belief, averaged over calibrations."""
+        if not isinstance(self.opinions, Voices):
+            return calibrated(self.belief, self.calibration)
+        parts = self.opinions.believe(blocks_of(self.answers), self.weights, self.rho, self.calibration)
+        return np.concatenate(list(parts))
 
     @cached_property
     def cells(self) -> Cells:
@@ -66,7 +81,7 @@ class Views:
         if not pairs:
             return self
         order = swapped(np.arange(self.answers.n_classes), *pairs)
-        return replace(self, scores=tuple(scores[:, order] for scores in self.scores))
+        return replace(self, opinions=tuple(scores[:, order] for scores in self.scores))
 
     def flat(self, scores: FloatArray, some: IntArray | slice = slice(None)) -> FloatArray:
         """Turn scores, of some tasks or of all, into a posterior as flat as the dependence asks."""
@@ -82,6 +97,7 @@ class Learned:
     turned: Turned  # classes that were exchanged
     ways: FloatArray  # how much each of WAYS counted
     gain: float  # nats that the known labels' likelihood gained over using none of this, cross-fitted
+    mixtures: tuple[FloatArray, ...] = ()  # in each of WAYS, the weights of the opinions
 
 
 def learn(views: Views, known: IntArray) -> Learned:
@@ -94,7 +110,7 @@ def learn(views: Views, known: IntArray) -> Learned:
     >>> import quorate
     >>> from quorate.voting.population import identity
     >>> answers = quorate.simulate.crowd(200, 6, 4, seed=0).answers
-    >>> views = Views(answers, (answers.counts,) * 3, np.ones(200), np.ones(3) / 3, identity())
+    >>> views = Views(answers, (answers.counts,) * 3, np.ones(200), 0.0, np.ones(3) / 3, identity())
     >>> learn(views, np.where(np.arange(200) < 9, 1 - answers.counts.argmax(axis=1), -1)).turned
     ((0, 1),)
     """
@@ -121,7 +137,8 @@ def learn(views: Views, known: IntArray) -> Learned:
         posterior[rows[held]] = _mix([each.posterior[held] for each in crossed], others)
         fit += [each.logs[held].sum() for each in crossed]
     calibration = updated(views.calibration, posterior[rows], label)
-    return Learned(posterior, calibration, turned, ways, float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit))))
+    gain = float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit)))
+    return Learned(posterior, calibration, turned, ways, gain, tuple(each.weights for each in tried(turned)))
 
 
 def check_of(learned: Learned, known: IntArray, classes: pa.Array) -> Check:
@@ -227,11 +244,12 @@ def _learned_again(cells: Cells, q: FloatArray) -> FloatArray:
 
 def _sample(views: Views, known: IntArray) -> tuple[Views, IntArray]:
     """Keep the known tasks and, of a large crowd, a sample of the others: enough to compare ways of learning by."""
-    kept = sampled_tasks(views.answers, ENOUGH) | (known >= 0)
-    if kept.all():
+    kept = drawn(views.answers, ENOUGH)
+    if kept is None:
         return views, known
+    kept |= known >= 0
     scores = tuple(each[kept] for each in views.scores)
-    small = replace(views, answers=views.answers.only(kept), scores=scores, factor=views.factor[kept])
+    small = replace(views, answers=views.answers.only(kept), opinions=scores, factor=views.factor[kept])
     return small, known[kept]
 
 

@@ -32,7 +32,9 @@ def left_out_scores(answers: Answers, posterior: FloatArray, skills: FloatArray)
     """
     counts = cells_of(answers).expected_counts(posterior)
     pooled, strength = pooled_matrix(counts.sum(axis=0))
-    drawn = counts + strength * tilted(pooled, relative_errors(answers, skills))
+    drawn = counts + strength * tilted(
+        pooled, relative_errors(answers.per_worker.astype(np.float64), skills, answers.n_classes)
+    )
     own = posterior[answers.task]
     given = drawn[answers.worker, answers.label] - own
     chance = given / (drawn.sum(axis=1)[answers.worker] - own)

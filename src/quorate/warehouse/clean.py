@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy, table_of, take, to_numpy
-from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, OptionError
+from quorate.errors import BlankFieldError, NanLabelError, NoRowsError
 from quorate.reading.columns import order_classes
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.result import count
@@ -119,7 +119,10 @@ def is_missing(column: Column, *, label: bool = False) -> Column:
 
 def _times(flag: Column) -> Column:
     """Count how often a flag is set."""
-    return flag.cast("int64").sum().fill_null(0).cast("int64")
+    import ibis
+
+    number: Column = ibis.ifelse(flag, 1, 0)  # not every engine turns a flag into a number by itself
+    return number.sum().fill_null(0).cast("int64")
 
 
 def _count_missing(engine: Engine, marked: EngineTable, skip: bool) -> tuple[int, int]:
@@ -204,19 +207,3 @@ def _without_unused(
         return joined.select(*others, c=places.new.cast("int16"))
 
     return replace(kept, answers=renumbered(kept.answers, "task", "w")), renumbered(classed, "label"), listed
-
-
-def check_order(on_conflict: str, source: EngineTable) -> None:
-    """Refuse to keep the first or the last where nothing says which that is.
-
-    Raises:
-        OptionError: there is no column of that kind.
-
-    >>> import ibis
-    >>> check_order("drop", ibis.table({"task": "int64"}))
-    """
-    if on_conflict in ("first", "last") and "order" not in source.columns:
-        raise OptionError(
-            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine "
-            "have no order of their own: name the column that says so with order= (--order), or choose 'drop'"
-        )

@@ -5,6 +5,7 @@ from typing import Any
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import PartPairs, examine, parts
 from quorate.diagnosis.diagnose import Diagnosis
+from quorate.diagnosis.diagnose import diagnose as diagnose_here
 from quorate.diagnosis.finding import ordered
 from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.workers import worker_findings
@@ -12,7 +13,7 @@ from quorate.errors import OptionError
 from quorate.meetings.repair import counted_repair
 from quorate.reading.files import Source
 from quorate.uncertainty.intervals import IntervalChoice
-from quorate.warehouse.clean import check_order, clean
+from quorate.warehouse.clean import clean
 from quorate.warehouse.counted_pairs import BIG_TASK, MOST_PAIRS
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.engine_gold import read_gold
@@ -20,11 +21,12 @@ from quorate.warehouse.engine_labels import EngineLabels
 from quorate.warehouse.engine_methods import Judged, rank_one
 from quorate.warehouse.estimate import once_or_twice
 from quorate.warehouse.roster import MetRoster
-from quorate.warehouse.source import MEANINGFUL, WHERE, open_source, split_options
+from quorate.warehouse.source import MEANINGFUL, WHERE, by_role, split_options
+from quorate.warehouse.taken_out import Held, find_answers, take_out
 
 NEEDS_ANSWERS = (
     "which tasks are hard, whose skill drifts, whether accuracy depends on the class or a group shares a bias: these "
-    "need every answer in memory; leave out --engine to ask them"
+    "need every answer in memory: ask them of a sample of whole tasks"
 )
 
 
@@ -36,7 +38,7 @@ def diagnose(
     delta: float = 0.05,
     **options: Any,
 ) -> Diagnosis:
-    """Judge what answers in an engine determine, and what is wrong with them as far as pairs can tell.
+    """Judge what answers in an engine determine, and what is wrong with them: beyond memory, as far as pairs can tell.
 
     Args:
         source: as `quorate.warehouse.aggregate`.
@@ -52,13 +54,30 @@ def diagnose(
     reading, where, others = split_options(options)
     if others:
         raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
-    engine, answers = open_source(source, reading, where)
-    check_order(reading.on_conflict, answers)
+    held = find_answers(source, reading, where)
+    if held.is_small:
+        try:
+            return diagnose_here(take_out(held), gold=gold, delta=delta)
+        finally:
+            held.engine.close()
+    return diagnose_held(held, gold=gold, big_task=big_task, delta=delta)
+
+
+def diagnose_held(held: Held, *, gold: Source, delta: float, big_task: int = BIG_TASK) -> Diagnosis:
+    """Judge answers inside the engine that holds them; takes what `diagnose` takes.
+
+    >>> from quorate.reading.options import ReadOptions
+    >>> from quorate.warehouse.engine import EngineOptions
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
+    >>> diagnose_held(find_answers(rows, ReadOptions(), EngineOptions()), gold=None, delta=0.05).not_asked[0][:16]
+    'which tasks are '
+    """
+    engine, answers = held.engine, by_role(held.table, held.reading, held.choice.where)
     try:
 
         def attempt(settled: bool) -> Judged:
-            found = clean(engine, answers, reading, settled=settled)
-            return rank_one(engine, found, read_gold(engine, found, gold, reading), big_task=big_task)
+            found = clean(engine, answers, held.reading, settled=settled)
+            return rank_one(engine, found, read_gold(engine, found, gold, held.reading), big_task=big_task)
 
         return _examined(engine, once_or_twice(attempt), delta)
     finally:

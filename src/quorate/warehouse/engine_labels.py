@@ -19,7 +19,7 @@ class EngineLabels:
 
     >>> import quorate
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
-    >>> result = quorate.warehouse.aggregate(rows, "majority")
+    >>> result = quorate.warehouse.aggregate(rows, "majority", most=0)
     >>> result.vote.sureness().doubtful, result.engine_table.columns[:2]
     (1, ('task', 'label'))
     """
@@ -75,7 +75,7 @@ def labels_there(result: Result) -> EngineLabels:
 
     >>> import quorate
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
-    >>> labels_there(quorate.warehouse.aggregate(rows, "majority")).run()["queries"][-1]
+    >>> labels_there(quorate.warehouse.aggregate(rows, "majority", most=0)).run()["queries"][-1]
     'voting'
     """
     if not isinstance(result.vote, EngineLabels):

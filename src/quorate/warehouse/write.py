@@ -1,16 +1,18 @@
-"""Labels -> a file or a table, written by the engine: under a temporary name, which is changed when all is there."""
+"""Labels -> a file or a table of the engine: under a temporary name, which is changed when all is there."""
 
-import os
 import secrets
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from quorate.errors import EngineError, QuorateError, UnwritableFileError
+import pyarrow as pa
+
+from quorate.errors import EngineError, UnwritableFileError, listing
+from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.statements import drop_table, has_table, rename_table
+from quorate.writing.whole import fill_whole
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
@@ -29,10 +31,37 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
         path = Path(output)
         if path.suffix.lower() not in ENDINGS:
             raise UnwritableFileError(f"an engine writes Parquet or CSV; end {output} in .parquet or .csv")
-        if not _is_remote(output) and not path.absolute().parent.is_dir():
-            raise UnwritableFileError(f"cannot write {output}: there is no such folder. Make it, or choose another")
-    if output_table is not None and has_table(engine.backend, output_table):
-        raise EngineError(f"there is a table {output_table!r} already; drop it, or choose another name")
+        if not _is_remote(output):
+            _check_place(path, is_folder=engine.name == "pyspark")
+    if output_table is not None:
+        check_table(engine, output_table)
+
+
+def check_table(engine: Engine, name: str) -> None:
+    """Refuse to make a table that is there already.
+
+    Raises:
+        EngineError: it is.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> check_table(connect(), "labels")
+    """
+    if has_table(engine.backend, name):
+        raise EngineError(f"there is a table {name!r} already; drop it, or choose another name")
+
+
+def _check_place(path: Path, *, is_folder: bool) -> None:
+    if not path.absolute().parent.is_dir():
+        raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
+    if any(mark in path.name for mark in "*?["):
+        raise UnwritableFileError(f"cannot write {path}: to an engine that is a pattern. Choose another name")
+    if path.is_dir() and not is_folder:
+        raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+    strangers = [each.name for each in path.iterdir() if each.name[:1] not in "._p"] if path.is_dir() else []
+    if strangers:  # Spark's own files are called part-…, _SUCCESS and .….crc
+        raise UnwritableFileError(
+            f"cannot write {path}: it is a folder that holds other files, {listing(strangers)}. Choose another"
+        )
 
 
 def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> EngineTable:
@@ -48,7 +77,8 @@ def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> Engin
     """
     kind, spark = ENDINGS[Path(output).suffix.lower()], engine.name == "pyspark"
 
-    def write(path: str) -> None:
+    def write(place: str | Path) -> None:
+        path = str(place)
         with engine.running("voting"):
             if kind == "parquet":
                 engine.backend.to_parquet(labels, path)
@@ -60,7 +90,10 @@ def write_file(engine: Engine, labels: EngineTable, output: str | Path) -> Engin
     if _is_remote(output):
         write(str(output))  # what writes there makes its files appear when they are complete
     else:
-        _atomically(Path(output), write)
+        try:
+            fill_whole(output, write, folder=spark)
+        except EngineError as error:
+            raise type(error)(f"{error}; {output} was not written") from error
     backend = engine.backend
     if kind == "parquet":
         return backend.read_parquet(str(output))
@@ -76,36 +109,35 @@ def write_table(engine: Engine, labels: EngineTable, name: str) -> EngineTable:
     >>> write_table(engine, engine.upload(pa.table({"task": [1]})), "labels").to_pyarrow().to_pydict()
     {'task': [1]}
     """
+    _under_its_name(engine, name, lambda own, database: engine.backend.create_table(own, labels, database=database))
+    return engine.backend.table(name)
+
+
+def put_table(engine: Engine, rows: pa.Table, name: str) -> None:
+    """Make a table in the engine of rows that are here; it has its name only when it is complete.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect()
+    >>> put_table(engine, pa.table({"task": [1]}), "labels")
+    >>> engine.backend.table("labels").to_pyarrow().to_pydict()
+    {'task': [1]}
+    """
+    _under_its_name(engine, name, lambda own, database: fill_table(engine.backend, rows, own, database))
+
+
+def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
+    """Make a table under another name, and give it its own when it is complete."""
     backend, temporary = engine.backend, f"{name}_{secrets.token_hex(4)}"
+    database, _, own = temporary.rpartition(".")
     try:
         with engine.running("voting"):
-            backend.create_table(temporary, labels)
+            make(own, database or None)
             rename_table(backend, temporary, name)
     except BaseException:  # also when interrupted
         with suppress(Exception):  # the connection itself may be gone, and then the engine cleans up
             drop_table(backend, temporary)
         raise
-    return backend.table(name)
 
 
 def _is_remote(path: str | Path) -> bool:
     return "://" in str(path)
-
-
-def _atomically(path: Path, write: Callable[[str], None]) -> None:
-    """Write beside the path, then rename: a reader never sees half a file."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{path.suffix}")
-    try:
-        write(str(temporary.absolute()))
-        if path.is_dir():
-            shutil.rmtree(path)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}") from None
-    except QuorateError as error:
-        raise type(error)(f"{error}; {path} was not written") from error
-    finally:  # also when interrupted
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)

@@ -12,7 +12,7 @@ import csv
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
@@ -101,13 +101,13 @@ def before(case: Case, known: IntArray) -> FloatArray:
     if (known >= 0).any():
         opinions = opinions_of(case.answers, centred_workforce(gather(case.answers, known)), known)
     factor = flattening(case.answers.per_task, FIXED)[:, None]
-    posterior: FloatArray = (softmax(opinions.by_skill * factor) + softmax(opinions.by_matrix * factor)) / 2
+    posterior: FloatArray = (softmax(opinions.scores[0] * factor) + softmax(opinions.scores[1] * factor)) / 2
     return posterior
 
 
 def ours(views: Views, calibration: FloatArray, known: IntArray) -> FloatArray:
     """Return the default's posterior with another population of calibrations than the one that ships."""
-    views = Views(views.answers, views.scores, views.factor, views.weights, calibration)
+    views = replace(views, calibration=calibration)
     if not (known >= 0).any():
         return calibrated(views.belief, calibration)
     learned = learn(views, known)
