@@ -212,8 +212,11 @@ def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: 
         share: FloatArray = total / n_tasks
         return share
 
-    ends = (mean(found.low, -1), mean(found.high, 1), mean(found.known_low, -1), mean(found.known_high, 1))
-    return Powered(mean(found.value), *ends, found.power)
+    low, high = mean(found.low, -1), mean(found.high, 1)
+    known_low, known_high = mean(found.known_low, -1), mean(found.known_high, 1)
+    wider = high - low > known_high - known_low  # by one task, which rounding can bring
+    low, high = np.where(wider, known_low, low), np.where(wider, known_high, high)
+    return Powered(np.clip(mean(found.value), low, high), low, high, known_low, known_high, found.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
