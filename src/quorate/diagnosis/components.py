@@ -99,7 +99,10 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
     if len(own) == 0 or result.roster.n_classes < 2:
         return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
-    return ComponentFinding(found.part, len(own), skill_bound(own, n, result.roster.n_classes, skills, delta=delta))
+    # Of all the pairs the verdict is known; without gold's own it may be another.
+    verdict = found.part.bipartite if own is found.pairs else None
+    bound = skill_bound(own, n, result.roster.n_classes, skills, delta=delta, bipartite=verdict)
+    return ComponentFinding(found.part, len(own), bound)
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
