@@ -16,7 +16,7 @@ from quorate.meetings.pairs import PairStats, correlations, pair_stats
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
 from quorate.skills.constructive import constructive
 from quorate.skills.evidence import Evidence, gather
-from quorate.skills.signs import solve_signed
+from quorate.skills.solve import solve_signed
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import exact_problem, noisy_problem
 from tests.skills.slopes import assert_that_the_gradient_is_the_slope

@@ -16,7 +16,7 @@ from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, s
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers
 from quorate.skills.evidence import gather
 from quorate.skills.matrices import matrix_products
-from quorate.skills.signs import solve_signed
+from quorate.skills.solve import solve_signed
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import connected_odd_graph, of_several_classes
 from tests.skills.samples import exact_problem, noisy_problem
@@ -124,8 +124,8 @@ def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
 def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(60, 10, 3, seed=2)
     problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings)
     assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings - 1)
     assert solve_signed(problem, evidence)[1] is None
     assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None

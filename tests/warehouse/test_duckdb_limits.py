@@ -51,7 +51,7 @@ def test_a_task_that_everyone_answered_is_not_joined() -> None:
 def test_too_many_pairs_to_list_are_still_solved(monkeypatch: Any) -> None:
     crowd = quorate.simulate.crowd(n_tasks=60, n_workers=20, per_task=8, seed=2).answers
     monkeypatch.setattr("quorate.warehouse.counted_pairs.MOST_PAIRS", 10)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", 10)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", 10)
     found = aggregate(crowd.to_table(), "rank-one", big_task=7)
     assert found.workers["n_peers"].null_count == 20
     expected = quorate.aggregate(crowd, "rank-one")
