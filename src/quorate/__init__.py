@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from quorate.reporting import Report as Report
     from quorate.reporting import report as report
     from quorate.result import Result as Result
+    from quorate.skills.completion import Completion as Completion
+    from quorate.skills.completion import complete as complete
     from quorate.writing.results import write_results as write_results
     from quorate.writing.tables import write_table as write_table
 
@@ -47,6 +49,7 @@ _HOMES = {
     "Advice": "advice",
     "Answers": "answers",
     "Comparison": "evaluation.compare",
+    "Completion": "skills.completion",
     "Diagnosis": "diagnosis.diagnose",
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
@@ -60,6 +63,7 @@ _HOMES = {
     "aggregate": "methods.registry",
     "calibration_error": "evaluation.score",
     "compare": "evaluation.compare",
+    "complete": "skills.completion",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
     "log_loss": "evaluation.score",

@@ -77,7 +77,7 @@ def rank_one(
             inference=inference,
         ),
         graph=evidence.verdict,
-        notes=(*undetermined_note(status), *orientation_note(evidence)),
+        notes=(*undetermined_note(status), *orientation_note(evidence), *found.notes),
     )
 
 

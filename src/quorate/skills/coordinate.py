@@ -43,9 +43,18 @@ def coordinate_descent(
     >>> coordinate_descent(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
-    near = max(tolerance, NEAR)
-    swept = coordinate_sweeps(problem, start, max_iterations=min(max_iterations, MANY), tolerance=near, record=record)
-    return certified(swept, least_squares(problem), tolerance=tolerance, max_sweeps=max_iterations, record=record)
+    land = least_squares(problem)
+    swept = coordinate_sweeps(
+        problem,
+        start,
+        max_iterations=min(max_iterations, MANY),
+        tolerance=tolerance if land.dense is None else max(tolerance, NEAR),
+        record=record,
+        by_distance=land.dense is None,
+    )
+    if land.dense is None and swept.converged:
+        return swept  # Newton's step would cost as many sweeps again
+    return certified(swept, land, tolerance=tolerance, max_sweeps=max_iterations, record=record)
 
 
 def coordinate_sweeps(
@@ -55,8 +64,9 @@ def coordinate_sweeps(
     max_iterations: int = 10_000,
     tolerance: float = 1e-5,
     record: bool = False,
+    by_distance: bool = False,
 ) -> Solution:
-    """Move every worker toward its own minimiser, all at once, half way and extrapolated; no certificate.
+    """Move every worker toward its own minimiser, all at once, half way and extrapolated.
 
     Args:
         problem: what to minimise.
@@ -64,6 +74,7 @@ def coordinate_sweeps(
         max_iterations: sweeps over the data at the most.
         tolerance: for the mean distance of a skill from its own best, which is not its distance from the optimum.
         record: keep the trajectory.
+        by_distance: the tolerance is for the distance from the optimum, as the last sweeps tell it.
 
     >>> from quorate.skills.examples import triangle
     >>> coordinate_sweeps(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
@@ -74,7 +85,7 @@ def coordinate_sweeps(
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
     told = listener()
     status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
-    while away > tolerance:
+    while away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
             status = CAPPED
             break
@@ -99,7 +110,8 @@ def coordinate_sweeps(
         if record:
             path.append(x)
     norm = problem.stationarity(x, gradient)
-    return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else ())
+    distance = away / max(memory.least_curvature(), 1e-300) if by_distance and away else None
+    return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else (), distance)
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:
@@ -143,3 +155,18 @@ class _Memory:
         mix = np.linalg.solve(normal + ridge * np.eye(len(normal)), weighted @ move)
         ahead: FloatArray = point - mix @ np.stack([point - old for old in self.points[:-1]])
         return ahead
+
+    def least_curvature(self) -> float:
+        """Return the least curvature along the last sweeps, each skill in units of its own: zero if nothing is known.
+
+        From x, own best - x falls by D⁻¹H d along d. In the few directions of the memory that is a small matrix, and
+        late sweeps point where the landscape is flattest: a skill is as far off as its own best, over its eigenvalue.
+        """
+        if len(self.moves) < 3:
+            return 0.0
+        places = [point - move for point, move in zip(self.points, self.moves, strict=True)]
+        ways = np.diff(np.stack(places), axis=0)
+        bent = -2 * np.diff(np.stack(self.moves), axis=0)  # a move is half of own best - x
+        weighted = ways * self.weights
+        small = np.linalg.lstsq(weighted @ ways.T, weighted @ bent.T, rcond=1e-8)[0]
+        return float(np.clip(np.linalg.eigvals(small).real.min(), 0.0, 1.0))

@@ -103,7 +103,7 @@ def _landscape(problem: Problem, evaluate: Evaluate) -> Landscape:
 
     def dense(z: FloatArray) -> FloatArray:
         x = np.exp(z)
-        hessian = counts() * np.outer(x, x)
+        hessian: FloatArray = counts() * np.outer(x, x)
         np.fill_diagonal(hessian, hessian.sum(axis=1))
         return hessian
 

@@ -18,7 +18,9 @@ DENSE = 500  # workers up to which H d = -gradient is solved by a factorisation,
 RESIDUAL = 1e-4  # where conjugate gradients stop: the share of the gradient that is left
 PRODUCTS = 200  # of conjugate gradients for one step at the most
 HALVINGS = 30  # of one step
-LEVEL = 1e-12  # curvature (of one that is at most two) below which a direction is level: rounding must not move along it
+LEVEL = (
+    1e-12  # curvature (of one that is at most two) below which a direction is level: rounding must not move along it
+)
 SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
 
 
@@ -64,10 +66,11 @@ def finish(land: Landscape, start: FloatArray, *, tolerance: float, max_sweeps: 
     """
     problem, u = land.problem, start
     loss, gradient = land.evaluate(u)
-    sweeps, distance, path = 0, float("inf"), []
+    sweeps, distance = 0, float("inf")
+    path: list[FloatArray] = []
     while True:
         direction, cost = _direction(land, u, gradient)
-        sweeps, distance = sweeps + cost, problem.mean_size(direction)
+        sweeps, distance = sweeps + cost, problem.mean_size(problem.clip(u + direction) - u)
         if not distance > 0:
             return End(u, CONVERGED, loss, gradient, 0.0, sweeps, tuple(path))
         if sweeps >= max_sweeps:
@@ -198,16 +201,15 @@ def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
         np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
-        turned: FloatArray = vectors @ ((vectors.T @ target) / np.maximum(np.abs(values), 1e-10))
-        return turned
-    solved: FloatArray = np.linalg.solve(matrix, target)
-    return solved
+        return np.asarray(vectors @ ((vectors.T @ target) / np.maximum(np.abs(values), 1e-10)), dtype=np.float64)
+    return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
 
 
 def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
     """Solve by products alone, until little is left or a direction curves downward."""
-    found, residual = np.zeros(len(target)), target
-    way, size = target, float(target @ target)
+    found, residual = np.zeros(len(target)), target.copy()
+    way: FloatArray = target
+    size = float(target @ target)
     enough = size * RESIDUAL**2
     for product in range(1, PRODUCTS + 1):
         bent = times(way)

@@ -1,9 +1,10 @@
 """Which optimum: descents from several starts, the least loss kept, and whether another is nearly as good.
 
-From a positive start, descent on exact correlations of positive skills ends at the skills [Ma20, Thm noiselessPGD]. With
-noise, or where skills have both signs, it can end elsewhere. So a second descent starts where the logarithms of the
-correlations lead, ln|C_ij| = z_i + z_j: that is linear, and exact where the correlations are, as the proof of learnability
-is [Ma20, Lemma asylearn]. Then groups of workers that hang on little evidence are turned round, and descent goes on.
+From a positive start, descent on exact correlations of positive skills ends at the skills [Ma20, Thm noiselessPGD].
+With noise, or where skills have both signs, it can end elsewhere. So a descent starts where the logarithms of the
+correlations lead, ln|C_ij| = z_i + z_j: that is linear, and exact where the correlations are, as the proof of
+learnability is [Ma20, Lemma asylearn]. Then groups of workers that hang on little evidence are turned round, and
+descent goes on.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +23,8 @@ from quorate.skills.solution import Rival, Solution
 # pair is about 1/2 by chance): half the 95 % point of chi-squared, what a likelihood-ratio test would not tell apart.
 NEARLY = 1.92
 DIFFERENT = 0.1  # of a skill: what makes it another one
-TURNS = 12  # groups that are turned round, one after the other, before the search ends; see `least-loss`
+FLAT = 0.1  # least curvature below which a landscape is flat
+TURNS = 24  # groups that are turned round, one after the other, before the search ends; see `least-loss`
 LEAST = 1e-3  # below it, the logarithm of a correlation is noise
 
 
@@ -89,13 +91,26 @@ def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
     size = np.maximum(np.abs(pairs.correlation), LEAST)
     weight = pairs.weights * size**2
     known = problem.lower == problem.upper  # gold: its logarithm is given
-    z = np.where(known, np.log(np.maximum(problem.upper, LEAST)), 0.0)
-    for _ in range(3):  # each round mends what rounding left of the last
-        residual = weight * (np.log(size) - z[i] - z[j])
-        z += _signless_solve(n, i, j, weight, residual, ~known)
-    x = np.exp(np.clip(z, np.log(LEAST), 0.0))
+    given = np.where(known, np.log(np.maximum(problem.upper, LEAST)), np.nan)
+    z = logarithms(n, i, j, weight, np.log(size), given)
+    x = np.exp(np.clip(z, np.log(LEAST), np.log(np.maximum(problem.upper, LEAST))))
     sign = weighed_signs(n, i, j, pairs.weights * pairs.correlation * x[i] * x[j]).sign
     return _anchored(problem, pairs, sign * x)
+
+
+def logarithms(
+    n: int, i: IntArray, j: IntArray, weight: FloatArray, target: FloatArray, given: FloatArray | None = None
+) -> FloatArray:
+    """Fit z_i + z_j to the targets by weighted least squares; what is given of z (not NaN) stays.
+
+    >>> logarithms(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3), np.array([3.0, 4.0, 5.0])).round(9).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    free = np.ones(n, dtype=bool) if given is None else np.isnan(given)
+    z = np.zeros(n) if given is None else np.nan_to_num(given)
+    for _ in range(3):  # each round mends what rounding left of the last
+        z += _signless_solve(n, i, j, weight, weight * (target - z[i] - z[j]), free)
+    return z
 
 
 def _anchored(problem: Problem, pairs: PairTable, x: FloatArray) -> FloatArray:
@@ -146,29 +161,45 @@ def _signless_solve(
 def _turned(best: Solution, pairs: PairTable, at_most: int) -> Iterator[FloatArray]:
     """Turn round the groups that hang on least: the parts into which the strongest tree falls without one of its edges.
 
-    Turning a group that agrees with the rest by q = sum N_ij C_ij x_i x_j raises the loss by 2q, before it adapts.
-    One worker alone is no group: given the others, its best skill is one.
+    Once a group is turned, the pairs that joined it to the rest contradict it, and the best they can do is to go to
+    zero, at a loss of N_ij C_ij²/2; so only groups are tried that would lose no more than they do now, or little more.
+    One worker alone is a group only where the landscape is flat, and the others follow: given them, its best skill is
+    one.
     """
     x, n = best.skills, len(best.skills)
     if n > DENSE:
         return
-    q = pairs.weights * pairs.correlation * x[pairs.i] * x[pairs.j]
-    matrix = np.zeros((n, n))
-    matrix[pairs.i, pairs.j] = matrix[pairs.j, pairs.i] = q
-    side = _sides(n, pairs.i, pairs.j, np.abs(q))
-    rise = ((side @ matrix) * (1 - side)).sum(axis=1) * 2
-    order = np.argsort(rise, kind="stable")
-    frustrated = bool((q < 0).any())
-    for k in order[:at_most]:
-        if frustrated or rise[k] <= 4 * NEARLY * pairs.noise:
+    i, j, c = pairs.i, pairs.j, pairs.correlation
+    fitted = x[i] * x[j]
+    given_up = np.where(c * fitted > 0, pairs.weights * c**2 / 2, 0.0)
+    cost = np.zeros((n, n))
+    cost[i, j] = cost[j, i] = given_up - pairs.weights * (c - fitted) ** 2 / 2
+    side = _sides(n, i, j, pairs.weights * np.abs(c * fitted))
+    if _flatness(n, pairs, x) >= FLAT:
+        side = side[side.sum(axis=1) > 1]
+    rise = ((side @ cost) * (1 - side)).sum(axis=1)
+    for k in np.argsort(rise, kind="stable")[:at_most]:
+        if rise[k] <= NEARLY * pairs.noise:
             yield np.where(side[k] > 0, -x, x)
 
 
+def _flatness(n: int, pairs: PairTable, x: FloatArray) -> float:
+    """Return the least curvature of the loss, each skill in units of its own: at most two, and near zero where flat."""
+    i, j = pairs.i, pairs.j
+    told = np.bincount(i, pairs.weights * x[j] ** 2, n) + np.bincount(j, pairs.weights * x[i] ** 2, n)
+    root = np.sqrt(np.maximum(told, 1e-300))
+    hessian = np.eye(n)
+    hessian[i, j] = hessian[j, i] = pairs.weights * (2 * x[i] * x[j] - pairs.correlation) / (root[i] * root[j])
+    informed = told > 0
+    return float(np.linalg.eigvalsh(hessian[np.ix_(informed, informed)])[0]) if informed.any() else 0.0
+
+
 def _sides(n: int, i: IntArray, j: IntArray, strength: FloatArray) -> FloatArray:
-    """Return, for each edge of the strongest tree, the workers below it: ones and zeros; groups of two at the least."""
+    """Return, for each edge of the strongest tree, the workers below it, and each worker alone: ones and zeros."""
     on_tree = strongest_tree(n, i, j, strength)
     tree_i, tree_j = i[on_tree], j[on_tree]
     below = np.eye(n)
+    alone = below.copy()
     order: list[tuple[int, int]] = []
     seen: set[int] = set()
     for root in range(n):
@@ -178,9 +209,8 @@ def _sides(n: int, i: IntArray, j: IntArray, strength: FloatArray) -> FloatArray
             order += [(worker, parent) for worker, parent in tree.items() if parent >= 0]
     for worker, parent in reversed(order):
         below[parent] += below[worker]
-    edges = [worker for worker, _ in order]
-    size = below.sum(axis=1)
-    return below[[worker for worker in edges if size[worker] >= 2]]
+    groups = [worker for worker, _ in order if below[worker].sum() > 1]
+    return np.concatenate([below[groups], alone])
 
 
 def _rival(best: Solution, found: list[Solution], pairs: PairTable) -> Rival | None:

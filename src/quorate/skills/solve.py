@@ -9,6 +9,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.skills import SOLVERS, Problem, box
 from quorate.skills.evidence import IDENTIFIED, IGNORED, UNINFORMED, Evidence, statuses
+from quorate.skills.notes import Note, rival_note, sign_note
 from quorate.skills.optima import PairTable, least
 from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.solution import Solution
@@ -26,6 +27,7 @@ class Estimate:
     is_free: BoolArray  # off the ends of the range it was kept in
     solution: Solution | None  # without gold; None where no skill is determined
     signs: Signs | None
+    notes: tuple[Note, ...] = ()  # of the solution: another optimum, a sign that is open
 
 
 def solve(
@@ -66,11 +68,21 @@ def solve(
     problem = Problem(moments, lower, upper, evidence.per_worker.astype(np.float64))
     begin = None if start is None else _start(start, evidence)
     solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
-    uninformed = (evidence.moments.shared @ solution.skills**2 == 0) & ~evidence.is_gold  # gold's skill is known
+    information = evidence.moments.shared @ solution.skills**2
+    uninformed = (information == 0) & ~evidence.is_gold  # gold's skill is known
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
     solution = replace(solution, skills=skills[~evidence.is_gold])
-    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs)
+    # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
+    told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    free = evidence.verdict.identifiable & ~_anchored(evidence)
+    notes = (*rival_note(solution), *sign_note(skills, told, evidence.verdict.component, free))
+    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
+
+
+def _anchored(evidence: Evidence) -> BoolArray:
+    """Which components known labels turn the right way round."""
+    return np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
 
 
 def _in_pairs(evidence: Evidence) -> bool:
@@ -112,8 +124,7 @@ def solve_signed(
         solution, signs = _descend(problem, evidence, solver, start, options)
     else:
         solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
-    anchored = np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
-    skills, _ = orient(solution.skills, evidence.verdict.component, anchored)
+    skills, _ = orient(solution.skills, evidence.verdict.component, _anchored(evidence))
     return replace(solution, skills=problem.clip(skills)), signs
 
 
@@ -135,7 +146,7 @@ def _descend(
 
 
 def _pairs(evidence: Evidence) -> PairTable:
-    """The pairs, with the noise that their weights imply: a correlation of N_ij meetings has a variance of 1/N_ij."""
+    """List the pairs, and the noise that their weights imply: N_ij meetings leave a variance of 1/N_ij."""
     shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
     i, j, weights, correlation = evidence.table
     return PairTable(i, j, weights, correlation, noise=float(np.mean(weights / shared)) if len(i) else 1.0)

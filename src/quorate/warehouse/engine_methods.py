@@ -146,5 +146,5 @@ def rank_one(
         ),
         graph=evidence.verdict,
         inference=inference,
-        notes=(*undetermined_note(status), *orientation_note(evidence)),
+        notes=(*undetermined_note(status), *orientation_note(evidence), *estimate.notes),
     )
