@@ -17,13 +17,14 @@ from quorate.skills.descent import MANY, Evaluate, descend
 from quorate.skills.newton import DENSE, Landscape, certified
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
+from quorate.skills.steps import THEORY, exponentiated_step, fixed_step, spectral_bound
 
 
 def exponentiated_gradient(
     problem: Problem,
     start: FloatArray | None = None,
     *,
-    step: float | None = None,
+    step: float | str | None = None,
     max_iterations: int = 10_000,
     tolerance: float = 1e-5,
     record: bool = False,
@@ -38,7 +39,8 @@ def exponentiated_gradient(
     Args:
         problem: what to minimise.
         start: x(0), by default one half everywhere.
-        step: fixed; by default the longest tried step that lowers g enough.
+        step: fixed; ``theory`` for that of the theorem, 1 / (2 sqrt(W) ||N||_2 K²); by default the longest tried step
+            that lowers g enough.
         max_iterations: sweeps over the data at the most.
         tolerance: for the distance of a skill from the optimum, on average over answers; with a fixed step, for the
             mean change of a skill in a sweep, and for the projected-gradient norm.
@@ -63,18 +65,22 @@ def exponentiated_gradient(
         fitted = x * (problem.moments.shared @ x)
         return float(fitted.sum() / 2 - z @ entries), fitted - entries
 
+    fixed = None
+    if step is not None:
+        theory = exponentiated_step(len(lower), spectral_bound(problem.moments), K) if step == THEORY else 0.0
+        fixed = fixed_step(step, theory)
     descended = descend(
         in_logarithms,
         evaluate,
         np.log(np.clip(problem.middle() if start is None else start, kappa, K)),
         solver="exponentiated",
-        step=step,
+        step=fixed,
         to_skills=np.exp,
-        max_iterations=max_iterations if step else min(max_iterations, MANY),
+        max_iterations=max_iterations if fixed else min(max_iterations, MANY),
         tolerance=tolerance,
         record=record,
     )
-    if step:
+    if fixed:
         return descended
     return certified(
         descended,

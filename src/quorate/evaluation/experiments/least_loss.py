@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.experiments.experiment import Claim, Experiment, Tabulation, verdict
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
+from quorate.evaluation.experiments.figures import axis, bars
 from quorate.evaluation.simulate import Edges, clique, grid, ring, star
 from quorate.progress import tracked
 from quorate.skills import SOLVERS, Problem, Solution, box, coordinate_descent, from_pairs
@@ -183,8 +184,32 @@ def run(*, quick: bool, seed: int) -> Experiment:
     )
     columns = ("graph", "correlations", "solver", "number", "excess", "converged", "sweeps")
     return Experiment(
-        Tabulation("How each solver ended", columns, rows), (beside(results),), (), claims(results), notes(settings)
+        Tabulation("How each solver ended", columns, rows),
+        (beside(results),),
+        (figure(results),),
+        claims(results),
+        notes(settings),
     )
+
+
+def figure(results: Results) -> Figure:
+    """Draw the sweeps that each solver takes."""
+    rows = [
+        {"case": "exact" if exact else "noisy", "family": family, "solver": name}
+        | {"sweeps": max(float(np.median([o.sweeps for o in each])), 1.0)}
+        for (family, exact, name), each in results.items()
+    ]
+    spec = bars(
+        rows,
+        axis("x", "sweeps", "sweeps, median", log=True),
+        "family",
+        "solver",
+        order=[*SOLVERS, GRADIENT],
+        category_order=list(FAMILIES),
+        panels="case",
+        panel_order=["exact", "noisy"],
+    )
+    return Figure("least-loss", "Sweeps of each solver over all its starts, and of gradient descent alone.", spec)
 
 
 def beside(results: Results) -> Tabulation:

@@ -1,8 +1,8 @@
 """Two readings of an experiment in which a graph limits who works with whom: whether it limits the votes as well.
 
-The paper says that sparsification leaves "fewer availability of tasks for training". So either the answers off the graph
-do not exist, and those on it train and vote; or every answer votes, and the graph limits which pairs train. Methods that
-do not learn from pairs learn in both readings from the answers on the graph.
+The paper says that sparsification leaves "fewer availability of tasks for training". So either the answers off the
+graph do not exist, and those on it train and vote; or every answer votes, and the graph limits which pairs train.
+Methods that do not learn from pairs learn in both readings from the answers on the graph.
 """
 
 from dataclasses import replace

@@ -230,10 +230,10 @@ def _claims_of(results: Results, settings: Settings, rule: str) -> tuple[Claim, 
 def _notes(settings: Settings) -> tuple[str, ...]:
     return (
         'The paper deletes edges of the interaction graph, which leaves "fewer availability of tasks for training". '
-        "Read so, no answer goes: the pair no longer trains, and all answers vote (methods that do not learn from pairs "
-        "learn from what is left when either loses the answer). Otherwise deleting an edge takes one of the two answers "
-        "from every task that the pair shares: of either worker, by a coin for each task, or always of the one of "
-        "higher degree; the answers left train and vote. Taking answers thins other pairs too.",
+        "Read so, no answer goes: the pair no longer trains, and all answers vote (methods that do not learn from "
+        "pairs learn from what is left when either loses the answer). Otherwise deleting an edge takes one of the two "
+        "answers from every task that the pair shares: of either worker, by a coin for each task, or always of the one "
+        "of higher degree; the answers left train and vote. Taking answers thins other pairs too.",
         f"{settings.trials} trials; each goes down from the whole set through the degrees, so that its steps are "
         "comparable. Every task keeps at least one answer, and all of them are scored.",
         "The paper shows a figure without numbers. What it calls surprisingly robust fits the first reading.",
