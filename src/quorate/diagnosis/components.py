@@ -7,6 +7,7 @@ from typing import Any
 from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
+from quorate.meetings.needs import SkillError, skill_error
 from quorate.meetings.graph import Component, Identifiability, grouped
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
@@ -19,6 +20,7 @@ class ComponentFinding:
     component: Component
     n_pairs: int | None  # None where there were too many meetings to count
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
+    error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
 
     def bound_dict(self) -> dict[str, float] | None:
         """Return the bound's figures by name."""
@@ -33,6 +35,8 @@ class ComponentFinding:
             "per_unit_of_disturbance": bound.perturbation(1.0),
             "finite_task": bound.finite_task,
             "finite_task_hoeffding": bound.finite_task_hoeffding,
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
+            **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
 
 
@@ -99,7 +103,9 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
     if len(own) == 0 or result.roster.n_classes < 2:
         return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
-    return ComponentFinding(found.part, len(own), skill_bound(own, n, result.roster.n_classes, skills, delta=delta))
+    m = result.roster.n_classes
+    error = skill_error(own, n, m, skills, delta=delta)
+    return ComponentFinding(found.part, len(own), skill_bound(own, n, m, skills, delta=delta), error)
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
