@@ -7,8 +7,8 @@ from typing import Any
 from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
-from quorate.meetings.needs import SkillError, skill_error
 from quorate.meetings.graph import Component, Identifiability, grouped
+from quorate.meetings.needs import SkillError, skill_error
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
 

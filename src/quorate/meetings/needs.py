@@ -1,10 +1,10 @@
 """How far off skills are, in figures to act on: a bound by the paper's proof, the error to expect, tasks still needed.
 
 The printed bound [Ma20, Thm pert] takes the noise of the worst pair for every pair, and the least skill for every
-skill, so on real crowds it says nothing. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of worker i's
-pairs, ||ln x - ln s|| <= ||v|| / mu, where mu = kappa² lambda_min(L_s) may have the weights N_ij inside L_s, and each Δ_ij
-its own noise. The paper's threshold drops guessers, who would set kappa. All of it is about the limit of exponentiated
-gradient; kappa and K are estimated; and it holds if the noise is small enough, which is checked.
+skill, so on real crowds it says nothing. Its proof needs less: with v_i = sum_j N_ij Δ_ij, the noise of the pairs of
+worker i, ||ln x - ln s|| <= ||v|| / mu, where mu = kappa² lambda_min(L_s) may have the weights N_ij inside L_s, and
+each Δ_ij its own noise. The paper's threshold drops guessers, who would set kappa. All of it is about the limit of
+exponentiated gradient; kappa and K are estimated; and it holds if the noise is small enough, which is checked.
 """
 
 from dataclasses import dataclass
