@@ -12,6 +12,8 @@ from quorate.meetings.needs import SkillError, skill_error
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
 
+WANTED = 0.05  # error of a skill: half of what tells two workers apart
+
 
 @dataclass(frozen=True)
 class ComponentFinding:
@@ -121,13 +123,16 @@ def without(pairs: PairStats, first_left_out: int) -> PairStats:
     return pairs.among(kept)
 
 
-def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:
+def component_row(number: int, finding: ComponentFinding, names: list[str], n_tasks: int) -> list[Any]:
     """Return one row of the table of components; the names are those of its witness.
+
+    Its last two figures are the error to expect of a skill, and how many tasks more, answered alike, an error of WANTED
+    takes.
 
     >>> import numpy as np
     >>> from quorate.meetings.graph import identify_pairs
     >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
-    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"])[:5]
+    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"], 9)[:5]
     [0, 1, 0, 'alone', 'one side: ann']
     """
     part, bound = finding.component, finding.bound
@@ -135,5 +140,8 @@ def component_row(number: int, finding: ComponentFinding, names: list[str]) -> l
     verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
     row = [number, len(part.workers), finding.n_pairs, verdict, witness]
     if bound is None:
-        return [*row, *[None] * 5]
-    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, bound.finite_task_hoeffding]
+        return [*row, *[None] * 6]
+    error = finding.error
+    told = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
+    needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
+    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, told, needed]

@@ -40,7 +40,7 @@ class SkillError:
     @property
     def small_enough(self) -> bool:
         """Whether the noise is small enough for the theorem: the limit stays inside its cube [Ma20, Lemma int]."""
-        return self.radius <= np.log(CUBE)
+        return bool(self.radius <= np.log(CUBE))
 
     def tasks_needed(self, n_tasks: int, epsilon: float) -> int | None:
         """Return how many tasks more, answered alike, an expected error of epsilon takes; None if nothing is known.

@@ -42,13 +42,14 @@ class PairTable:
 Run = Callable[[FloatArray | None], Solution]  # a start, or None for the usual one -> where descent ends
 
 
-def least(problem: Problem, pairs: PairTable, run: Run) -> Solution:
+def least(problem: Problem, pairs: PairTable, run: Run, *, turns: int = TURNS) -> Solution:
     """Descend from several starts, and keep the least loss.
 
     Args:
         problem: what is minimised.
         pairs: what it is made of.
         run: the descent.
+        turns: groups that are turned round, one after the other, at the most.
 
     Returns:
         The best solution, with all sweeps counted, and its rival if another optimum is nearly as good.
@@ -66,8 +67,8 @@ def least(problem: Problem, pairs: PairTable, run: Run) -> Solution:
         found.append(run(None))
     best = min(found, key=lambda each: each.loss)
     tried = 0
-    while tried < TURNS:
-        for start in _turned(best, pairs, TURNS - tried):
+    while tried < turns:
+        for start in _turned(best, pairs, turns - tried):
             tried += 1
             found.append(run(_anchored(problem, pairs, start)))
             if found[-1].loss < best.loss - max(problem.rounding, 1e-9 * pairs.noise):

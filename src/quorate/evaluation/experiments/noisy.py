@@ -26,5 +26,5 @@ def noisy_skills(
     pairs = PairTable(i, j, np.ones(len(i)), correlation, noise=max(noise**2 / 3, 1e-12))  # the variance of the noise
     moments = from_pairs(len(skills), i, j, pairs.weights, correlation)
     problem = Problem(moments, *box(n_answers, 2, 1.0), n_answers.astype(np.float64))
-    found = least(problem, pairs, lambda start: coordinate_descent(problem, start)).skills
+    found = least(problem, pairs, lambda start: coordinate_descent(problem, start), turns=2).skills
     return found if found.sum() >= 0 else -found
