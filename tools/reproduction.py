@@ -80,8 +80,8 @@ def page(folder: Path) -> str:
     text = [
         INTRODUCTION,
         f"The figures below are those of the full run of version {inputs['version']} with seed {inputs['seed']}. It "
-        f"took {sum(seconds.values()) / 60:.0f} minutes of one core, {seconds[longest] / 60:.0f} of them for `{longest}`. "
-        "This page is written from that run by `python -m tools.reproduction`.\n",
+        f"took {sum(seconds.values()) / 60:.0f} minutes of one core, {seconds[longest] / 60:.0f} of them for "
+        f"`{longest}`. This page is written from that run by `python -m tools.reproduction`.\n",
         "## What the paper says, and what our runs say\n",
         claims(found, beyond=False),
         "## Beyond the paper\n",
@@ -97,8 +97,8 @@ def page(folder: Path) -> str:
         text.append(f"**`{name}`** ({ITEMS[name].section})\n\n{settings}")
     text.append(
         "## Slips\n\nWeb's sparsity level is printed as 0.0033 and is 0.0330 by the table's own counts; WSD's 0.2947 "
-        "is 0.2941. The introduction has a worker meet 2.7 others on Web and fewer than 2.5 on RTE; in the data it is as "
-        "the table above has it. In the text on skill distributions (5, 1) is named among the flipped rows where "
+        "is 0.2941. The introduction has a worker meet 2.7 others on Web and fewer than 2.5 on RTE; in the data it is "
+        "as the table above has it. In the text on skill distributions (5, 1) is named among the flipped rows where "
         "(1, 3) is meant. Those of the theory are in [references](references.md).\n"
     )
     return "\n".join(text)

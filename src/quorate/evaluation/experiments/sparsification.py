@@ -42,9 +42,9 @@ def run(*, quick: bool, seed: int) -> Experiment:
     data = {name: load(name) for name in settings.sets}
     found: dict[tuple[str, str, int, str], list[float | None]] = {}
     left: dict[tuple[str, str, int], list[float]] = {}
-    cells = [
-        (name, rule, trial) for name in settings.sets for rule in (EITHER, HUB) for trial in range(settings.trials)
-    ]
+    # The variant that the paper can hardly mean has a fifth of the trials.
+    trials = {EITHER: settings.trials, HUB: max(settings.trials // 5, 1)}
+    cells = [(name, rule, trial) for name in settings.sets for rule, n in trials.items() for trial in range(n)]
     for name, rule, trial in tracked("sparsification", cells):
         rng = np.random.default_rng([seed, 6, list(SETS).index(name), trial])
         whole, truth = data[name].answers, data[name].truth
@@ -234,7 +234,7 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "pairs learn from what is left when either loses the answer). Otherwise deleting an edge takes one of the two "
         "answers from every task that the pair shares: of either worker, by a coin for each task, or always of the one "
         "of higher degree; the answers left train and vote. Taking answers thins other pairs too.",
-        f"{settings.trials} trials; each goes down from the whole set through the degrees, so that its steps are "
+        f"{settings.trials} trials, {max(settings.trials // 5, 1)} where the hub loses; each goes down from the whole set through the degrees, so that its steps are "
         "comparable. Every task keeps at least one answer, and all of them are scored.",
         "The paper shows a figure without numbers. What it calls surprisingly robust fits the first reading.",
     )
