@@ -234,7 +234,8 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         "pairs learn from what is left when either loses the answer). Otherwise deleting an edge takes one of the two "
         "answers from every task that the pair shares: of either worker, by a coin for each task, or always of the one "
         "of higher degree; the answers left train and vote. Taking answers thins other pairs too.",
-        f"{settings.trials} trials, {max(settings.trials // 5, 1)} where the hub loses; each goes down from the whole set through the degrees, so that its steps are "
+        f"{settings.trials} trials, {max(settings.trials // 5, 1)} where the hub loses; each goes down from the whole "
+        "set through the degrees, so that its steps are "
         "comparable. Every task keeps at least one answer, and all of them are scored.",
         "The paper shows a figure without numbers. What it calls surprisingly robust fits the first reading.",
     )
