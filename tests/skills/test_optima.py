@@ -131,7 +131,7 @@ def test_the_lower_loss_is_kept() -> None:
     good = coordinate_descent(problem, np.array([0.8, 0.6, 0.5, -0.4]))
     bad = coordinate_descent(problem, max_iterations=1)
     for order in ([good, bad], [bad, good]):
-        waiting = [*order, *[bad] * 50]
+        waiting = [*order, *[good] * 50]
         assert least(problem, PairTable(*table()), partial(_next_of, waiting)).loss == good.loss
 
 

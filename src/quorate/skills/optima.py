@@ -14,6 +14,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.meetings.graph import breadth_first_tree
+from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.newton import DENSE
 from quorate.skills.objective import Problem
 from quorate.skills.signs import strongest_tree, weighed_signs
@@ -70,9 +71,11 @@ def least(problem: Problem, pairs: PairTable, run: Run, *, turns: int = TURNS) -
     while tried < turns:
         for start in _turned(best, pairs, turns - tried):
             tried += 1
-            found.append(run(_anchored(problem, pairs, start)))
+            # Coordinate descent looks round, whatever the solver: it takes the fewest sweeps to where a turn leads.
+            found.append(coordinate_descent(problem, _anchored(problem, pairs, start)))
             if found[-1].loss < best.loss - max(problem.rounding, 1e-9 * pairs.noise):
-                best = found[-1]
+                best = run(found[-1].skills)
+                found.append(best)
                 break
         else:
             break
