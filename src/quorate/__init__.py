@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.guarantees import skill_error as skill_error
+    from quorate.evaluation.guarantees import task_bounds as task_bounds
     from quorate.evaluation.oracle import average_regret as average_regret
     from quorate.evaluation.oracle import committee_potential as committee_potential
     from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
     from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import log_loss as log_loss
-    from quorate.evaluation.task_bounds import task_bounds as task_bounds
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.needs import SkillError as SkillError
-    from quorate.meetings.needs import skill_error as skill_error
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
@@ -84,8 +84,8 @@ _HOMES = {
     "read_export": "reading.exports",
     "read_times": "reading.times",
     "report": "reporting",
-    "skill_error": "meetings.needs",
-    "task_bounds": "evaluation.task_bounds",
+    "skill_error": "evaluation.guarantees",
+    "task_bounds": "evaluation.guarantees",
     "write_results": "writing.results",
     "write_table": "writing.tables",
 }

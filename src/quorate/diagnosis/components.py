@@ -8,7 +8,7 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.graph import Component, Identifiability, grouped
-from quorate.meetings.needs import SkillError, skill_error
+from quorate.meetings.needs import SkillError, pair_error
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
 
@@ -106,7 +106,7 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
         return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
     m = result.roster.n_classes
-    error = skill_error(own, n, m, skills, delta=delta)
+    error = pair_error(own, m, skills, result.roster.per_worker[found.members[:n]], delta=delta)
     return ComponentFinding(found.part, len(own), skill_bound(own, n, m, skills, delta=delta), error)
 
 

@@ -1,11 +1,36 @@
-"""For each task of a result, the bound on the error of its label that the skills give [Ma20, §twostep; BK14]."""
+"""What the theory says of a result: how far off its skills are, and a bound on the error of each label [Ma20; BK14]."""
 
 import numpy as np
 
 from quorate.arrays import Table, from_numpy, table_of
 from quorate.errors import QuorateError
+from quorate.meetings.needs import SkillError, pair_error
+from quorate.meetings.pairs import pair_stats
 from quorate.result import Result
 from quorate.voting.vote import accuracy, weight
+
+
+def skill_error(result: Result, *, delta: float = 0.05) -> SkillError:
+    """Judge how far off the skills of a result are, and so how many tasks are still needed.
+
+    Args:
+        result: of `rank-one`, whose estimator it is about, or of `quorate`, for which it is a guide.
+        delta: the probability with which the bound may fail.
+
+    Raises:
+        QuorateError: the method estimates no skills.
+        OptionError: delta is no probability.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=1).answers, "rank-one")
+    >>> found = skill_error(result)
+    >>> found.tasks_needed(300, epsilon=0.02) > 0
+    True
+    """
+    answers = result.answers
+    if np.isnan(result.skills).all():
+        raise QuorateError(f"the method {result.method!r} has no skills to judge; rank-one and quorate have")
+    return pair_error(pair_stats(answers), answers.n_classes, result.skills, answers.per_worker, delta=delta)
 
 
 def task_bounds(result: Result) -> Table:
