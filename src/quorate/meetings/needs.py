@@ -4,8 +4,9 @@ The printed bound [Ma20, Thm pert] takes the noise of the worst pair for every p
 skill, so on real crowds it says nothing. Its proof needs less. With v_i = sum_j N_ij Δ_ij, the noise of the pairs of
 worker i, and z = ln x - ln s, it is H z = v for an H between the curvatures of a cube around x. So with S² the diagonal
 of the curvature, ||S z|| <= ||S⁻¹v|| / lambda, lambda the least eigenvalue of S⁻¹HS⁻¹: each pair has its own noise,
-each worker its own weight, and nobody sets kappa for all. The paper's threshold drops guessers, whose ln x means nothing.
-It is about the limit of exponentiated gradient, skills are estimated, and the noise must be small enough: checked.
+each worker its own weight, and nobody sets kappa for all. The paper's threshold drops guessers, whose ln x says
+nothing. It is about the limit of exponentiated gradient, skills are estimated, and the noise must be small enough,
+which is checked.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, drop_weak
 from quorate.meetings.spectrum import DENSE, signless_laplacian
 
-CUBE = 2.0  # the cube of the theorem reaches from the least skill over this to one
+CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def pair_error(
     i, j, shared, x = place[own.i], place[own.j], own.shared.astype(np.float64), np.abs(skills[kept])
     curvature = signless_laplacian(len(x), i, j, shared * x[i] * x[j]).toarray()
     scale = np.sqrt(np.diag(curvature))
-    # Over the cube [x/2, 2x] the curvature is a quarter of this at the least: it grows with the weights.
+    # Over the cube the curvature is 1/CUBE² of this at the least: it grows with the weights.
     eigenvalue = max(float(np.linalg.eigvalsh(curvature / np.outer(scale, scale))[0]), 0.0)
     # |Δ_ij| of all pairs at once, by Hoeffding's inequality: an a_ijt has a range of M/(M-1).
     spread = n_classes / (n_classes - 1)
@@ -140,7 +141,8 @@ def _expected(pairs: PairStats, x: FloatArray, per_worker: IntArray, n_classes: 
     noise[i, j] = noise[j, i] = shared * x[i] * x[j] * variance
     np.fill_diagonal(hessian, told)
     own = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
-    np.fill_diagonal(noise, own + together * np.maximum(1 - x**2, 0.0))
+    open_itself = np.maximum((x + 1 / (n_classes - 1)) * (1 - x), 0.0)  # 1 - s² for two classes
+    np.fill_diagonal(noise, own + together * open_itself)
     informed = told > 0
     if not informed.any():
         return float("nan")
