@@ -2,7 +2,7 @@
 
 import inspect
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
@@ -81,6 +81,7 @@ def compare(
     methods: Sequence[str] | None = None,
     gold: Source = None,
     seed: int = 0,
+    results: Mapping[str, Result] | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Comparison:
     """Run several methods on the same answers; one that fails is marked, and the others go on.
@@ -92,6 +93,7 @@ def compare(
         methods: names, each with options if wanted, as ``er:classes=ordered``; all methods by default.
         gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: for those that draw random numbers.
+        results: of methods that have run on the same answers already, by name; they are not run again, nor timed.
         reading: as `quorate.read` takes it.
 
     >>> import quorate
@@ -107,7 +109,12 @@ def compare(
     entries, labels = [], []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        entry, label = _run(spec, name, options, answers, true, known, seed)
+        there = (results or {}).get(spec)
+        entry, label = (
+            _run(spec, name, options, answers, true, known, seed)
+            if there is None
+            else _scored(Entry(spec), there, true)
+        )
         entries.append(entry)
         labels.append(label)
     report("methods", len(chosen), len(chosen))
@@ -157,8 +164,12 @@ def _run(
     except (ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError) as error:
         return Entry(spec, failed=f"{type(error).__name__}: {error}"), None
     seconds = time.perf_counter() - started
-    entry = Entry(spec, seconds=seconds)
-    return (entry if truth is None else _score(entry, result, truth, METHODS[name].posterior)), result.ballot.label
+    return _scored(Entry(spec, seconds=seconds), result, truth)
+
+
+def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
+    posterior = METHODS[result.method].posterior
+    return (entry if truth is None else _score(entry, result, truth, posterior)), result.ballot.label
 
 
 def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:
