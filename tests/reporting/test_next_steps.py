@@ -15,7 +15,7 @@ from quorate.cli.app import main
 from quorate.evaluation.score import expected_error
 from quorate.reading.options import ReadOptions
 from quorate.reporting.build import Report, report
-from quorate.reporting.costs import costs, wrong_answers
+from quorate.diagnosis.costs import costs, wrong_answers
 from quorate.reporting.facts import headline
 from quorate.reporting.next_steps import as_typed, title_of
 

@@ -35,7 +35,6 @@ app = typer.Typer(
     name="quorate",
     help="Labels you can trust from many unreliable workers, and an honest account of what the data cannot tell.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -81,10 +80,11 @@ app.add_typer(datasets.app, name="datasets")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Without a word, what there is; typer would end it with an error that says nothing.
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
     try:
-        code = app(given, standalone_mode=False)
+        code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)

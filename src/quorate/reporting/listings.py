@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
+from quorate.diagnosis.costs import costs
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
 from quorate.meetings.agreements import Agreement
@@ -13,7 +14,6 @@ from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
 from quorate.reporting.charts.confidence_chart import confidence_rows
 from quorate.reporting.charts.sample import choose_workers, pairs_among
 from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
-from quorate.reporting.costs import costs
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES

@@ -13,22 +13,24 @@ from quorate.advice.outlook import error_after
 from quorate.advice.plan import advise_result, believed
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, take
+from quorate.diagnosis.costs import below_usual, costs, wrong_answers
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.diagnosis.finding import Finding
 from quorate.errors import OptionError, shown
 from quorate.gold import named_gold
 from quorate.methods.registry import METHODS
 from quorate.reading.options import ReadOptions
-from quorate.reporting.costs import below_usual, costs, wrong_answers
 from quorate.reporting.findings import MOST_SENTENCES
 from quorate.result import Result, count
 from quorate.voting.basis import ADVISED
 
 # Words of a file's name that tell nothing of what is in it.
 SAYING_NOTHING = frozenset(
-    ("all", "annotation", "annotations", "answer", "answers", "at", "crowd", "csv", "data", "dataset", "export", "file")
-    + ("final", "input", "json", "label", "labels", "new", "output", "project", "raw", "responses", "result", "results")
-    + ("table", "task", "tasks")
+    (
+        *("all", "annotation", "annotations", "answer", "answers", "at", "crowd", "csv", "data", "dataset", "export"),
+        *("file", "final", "input", "json", "label", "labels", "new", "output", "project", "raw", "responses"),
+        *("result", "results", "table", "task", "tasks"),
+    )
 )
 NAMED = 5  # workers or tasks that a step names; the commands give them all
 SHARE = 0.1  # of the answers there are: as many more are advised at the most, and one for each doubtful task

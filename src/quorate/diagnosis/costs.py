@@ -17,7 +17,7 @@ def wrong_answers(result: Result) -> FloatArray:
     >>> int(wrong_answers(result).argmax())
     3
     """
-    wrong: FloatArray = result.answers.per_worker * (1 - accuracy(result.skills, result.answers.n_classes))
+    wrong: FloatArray = result.roster.per_worker * (1 - accuracy(result.skills, result.roster.n_classes))
     return wrong
 
 
@@ -32,9 +32,9 @@ def costs(result: Result) -> FloatArray:
     >>> costs(result).round().tolist()
     [-9.0, 1.0, 2.0, 105.0]
     """
-    right = accuracy(result.skills, result.answers.n_classes)
+    right = accuracy(result.skills, result.roster.n_classes)
     usual = usual_accuracy(result)
-    cost: FloatArray = np.where(np.isnan(right), 0.0, result.answers.per_worker * (usual - right))
+    cost: FloatArray = np.where(np.isnan(right), 0.0, result.roster.per_worker * (usual - right))
     return cost
 
 
@@ -46,12 +46,12 @@ def usual_accuracy(result: Result) -> float:
     >>> round(usual_accuracy(result), 1)
     0.9
     """
-    right = accuracy(result.skills, result.answers.n_classes)
-    known = np.flatnonzero(~np.isnan(right) & (result.answers.per_worker > 0))
+    right = accuracy(result.skills, result.roster.n_classes)
+    known = np.flatnonzero(~np.isnan(right) & (result.roster.per_worker > 0))
     if len(known) == 0:
-        return 1 / max(result.answers.n_classes, 1)
+        return 1 / max(result.roster.n_classes, 1)
     order = known[np.argsort(right[known], kind="stable")]
-    half = np.cumsum(result.answers.per_worker[order])
+    half = np.cumsum(result.roster.per_worker[order])
     return float(right[order[np.searchsorted(half, half[-1] / 2)]])
 
 
@@ -63,6 +63,6 @@ def below_usual(result: Result, cost: FloatArray) -> list[int]:
     >>> below_usual(result, costs(result))
     [3]
     """
-    high = accuracy(result.intervals.high, result.answers.n_classes)
+    high = accuracy(result.intervals.high, result.roster.n_classes)
     chosen: list[int] = np.flatnonzero((high < usual_accuracy(result)) & (cost >= WORTH_A_TALK)).tolist()
     return chosen
