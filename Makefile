@@ -20,7 +20,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bench check clean coverage demo dist docs format help honesty hooks mutate oldest reproduce test
+.PHONY: accuracy bench check clean coverage demo dist docs format help honesty hooks mutate oldest reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -93,6 +93,18 @@ hooks: .venv/.dev  ## let git run the checks before each commit
 
 coverage: .venv/.tools $(CI_CROWDKIT)  ## the tests again, counting the lines they reach; fails below what is held
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+
+# The kernels in C with AddressSanitizer and UBSan, in a copy of the package; EXAMPLES random blocks for each kernel.
+EXAMPLES ?= 3000
+SANITIZED := build/sanitized
+sanitize: .venv/.dev  ## let the kernels in C run over random blocks under sanitizers
+	@mkdir -p $(SANITIZED) && rm -rf $(SANITIZED)/quorate && cp -r src/quorate $(SANITIZED)/
+	@cc -g -O1 -fPIC -shared -fsanitize=address,undefined -fno-sanitize-recover=all \
+	  -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
+	  src/quorate/blocks/native.c -lm -o $(SANITIZED)/quorate/blocks/_native.abi3.so
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  QUORATE_EXAMPLES=$(EXAMPLES) PYTHONPATH=$(SANITIZED):. \
+	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/blocks
 
 # The oldest versions that pyproject.toml allows, with the oldest Python. Only uv can resolve downwards; pip brings it.
 .venv-oldest/.installed: pyproject.toml

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
     from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
+    from quorate.diagnosis.gate import CheckedAnswers as CheckedAnswers
+    from quorate.diagnosis.gate import check as check
     from quorate.evaluation import datasets as datasets
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
@@ -51,6 +53,7 @@ _HOMES = {
     "Advice": "advice",
     "Agreement": "meetings.agreements",
     "Answers": "answers",
+    "CheckedAnswers": "diagnosis.gate",
     "Comparison": "evaluation.compare",
     "Diagnosis": "diagnosis.diagnose",
     "Estimates": "evaluation.estimates",
@@ -66,6 +69,7 @@ _HOMES = {
     "aggregate": "methods.registry",
     "agreement": "meetings.agreements",
     "calibration_error": "evaluation.score",
+    "check": "diagnosis.gate",
     "compare": "evaluation.compare",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",

@@ -54,6 +54,8 @@ def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatc
     whole = pair_stats(answers).n_peers(70)
     assert blocks_of(answers).n_peers().tolist() == whole.tolist()
     monkeypatch.setattr(memory, "BITS", 70 * 8)
+    assert blocks_of(answers).n_peers().tolist() == whole.tolist()  # by stamps, where the kernels are in C
+    monkeypatch.setattr("quorate.blocks.kernels.native", None)
     assert blocks_of(answers).n_peers().tolist() == whole.tolist()
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate import __version__
-from quorate.blocks.kernels import in_use
+from quorate.blocks import in_use
 from quorate.cli.app import app, main
 from quorate.evaluation.public_sets import SOURCES
 from tests.cli.running import ROWS, quorate

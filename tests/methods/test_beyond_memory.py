@@ -70,24 +70,35 @@ def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method:
     )
 
 
-@pytest.mark.parametrize("method", [each for each in METHODS_BEYOND if each != "quorate"])
-def test_known_labels_are_used_as_in_memory(method: str) -> None:
-    crowd = simulate.crowd(200, 12, 4, seed=3)
-    gold = {"task": crowd.truth_table["task"].to_pylist()[:20], "label": crowd.truth_table["label"].to_pylist()[:20]}
-    known = known_classes(gold, crowd.answers)
-    blocks: Any = Elsewhere(crowd.answers, known)
-    fitted, result = fit_blocks(blocks, method), quorate.aggregate(crowd.answers, method, gold=gold)
+@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "PIECE", 150)
+    crowd = simulate.crowd(200, 12, 4, n_classes=3, seed=3)
+    answers = crowd.answers
+    if exchanged:
+        said = np.array([1, 0, 2])[answers.label]
+        answers = simulate.collect(answers.task, answers.worker, said, crowd.truth, crowd.skills, 3).answers
+    names = answers.classes.to_pylist()
+    gold = {"task": answers.task_names.to_pylist()[:40], "label": [names[k] for k in crowd.truth[:40]]}
+    blocks: Any = Elsewhere(answers, known_classes(gold, answers))
+    fitted = fit_blocks(blocks, method, classes=answers.classes)
+    result = quorate.aggregate(answers, method, gold=gold)
     assert labels(fitted, blocks).tolist() == result.ballot.label.tolist()
+    found = np.concatenate([part.confidence for part in fitted.labels(blocks)])
+    np.testing.assert_allclose(found, result.ballot.confidence, atol=1e-8)
     np.testing.assert_allclose(fitted.workforce.skills, result.skills, atol=1e-6)
+    if method == "quorate":
+        assert fitted.basis is not None
+        assert result.confidence_basis is not None
+        assert fitted.basis.known == result.confidence_basis.known
+        assert bool(result.confidence_basis.known and result.confidence_basis.known.turned) is exchanged
 
 
-def test_the_default_holds_known_labels_and_says_what_it_leaves_undone() -> None:
-    crowd = simulate.crowd(200, 12, 4, seed=3)
-    known = np.where(np.arange(200) < 20, 1 - crowd.truth, -1)
-    blocks: Any = Elsewhere(crowd.answers, known)
-    fitted = fit_blocks(blocks)
-    assert labels(fitted, blocks)[:20].tolist() == known[:20].tolist()
-    assert "beyond memory" in " ".join(note.text for note in fitted.notes)
+def test_known_labels_anchor_what_nothing_else_determines() -> None:
+    answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxy")})
+    blocks: Any = Elsewhere(answers, np.array([0, -1]))
+    assert labels(fit_blocks(blocks), blocks).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("method", METHODS_BEYOND)

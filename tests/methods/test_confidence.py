@@ -24,14 +24,16 @@ def gold_of(crowd: simulate.Crowd, chosen: Any) -> dict[str, Any]:
 
 
 def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independent() -> None:
+    """The targets, over three crowds of each kind; .012 of either figure is chance, by labels drawn as stated."""
     told: dict[str, list[float]] = {"measured": [], "independent": []}
     for regime in ALONE:
-        crowd = regime.draw(np.random.default_rng([5, len(regime.name)]))
-        for dependence, found in told.items():
-            result = quorate.aggregate(crowd.answers, dependence=dependence)
-            found.append(calibration_error(result, crowd.truth_table))
-    assert np.mean(told["measured"]) <= 0.055  # .05 over more seeds, by `make honesty`
-    assert np.mean(told["independent"]) <= 0.025  # .02 over more seeds
+        for seed in range(3):
+            crowd = regime.draw(np.random.default_rng([seed, len(regime.name)]))
+            for dependence, found in told.items():
+                result = quorate.aggregate(crowd.answers, dependence=dependence)
+                found.append(calibration_error(result, crowd.truth_table))
+    assert np.mean(told["measured"]) <= 0.05
+    assert np.mean(told["independent"]) <= 0.02
 
 
 def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:

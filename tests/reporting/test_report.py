@@ -243,3 +243,16 @@ def test_one_notion_of_who_cannot_be_judged() -> None:
     assert told == standing
     tile = next(tile for tile in headline(made.result, 0.9) if "cannot be judged" in tile.what)
     assert tile.figure == f"{len(told):,}"
+
+
+@pytest.mark.parametrize(
+    "names", [["constructor", "toString", "valueOf"], ["__proto__", "[red]x", "\x1b]0;x\x07\u202ey"]]
+)
+def test_names_that_mean_something_to_javascript_or_a_terminal_are_names(names: list[str]) -> None:
+    rows = [(f"{names[t % 3]}{t}", name, names[t * k % 3]) for t in range(20) for k, name in enumerate(names)]
+    answers = dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
+    page = report(answers, methods=("majority",)).html()
+    assert "\x1b" not in page
+    assert names[0] in page
+    shown = quorate.aggregate(answers)._repr_html_()
+    assert "\x1b" not in shown

@@ -212,12 +212,12 @@ def test_the_findings_of_pairs_are_those_of_memory() -> None:
     ours, theirs = diagnose(table), quorate.aggregate(table, "rank-one", intervals="fast").diagnosis
     kinds = [[finding.kind for finding in each.findings] for each in (ours, theirs)]
     assert kinds[0] == kinds[1] == ["loosely-tied", "agreeing-pair", "cannot-be-judged"]
-    for there, here in zip(ours.findings, theirs.findings, strict=True):
-        assert {ours.worker_name(k) for k in there.workers} == {theirs.worker_name(k) for k in here.workers}
+    for mine, other in zip(ours.findings, theirs.findings, strict=True):
+        assert {ours.worker_name(k) for k in mine.workers} == {theirs.worker_name(k) for k in other.workers}
         # Of a group's ties an engine knows only how many there are at the most.
-        assert there.kind == "loosely-tied" or there.sentence == here.sentence
-    one, other = ours.components[0], theirs.components[0]
-    assert one.n_pairs == other.n_pairs
-    assert one.bound is not None
-    assert other.bound is not None
-    assert abs(one.bound.smallest - other.bound.smallest) < 1e-9  # an eigenvalue of the same matrix, reordered
+        assert mine.kind == "loosely-tied" or mine.sentence == other.sentence
+    here, there = ours.components[0], theirs.components[0]
+    assert here.n_pairs == there.n_pairs
+    assert here.bound is not None
+    assert there.bound is not None
+    assert abs(here.bound.smallest - there.bound.smallest) < 1e-9  # an eigenvalue of the same matrix, reordered

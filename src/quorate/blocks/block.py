@@ -119,7 +119,7 @@ class Blocks(Protocol):
     def sample(self, enough: int) -> Sampled:
         """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
 
-        They are the first by the hash of their ids (`quorate.skills.scatter.scattered`), the least first.
+        They are the first by the hash of their ids (`quorate.blocks.scatter.scattered`), the least first.
         """
 
     def joined(self) -> IntArray:

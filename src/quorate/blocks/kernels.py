@@ -5,7 +5,6 @@ Each takes some blocks and returns their sums, so that every thread or partition
 """
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -13,23 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks import plain, plain_meetings
+from quorate.blocks import native_kernels, plain, plain_meetings
 from quorate.blocks.block import Block, Sums
 
-try:
-    native: ModuleType | None = import_module("quorate.blocks._native")
-except ImportError:  # no compiler was there when the package was built
-    native = None
+native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
-
-
-def in_use() -> str:
-    """Say which kernels there are: those in C, or those in numpy.
-
-    >>> in_use() in ("C", "numpy")
-    True
-    """
-    return "numpy" if native is None else "C"
 
 
 def _run(name: str, block: Block, *own: Any) -> None:
@@ -99,13 +86,14 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     return (np.ascontiguousarray(table[:, 2:].T),)
 
 
-def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray) -> Sums:
+def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True) -> Sums:
     """Believe what log theta says of each task, and count its answers by that; E- and M-step in one pass.
 
     Args:
-        blocks: of tasks; a known class is believed.
+        blocks: of tasks.
         log_theta: workers × answers × classes.
         shift: the log prior of the classes.
+        hold: believe the known classes that blocks bring.
 
     Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
 
@@ -119,7 +107,7 @@ def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray) -
     table[:, :m] = log_theta.reshape(n * m, m)
     total = np.zeros(m)
     for block in blocks:
-        _run("em", block, table, shift, block.known, total, m)
+        _run("em", block, table, shift, block.known if hold else None, total, m)
     return table[:, m:].reshape(n, m, m).copy(), total
 
 
@@ -230,6 +218,22 @@ def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> ND
     for block in blocks:
         _run("met", block, bits, low, high, words)
     return bits
+
+
+def stamped_peers(block: Block) -> IntArray:
+    """Count whom each worker met, itself included, by going through its tasks; where there are kernels in C.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
+    >>> stamped_peers(block).tolist() if native is not None else [2, 2, 0]
+    [2, 2, 0]
+    """
+    assert native is not None
+    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), block.per_task)
+    task = task[np.argsort(block.worker, kind="stable")]
+    first = np.concatenate([[0], np.cumsum(np.bincount(block.worker, minlength=block.n_workers))])
+    stamp, out = np.zeros(block.n_workers, np.int32), np.zeros(block.n_workers, np.int64)
+    native.stamped(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
+    return out
 
 
 def _aligned(rows: int, columns: int) -> FloatArray:

@@ -8,7 +8,7 @@
 /* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, less its own.
  * A row: x, |f|², signed, squares, f_1 .. f_M, and some room. */
 FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M,
-                              double *restrict y)
+                              const double *restrict unit, double *restrict y)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {
         const int64_t from = s.start[t], to = s.start[t + 1];
@@ -18,19 +18,17 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
         for (int64_t a = from; a < to; a++) {
             if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * stride);
             const double *row = table + s.worker[a] * stride;
-            const double x = row[0];
-            const int said = (int)label[a];
+            const double x = row[0], *e = unit + label[a] * M;
             squares += x * x;
-            for (int c = 0; c < M; c++) y[c] += x * ((double)(c == said) - row[4 + c]);
+            for (int c = 0; c < M; c++) y[c] += x * (e[c] - row[4 + c]);
         }
         const double omega = 1.0 / (double)(to - from - 1);
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * stride;
-            const double x = row[0];
-            const int said = (int)label[a];
+            const double x = row[0], *e = unit + label[a] * M;
             double dot = 0.0;
-            for (int c = 0; c < M; c++) dot += y[c] * ((double)(c == said) - row[4 + c]);
-            row[2] += omega * (dot - x * (1.0 - 2.0 * row[4 + said] + row[1]));
+            for (int c = 0; c < M; c++) dot += y[c] * (e[c] - row[4 + c]);
+            row[2] += omega * (dot - x * (1.0 - 2.0 * row[4 + label[a]] + row[1]));
             row[3] += omega * (squares - x * x);
         }
     }
@@ -38,17 +36,20 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
 
 static void NAME(centred)(const Span s, const LABEL *label, double *table, int64_t stride, int M, double *scratch)
 {
+    double *unit = scratch + M; /* e_l, row by row: quicker than comparing */
+    for (int k = 0; k < M * M; k++) unit[k] = k % (M + 1) == 0;
     switch (M) {
-    case 2: { double y[2]; NAME(centred_body)(s, label, table, stride, 2, y); break; }
-    case 3: { double y[3]; NAME(centred_body)(s, label, table, stride, 3, y); break; }
-    case 4: { double y[4]; NAME(centred_body)(s, label, table, stride, 4, y); break; }
-    case 5: { double y[5]; NAME(centred_body)(s, label, table, stride, 5, y); break; }
-    default: NAME(centred_body)(s, label, table, stride, M, scratch);
+    case 2: { double y[2]; NAME(centred_body)(s, label, table, stride, 2, unit, y); break; }
+    case 3: { double y[3]; NAME(centred_body)(s, label, table, stride, 3, unit, y); break; }
+    case 4: { double y[4]; NAME(centred_body)(s, label, table, stride, 4, unit, y); break; }
+    case 5: { double y[5]; NAME(centred_body)(s, label, table, stride, 5, unit, y); break; }
+    default: NAME(centred_body)(s, label, table, stride, M, unit, scratch);
     }
 }
 
 /* sum_j a_ijt x_j and sum_j x_j² over each worker's tasks, less its own; a row: x, signed, squares, room. */
-FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table, const int M, double *restrict y)
+FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table, const int M,
+                                const double *restrict unit, double *restrict y)
 {
     const double alike = (double)M / (M - 1), even = 1.0 / (M - 1);
     for (int64_t t = 0; t < s.n_tasks; t++) {
@@ -58,28 +59,31 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
         for (int c = 0; c < M; c++) y[c] = 0.0;
         for (int64_t a = from; a < to; a++) {
             if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * 4);
-            const double x = table[s.worker[a] * 4];
-            const int said = (int)label[a];
+            const double x = table[s.worker[a] * 4], *e = unit + label[a] * M;
             squares += x * x;
             all += x;
-            if (M <= 8) for (int c = 0; c < M; c++) y[c] += c == said ? x : 0.0;
-            else y[said] += x;
+            if (M <= 8) for (int c = 0; c < M; c++) y[c] += x * e[c];
+            else y[label[a]] += x;
         }
+        for (int c = 0; c < M; c++) y[c] = alike * y[c] - even * all;
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * 4;
-            row[1] += alike * y[label[a]] - even * all - row[0];
-            row[2] += squares - row[0] * row[0];
+            const double x = row[0];
+            row[1] += y[label[a]] - x;
+            row[2] += squares - x * x;
         }
     }
 }
 
 static void NAME(agreement)(const Span s, const LABEL *label, double *table, int M, double *scratch)
 {
+    double *unit = scratch + M;
+    for (int k = 0; M <= 8 && k < M * M; k++) unit[k] = k % (M + 1) == 0;
     switch (M) {
-    case 2: { double y[2]; NAME(agreement_body)(s, label, table, 2, y); break; }
-    case 3: { double y[3]; NAME(agreement_body)(s, label, table, 3, y); break; }
-    case 4: { double y[4]; NAME(agreement_body)(s, label, table, 4, y); break; }
-    default: NAME(agreement_body)(s, label, table, M, scratch);
+    case 2: { double y[2]; NAME(agreement_body)(s, label, table, 2, unit, y); break; }
+    case 3: { double y[3]; NAME(agreement_body)(s, label, table, 3, unit, y); break; }
+    case 4: { double y[4]; NAME(agreement_body)(s, label, table, 4, unit, y); break; }
+    default: NAME(agreement_body)(s, label, table, M, unit, scratch);
     }
 }
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.arrays import Table
 from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Json, Seed
 
 if TYPE_CHECKING:
+    from quorate.arrays import Table
     from quorate.reading.read import Reading
 
 
@@ -57,7 +57,9 @@ def agreement(
     print_head("Workers against the rest", found.workers)
 
 
-def _points(table: Table) -> Table:
+def _points(table: "Table") -> "Table":
     """Leave out the ends of intervals, which would make the table too wide to read; --json has them."""
+    from quorate.arrays import Table
+
     kept = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
     return Table(table.arrow.select(kept))

@@ -12,6 +12,7 @@ from quorate.cli import (
     advise,
     aggregate,
     agreement,
+    check,
     compare,
     convert,
     datasets,
@@ -42,7 +43,7 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from quorate.blocks.kernels import in_use  # numpy, which --help does without
+        from quorate.blocks import in_use
 
         typer.echo(f"quorate {__version__}, kernels in {in_use()}")
         raise typer.Exit
@@ -63,6 +64,7 @@ for command in (
     diagnose.diagnose,
     agreement.agreement,
     estimate.estimate,
+    check.check,
     advise.advise,
     report.report,
     convert.convert,

@@ -182,7 +182,7 @@ def agreement(
 
     def found(part: Answers, tally: Tallied) -> Any:
         rng = np.random.default_rng(seed)
-        return with_intervals(summed(tally, part.n_classes, rng, where), where, rng, level=level, draws=draws)
+        return with_intervals(summed(tally, part.n_classes, where), where, rng, level=level, draws=draws)
 
     whole = found(answers, counted)
     groups = []

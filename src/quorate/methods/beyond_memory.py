@@ -7,6 +7,8 @@ an order that never needs all tasks at once.
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
+
 from quorate.blocks.block import Blocks
 from quorate.errors import UnknownMethodError
 from quorate.methods.beyond_em import dawid_skene, one_coin
@@ -24,12 +26,13 @@ METHODS_BEYOND: dict[str, Callable[..., Fitted]] = {
 }
 
 
-def fit_blocks(blocks: Blocks, method: str = "quorate", **options: Any) -> Fitted:
+def fit_blocks(blocks: Blocks, method: str = "quorate", *, classes: pa.Array | None = None, **options: Any) -> Fitted:
     """Learn what a method says of the workers, and how it votes, from blocks wherever they lie.
 
     Args:
         blocks: of all tasks; known classes are with them.
         method: one of `METHODS_BEYOND`.
+        classes: their names, for what is said of them; numbers by default.
         options: of the method.
 
     Raises:
@@ -46,4 +49,5 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", **options: Any) -> Fitte
     if method not in METHODS_BEYOND:
         names = ", ".join(METHODS_BEYOND)
         raise UnknownMethodError(f"{method} needs every answer in memory; beyond it there are {names}")
-    return METHODS_BEYOND[method](blocks, **options)
+    named = {"classes": classes} if method == "quorate" else {}
+    return METHODS_BEYOND[method](blocks, **named, **options)

@@ -97,13 +97,16 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     return Opinions(answers, voices, (), matrices, workers.skills, determined)
 
 
-def learn_voices(blocks: Blocks, workers: CentredWorkforce, vote: float) -> tuple[Voices, ConfusionMatrices]:
+def learn_voices(
+    blocks: Blocks, workers: CentredWorkforce, vote: float, *, hold: bool = True
+) -> tuple[Voices, ConfusionMatrices]:
     """Write skills and habits as confusion matrices, and refine those.
 
     Args:
-        blocks: of tasks; known classes are believed.
+        blocks: of tasks.
         workers: what centred answers say of them.
         vote: log-odds that every vote of the plain majority counts.
+        hold: believe the known classes that blocks bring.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1).answers
@@ -112,7 +115,7 @@ def learn_voices(blocks: Blocks, workers: CentredWorkforce, vote: float) -> tupl
     """
     assert workers.habits is not None  # something is determined
     logs, prior = np.log(habit_matrices(workers.skills, workers.habits)), np.log(workers.habits.prior)
-    refined = refine(blocks, blocks.sums(em_step, logs, prior), workers.skills)
+    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold)
     by_matrix, shift = (np.log(np.maximum(p, FLOOR)) for p in (refined.confusion, refined.prior))
     voices = Voices(logs, by_matrix, np.stack([prior, shift]), vote)
     return voices, ConfusionMatrices(refined.confusion, refined.counts)

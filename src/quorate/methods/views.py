@@ -6,10 +6,10 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
+from quorate.blocks.scatter import drawn
 from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
 from quorate.skills.evidence import gather
 from quorate.skills.notes import LOW_TRUST
-from quorate.skills.scatter import drawn
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.basis import Basis

@@ -11,7 +11,6 @@ from quorate.evaluation.score import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
-from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
 from quorate.voting.basis import ADVISED
 from quorate.voting.dependence import INDEPENDENT
@@ -44,8 +43,8 @@ def headline(result: Result, sure: float, score: Score | None = None) -> tuple[T
     a = result.answers
     confidence = result.ballot.confidence
     doubtful = int((confidence < sure).sum())
-    standing = standings(result.skills, result.intervals.low, result.intervals.high, a.n_classes)
-    unknown = int(((standing == UNKNOWN) & (result.status != NOT_ESTIMATED)).sum())
+    standing = standings(result)
+    unknown = int((standing == UNKNOWN).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
     mean = float(confidence.mean()) if len(confidence) else 0.0
     return (
@@ -126,7 +125,7 @@ def nothing_found(result: Result) -> str:
     >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
     'Nothing stands out that could not be chance.'
     """
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
+    kinds = standings(result)
     low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
     line = "Nothing stands out that could not be chance."
     if low == 0:

@@ -13,15 +13,15 @@ from quorate.methods.registry import METHODS
 from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
 from quorate.reporting.charts.confidence_chart import confidence_rows
 from quorate.reporting.charts.sample import choose_workers, pairs_among
-from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
+from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNASKED, UNKNOWN, WORSE, standings
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
 
-TONES = ("good", "doubt", "bad", "unknown")
+TONES = ("good", "doubt", "bad", "unknown", "unknown")
 # By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
-URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3}
+URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
@@ -41,9 +41,10 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     ('w3', 5)
     """
     answers, sure = result.answers, result.intervals
-    kinds = standings(result.skills, sure.low, sure.high, answers.n_classes)
+    kinds = standings(result)
     cost = costs(result)
-    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, kinds == UNKNOWN])
+    unjudged = (kinds == UNKNOWN) | (kinds == UNASKED)
+    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, unjudged])
     names = answers.worker_names.to_pylist()
     right = accuracy(result.skills, answers.n_classes)
     rows = []
@@ -57,7 +58,7 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
             (
                 Cell(str(names[k])),
                 Cell(why, float(URGENCY[kinds[k]]), badges=found),
-                number(None if kinds[k] == UNKNOWN else max(float(cost[k]), 0.0), 0),
+                number(None if unjudged[k] else max(float(cost[k]), 0.0), 0),
                 number(float(result.skills[k])),
                 Cell(interval, width),
                 percent(float(right[k])),

@@ -8,11 +8,12 @@ experts from a tight group that is wrong alike: `opinion_weights.py` leans to th
 """
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import folds_by_id, sampled
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
-from quorate.skills.scatter import folds_by_id, sampled
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -39,7 +40,8 @@ def trust(answers: Answers, habits: Habits | None = None) -> float:
     habits = habits_of(answers) if habits is None else habits
     looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
     fold = folds_by_id(looked_at, FOLDS)
-    sums = np.concatenate([_fold_sums(looked_at, habits, fold != k, fold == k) for k in range(FOLDS)])
+    u = left_out_skills(looked_at, fold)
+    sums = _tetrad_sums(looked_at, habits, u[fold[looked_at.task], looked_at.worker])
     a0, a1, a2 = sums.sum(axis=0)
     # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
     pulls = sums @ np.array([a2, -2 * a1, a0])
@@ -48,21 +50,49 @@ def trust(answers: Answers, habits: Habits | None = None) -> float:
     return float(a1**2 / (a1**2 + excess)) if excess > 0 else 1.0
 
 
-def _fold_sums(answers: Answers, habits: Habits, fitted: BoolArray, tested: BoolArray) -> FloatArray:
-    """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
-    if not (fitted[answers.task].any() and tested[answers.task].any()):
-        return np.zeros((0, 3))
-    skills = centred_skills(answers.only(fitted), tolerance=1e-3, max_iterations=100).solution.skills
-    held = answers.only(tested)
-    u = skills - np.average(skills, weights=held.per_worker)
-    return _tetrad_sums(held, habits, u)
+def left_out_skills(answers: Answers, fold: IntArray) -> FloatArray:
+    """Return each worker's skill by the tasks of the other folds, less the mean of those who answer this one's.
+
+    One solve for all folds: of a crowd in which every worker stands once for each fold, with its tasks.
+
+    Args:
+        answers: who answered what.
+        fold: of each task.
+
+    Returns folds × workers.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 3, 3, skills=np.array([0.8, 0.6, 0.1]), seed=0)
+    >>> left_out_skills(crowd.answers, np.arange(400) % FOLDS).argsort(axis=1)[:, 0].tolist()
+    [2, 2, 2, 2]
+    """
+    n, fold_of = answers.n_workers, fold[answers.task]
+    taught = [np.flatnonzero(fold_of != k) for k in range(FOLDS)]
+    start = np.concatenate([[0], np.cumsum([int((fold != k).sum()) for k in range(FOLDS)])])
+    number = [np.cumsum(fold != k) - 1 + start[k] for k in range(FOLDS)]  # of each task among those of the other folds
+    crowd = Answers(
+        np.concatenate([number[k][answers.task[rows]] for k, rows in enumerate(taught)]),
+        np.concatenate([answers.worker[rows] + k * n for k, rows in enumerate(taught)]),
+        np.concatenate([answers.label[rows] for rows in taught]),
+        *(pa.nulls(size) for size in (int(start[-1]), FOLDS * n, answers.n_classes)),
+    )
+    skills = centred_skills(crowd, tolerance=1e-3, max_iterations=100).solution.skills.reshape(FOLDS, n)
+    here = np.bincount(fold_of * n + answers.worker, minlength=FOLDS * n).reshape(FOLDS, n)
+    means = (skills * here).sum(axis=1, keepdims=True) / np.maximum(here.sum(axis=1, keepdims=True), 1)
+    apart: FloatArray = skills - means
+    return apart
 
 
-def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
-    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z."""
+def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArray:
+    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z.
+
+    Args:
+        answers: who answered what.
+        habits: that answers are centred at.
+        own: u of each answer's worker.
+    """
     z = centred_answers(answers, habits)
     size = (z * z).sum(axis=1)
-    own = u[answers.worker]
     omega = task_weights(answers)
     total, pulled = answers.by_task(z), answers.by_task(own[:, None] * z)
     alone = answers.by_task(np.stack([size, own * size, own**2 * size], axis=1))

@@ -15,11 +15,10 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.blocks.scatter import sampled
 from quorate.skills.centred import Habits
-from quorate.skills.scatter import sampled
 from quorate.uncertainty.centred_score import CentredInference
-from quorate.voting.habit_vote import habit_scores
-from quorate.voting.posterior import one_more_each, softmax
+from quorate.voting.habit_vote import class_shares_by_habit
 
 ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
 STEPS = 30  # at the most; two or three where classes are even
@@ -52,11 +51,11 @@ def settled_habits(inference: CentredInference) -> Habits:
     skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
-        now = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
-        x = np.clip(now, -MOST_SKILL, MOST_SKILL)[:, None]
+        on_scale = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
+        x = np.clip(on_scale, -MOST_SKILL, MOST_SKILL)[:, None]
         habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
-        q = softmax(habit_scores(some, x[:, 0], replace(habits, frequency=habit, prior=prior, spread=spread)))
-        before, prior = prior, one_more_each(q)
+        now = replace(habits, frequency=habit, prior=prior, spread=spread)
+        before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
         spread = float(1 - prior @ prior)
         if np.abs(prior - before).max() < SETTLED:
             break

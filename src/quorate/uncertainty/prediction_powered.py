@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.uncertainty.tilted import score_ends
+from quorate.uncertainty.tilted import UNSEEN, score_ends
 
 WHOLE = 1e-9  # a count that is off a whole number by less is one
 
@@ -78,6 +78,7 @@ def powered_means(
     highest: float | FloatArray = 1.0,
     z: float,
     whole: bool = False,
+    unseen: float = UNSEEN,
 ) -> Powered:
     """Estimate the mean over all tasks of each row.
 
@@ -89,6 +90,7 @@ def powered_means(
         highest: the same.
         z: the quantile of the normal law.
         whole: the values are yes and no, so that a share of the tasks is a whole number of them.
+        unseen: observations at either end of the range; see `score_ends`.
 
     >>> rng = np.random.default_rng(0)
     >>> true = (rng.random(1000) < 0.3).astype(float)
@@ -97,38 +99,114 @@ def powered_means(
     >>> bool(found.high[0] - found.low[0] < 0.5 * (found.known_high[0] - found.known_low[0]))
     True
     """
-    drawn, n = sample.is_drawn, sample.n_drawn
+    drawn = sample.is_drawn
     rest = guess[:, ~sample.is_chosen]
-    n_rest = rest.shape[1]
-    weights = 1 / sample.probability[drawn]
-    weights = weights * (n / weights.sum())
-    shrink = (n_rest - n) / max(n_rest - 1, 1)
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (lowest, highest))
-    known, f, middle = y[:, drawn], guess[:, sample.rows[drawn]], rest.mean(axis=1)
+    found = powered_rows(
+        y[:, drawn],
+        guess[:, sample.rows[drawn]],
+        Guesses.of(rest),
+        lowest=bottom,
+        highest=top,
+        weights=1 / sample.probability[drawn],
+        z=z,
+        unseen=unseen,
+    )
+    return over_all(found, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, whole=whole)
 
-    power = powers(known, f, weights)
-    values = known - power * (f - middle[:, None])
+
+@dataclass(frozen=True)
+class Guesses:
+    """What is known of the guesses for all tasks that chance picks from; one entry a row."""
+
+    mean: FloatArray
+    least: FloatArray
+    most: FloatArray
+    n_tasks: int
+
+    @staticmethod
+    def of(guess: FloatArray) -> "Guesses":
+        """Sum up rows × tasks."""
+        return Guesses(guess.mean(axis=1), guess.min(axis=1), guess.max(axis=1), guess.shape[1])
+
+    def repeated(self, times: int) -> "Guesses":
+        """Let one row stand for many."""
+        rows = (np.repeat(each, times) for each in (self.mean, self.least, self.most))
+        mean, least, most = rows
+        return Guesses(mean, least, most, self.n_tasks)
+
+
+def powered_rows(
+    y: FloatArray,
+    f: FloatArray,
+    guesses: Guesses,
+    *,
+    lowest: FloatArray,
+    highest: FloatArray,
+    weights: FloatArray | None = None,
+    z: float,
+    unseen: float = UNSEEN,
+) -> Powered:
+    """Estimate the mean of each row over the tasks that chance picked from; rows need not share their known tasks.
+
+    Args:
+        y: rows × known tasks.
+        f: the same, guessed.
+        guesses: for all tasks that could have been picked.
+        lowest: that a value of each row can be.
+        highest: the same.
+        weights: one over the probability of each known task; even by default.
+        z: the quantile of the normal law.
+        unseen: see `score_ends`.
+
+    >>> y, f = np.array([[0.0, 1.0] * 10]), np.array([[0.1, 0.9] * 10])
+    >>> found = powered_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
+    >>> float(found.value[0].round(9)), float(found.power[0].round(9))
+    (0.5, 1.0)
+    """
+    n = y.shape[1]
+    weights = np.ones(n) if weights is None else weights * (n / weights.sum())
+    shrink = (guesses.n_tasks - n) / max(guesses.n_tasks - 1, 1)
+    power = powers(y, f, weights)
+    values = y - power * (f - guesses.mean[:, None])
     used = power @ weights / n
-    reach = bottom - used * (rest.max(axis=1) - middle), top - used * (rest.min(axis=1) - middle)
-    ends = np.minimum(reach[0], values.min(axis=1)), np.maximum(reach[1], values.max(axis=1))
-    low, high = score_ends(values, *ends, weights=weights, shrink=shrink, z=z)
-    alone_low, alone_high = score_ends(known, bottom, top, weights=weights, shrink=shrink, z=z)
-
+    bottom = np.minimum(lowest - used * (guesses.most - guesses.mean), values.min(axis=1))
+    top = np.maximum(highest - used * (guesses.least - guesses.mean), values.max(axis=1))
+    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen)
+    alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
     # Where guesses are worth nothing, choosing their power costs more than it brings.
     alone = high - low >= alone_high - alone_low
-    value = np.where(alone, known @ weights, values @ weights) / n
-    low, high = np.where(alone, alone_low, low), np.where(alone, alone_high, high)
-    certain = y[:, ~drawn].sum(axis=1)
+    value, low, high = (
+        np.clip(np.where(alone, by_known, by_both), lowest, highest)
+        for by_known, by_both in ((y @ weights / n, values @ weights / n), (alone_low, low), (alone_high, high))
+    )
+    return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
-    def overall(part: FloatArray, side: int = 0) -> FloatArray:
-        total = certain + n_rest * np.clip(part, bottom, top)
+
+def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, whole: bool) -> Powered:
+    """Put what was certain to be known and the estimated rest together.
+
+    Args:
+        found: means over the rest.
+        certain: the sum over the tasks that were certain to be known.
+        n_rest: how many others there are.
+        n_tasks: how many in all.
+        whole: a share of the tasks is a whole number of them, so that an interval ends at one.
+
+    >>> half = np.array([0.51])
+    >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, whole=True).high[0])
+    0.6
+    """
+
+    def mean(part: FloatArray, side: int = 0) -> FloatArray:
+        total = certain + n_rest * part
         if whole and side:
             total = np.ceil(total - WHOLE) if side > 0 else np.floor(total + WHOLE)
-        mean: FloatArray = total / sample.n_tasks
-        return mean
+        share: FloatArray = total / n_tasks
+        return share
 
-    ends_known = overall(alone_low, -1), overall(alone_high, 1)
-    return Powered(overall(value), overall(low, -1), overall(high, 1), *ends_known, np.where(alone, 0.0, used))
+    ends = (mean(found.low, -1), mean(found.high, 1), mean(found.known_low, -1), mean(found.known_high, 1))
+    return Powered(mean(found.value), *ends, found.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:

@@ -7,8 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import drawn
 from quorate.skills.clusters import groupings
-from quorate.skills.scatter import drawn
 from quorate.voting.families import Families, learn_families
 from quorate.voting.group_units import one_voice
 

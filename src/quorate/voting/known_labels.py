@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
-from quorate.skills.scatter import drawn
+from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
@@ -96,6 +96,7 @@ class Learned:
     turned: Turned  # classes that were exchanged
     ways: FloatArray  # how much each of WAYS counted
     gain: float  # nats that the known labels' likelihood gained over using none of this, cross-fitted
+    mixtures: tuple[FloatArray, ...] = ()  # in each of WAYS, the weights of the opinions
 
 
 def learn(views: Views, known: IntArray) -> Learned:
@@ -135,7 +136,8 @@ def learn(views: Views, known: IntArray) -> Learned:
         posterior[rows[held]] = _mix([each.posterior[held] for each in crossed], others)
         fit += [each.logs[held].sum() for each in crossed]
     calibration = updated(views.calibration, posterior[rows], label)
-    return Learned(posterior, calibration, turned, ways, float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit))))
+    gain = float(np.logaddexp.reduce(fit - fit[0]) - np.log(len(fit)))
+    return Learned(posterior, calibration, turned, ways, gain, tuple(each.weights for each in tried(turned)))
 
 
 def check_of(learned: Learned, known: IntArray, classes: pa.Array) -> Check:

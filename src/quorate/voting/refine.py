@@ -42,14 +42,15 @@ class Refined:
         return cells_of(answers).log_joint(np.log(np.maximum(self.confusion, FLOOR)), self.prior)
 
 
-def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEPS) -> Refined:
+def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEPS, hold: bool = True) -> Refined:
     """Improve confusion matrices by EM, shrunk to what the skills predict; one pass over the answers a step.
 
     Args:
-        blocks: of tasks; known classes are believed.
+        blocks: of tasks.
         start: expected answers, workers × answers × classes, and expected tasks of each class, to begin with.
         skills: of each worker.
         steps: of EM at the most.
+        hold: believe the known classes that blocks bring.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -66,7 +67,7 @@ def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEP
     for step in tracked("refining", range(1, steps + 1)):
         before, (theta, strength) = counts, shrunk(counts, relative)
         prior = (believed + 1) / (believed + 1).sum()  # a task of each class besides (Laplace's rule)
-        counts, believed = blocks.sums(em_step, _logs(theta), _logs(prior))
+        counts, believed = blocks.sums(em_step, _logs(theta), _logs(prior), hold)
         refined = Refined(theta, prior, before, strength, step)
         if np.abs(counts - before).sum() <= SETTLED * n_answers.sum():
             break

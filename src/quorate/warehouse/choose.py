@@ -96,9 +96,11 @@ def _url(source: Source) -> str | None:
 def _database(path: Path) -> str | None:
     """Whose database a file is, by its first bytes; None for any other file."""
     try:
+        if not path.is_file():  # a pattern, a folder, a pipe (which could be read only once), or nothing at all
+            return None
         with path.open("rb") as file:
             head = file.read(32)
-    except (OSError, ValueError):  # a pattern, a folder, standard input, or nothing at all
+    except (OSError, ValueError):
         return None
     return next((engine for magic, place, engine in MAGIC if head[place : place + len(magic)] == magic), None)
 

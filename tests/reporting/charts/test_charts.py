@@ -181,6 +181,20 @@ def test_copying_pairs_are_marked() -> None:
     assert marked.count("beyond their skills") == 1
 
 
+def test_a_method_that_estimates_no_skills_judges_nobody() -> None:
+    voted, judged = quorate.majority_vote(ISLANDS), quorate.aggregate(ISLANDS, "rank-one")
+    for result, word, other in (
+        (voted, "not estimated", "cannot be judged"),
+        (judged, "cannot be judged", "not estimated"),
+    ):
+        for chart in (Plots(result).skills(), Plots(result).graph()):
+            drawn = str(chart.to_dict())
+            assert f": {word}, 1 answers" in drawn
+            assert f": {other}" not in drawn
+        assert word in result_html(result)
+        assert other not in result_html(result)
+
+
 def test_a_result_shows_itself_without_altair(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "altair", None)
     monkeypatch.setitem(sys.modules, "vl_convert", None)

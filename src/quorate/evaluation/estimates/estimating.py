@@ -8,14 +8,23 @@ from typing import Any, Unpack
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
+from quorate.arrays import FloatArray, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, count, listing
-from quorate.evaluation.estimates.figures_of import Estimated, ModelFigures, PartFigures, by_label, estimated
+from quorate.evaluation.estimates.figures_of import (
+    Estimated,
+    ModelFigures,
+    PartFigures,
+    by_class,
+    by_label,
+    estimated,
+    model_figures,
+    part_figures,
+)
 from quorate.evaluation.estimates.known_sample import probabilities, sample_of
 from quorate.evaluation.estimates.label_plan import LabelPlan, plan_labels
-from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel, model_meter, recall_of
-from quorate.evaluation.estimates.predicted import Predictions, read_parts, read_predictions
-from quorate.evaluation.estimates.quantities import Better, Confused, Prevalence, Right, Value, Wins
+from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel, model_meter
+from quorate.evaluation.estimates.predicted import read_parts, read_predictions
+from quorate.evaluation.estimates.quantities import Better, Prevalence, Value, Wins
 from quorate.gold import gold_for, known_classes
 from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
@@ -25,7 +34,6 @@ from quorate.voting.population import N_CROWDS
 
 POWERED, MODEL = "prediction-powered", "model"
 LEVEL = 0.95
-MOST_CLASSES = 20  # for a table of confusion
 CLASSES = "classes"  # as a value: the classes are the numbers
 RANDOMLY = "the known labels are a random sample of these tasks"
 BY_PROBABILITY = "each known label was drawn with the probability beside it, as `quorate advise --gold` writes it"
@@ -181,7 +189,7 @@ def estimate(
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 5, seed=0)
     >>> found = estimate(crowd.answers, gold=crowd.truth_table.slice(0, 50)).prevalence["c1"]
-    >>> found.low < (crowd.truth == 1).mean() < found.high
+    >>> bool(found.low < (crowd.truth == 1).mean() < found.high)
     True
     """
     if not 0 < level < 1:
@@ -193,7 +201,9 @@ def estimate(
     meter, sampling = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
-    parts = [] if by is None else list(_parts(meter, answers, models, worth, *read_parts(tasks, by, answers, task)))
+    parts = (
+        [] if by is None else list(part_figures(meter, answers, models, worth, *read_parts(tasks, by, answers, task)))
+    )
     pair = [model.label for model in models]
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(meter.means(Wins(*pair), both))
@@ -206,9 +216,9 @@ def estimate(
         n_drawn=meter.sample.n_drawn if isinstance(meter, ByKnown) else 0,
         assumptions=sampling.assumptions,
         notes=tuple(note for model in models for note in model.notes()),
-        prevalence=_by_class(answers, estimated(meter.means(shares))),
+        prevalence=by_class(answers, estimated(meter.means(shares))),
         mean=None if worth is None else estimated(meter.means(worth))[0],
-        models=tuple(_model(meter, answers, model) for model in models),
+        models=tuple(model_figures(meter, answers, model) for model in models),
         difference=None if both is None else estimated(meter.means(Better(*pair), both))[0],
         wins=None if wins is None else (wins[0], wins[1]),
         by=by,
@@ -262,49 +272,3 @@ def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:
     if not np.isfinite(numbers).all():
         raise OptionError("the values of the classes must be finite numbers")
     return numbers
-
-
-def _by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
-    return dict(zip(answers.classes.to_pylist(), found, strict=True))
-
-
-def _model(meter: ByKnown | ByModel, answers: Answers, model: Predictions) -> ModelFigures:
-    """Estimate accuracy, precision and recall of each class, and the table of confusion."""
-    names, there, said = answers.classes.to_pylist(), model.is_there, model.label
-    precision, recall, confusion = {}, {}, {}
-    for c, name in enumerate(names):
-        if (said == c).any():
-            precision[name] = estimated(meter.means(Right(said), said == c))[0]
-        recall[name] = estimated(recall_of(meter, said, c, there))[0]
-    if len(names) <= MOST_CLASSES:
-        cells = estimated(meter.means(Confused(said, len(names)), there))
-        confusion = {
-            (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
-        }
-    accuracy = estimated(meter.means(Right(said), there))[0]
-    return ModelFigures(model.name, int(there.sum()), accuracy, precision, recall, confusion)
-
-
-def _parts(
-    meter: ByKnown | ByModel,
-    answers: Answers,
-    models: list[Predictions],
-    worth: Value | None,
-    code: IntArray,
-    values: list[Any],
-) -> Iterator[PartFigures]:
-    for number, value in enumerate(values):
-        here: BoolArray = code == number
-        if not here.any():
-            continue
-        known = (
-            int(here[meter.sample.rows].sum()) if isinstance(meter, ByKnown) else int((meter.known[here] >= 0).sum())
-        )
-        yield PartFigures(
-            value,
-            int(here.sum()),
-            known,
-            _by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), here))),
-            {model.name: estimated(meter.means(Right(model.label), here & model.is_there))[0] for model in models},
-            None if worth is None else estimated(meter.means(worth, here))[0],
-        )

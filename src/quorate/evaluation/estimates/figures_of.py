@@ -1,11 +1,19 @@
 """Estimates as they are told: one figure with its interval, all figures of a model, of a part of the tasks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray
+from quorate.evaluation.estimates.meters import ByKnown, ByModel, recall_of
+from quorate.evaluation.estimates.predicted import Predictions
+from quorate.evaluation.estimates.quantities import Confused, Prevalence, Right, Value
 from quorate.uncertainty.prediction_powered import Powered
+
+MOST_CLASSES = 20  # for a table of confusion
 
 
 @dataclass(frozen=True)
@@ -105,3 +113,86 @@ def by_label(found: dict[Any, Estimated]) -> list[dict[str, Any]]:
     'x'
     """
     return [{"label": label, **each.to_dict()} for label, each in found.items()]
+
+
+def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
+    """Name figures by the classes that they are of.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> list(by_class(answers, [Estimated(None, None, None, None, None, None)] * 2))
+    ['x', 'y']
+    """
+    return dict(zip(answers.classes.to_pylist(), found, strict=True))
+
+
+def model_figures(meter: ByKnown | ByModel, answers: Answers, model: Predictions) -> ModelFigures:
+    """Estimate accuracy, precision and recall of each class, and the table of confusion.
+
+    Args:
+        meter: estimates means.
+        answers: whose tasks are predicted.
+        model: what it predicts.
+
+    >>> import quorate
+    >>> from quorate.evaluation.estimates.meters import model_meter
+    >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
+    >>> found = model_figures(model_meter(crowd.answers, None, 1.96), crowd.answers, Predictions("m", crowd.truth, 0))
+    >>> found.n_predicted, len(found.confusion)
+    (200, 4)
+    """
+    names, there, said = answers.classes.to_pylist(), model.is_there, model.label
+    precision, recall, confusion = {}, {}, {}
+    for c, name in enumerate(names):
+        if (said == c).any():
+            precision[name] = estimated(meter.means(Right(said), said == c))[0]
+        recall[name] = estimated(recall_of(meter, said, c, there))[0]
+    if len(names) <= MOST_CLASSES:
+        cells = estimated(meter.means(Confused(said, len(names)), there))
+        confusion = {
+            (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
+        }
+    accuracy = estimated(meter.means(Right(said), there))[0]
+    return ModelFigures(model.name, int(there.sum()), accuracy, precision, recall, confusion)
+
+
+def part_figures(
+    meter: ByKnown | ByModel,
+    answers: Answers,
+    models: list[Predictions],
+    worth: Value | None,
+    code: IntArray,
+    values: list[Any],
+) -> Iterator[PartFigures]:
+    """Estimate the same for parts of the tasks.
+
+    Args:
+        meter: estimates means.
+        answers: whose tasks they are.
+        models: whose accuracy is asked for.
+        worth: the number of each class, if a mean is asked for.
+        code: the part of each task, -1 for none.
+        values: what the parts are called.
+
+    >>> import quorate
+    >>> from quorate.evaluation.estimates.meters import model_meter
+    >>> answers = quorate.simulate.crowd(200, 8, 4, seed=0).answers
+    >>> parts = part_figures(model_meter(answers, None, 1.96), answers, [], None, np.arange(200) % 2, ["even", "odd"])
+    >>> [part.n_tasks for part in parts]
+    [100, 100]
+    """
+    for number, value in enumerate(values):
+        here: BoolArray = code == number
+        if not here.any():
+            continue
+        known = (
+            int(here[meter.sample.rows].sum()) if isinstance(meter, ByKnown) else int((meter.known[here] >= 0).sum())
+        )
+        yield PartFigures(
+            value,
+            int(here.sum()),
+            known,
+            by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), here))),
+            {model.name: estimated(meter.means(Right(model.label), here & model.is_there))[0] for model in models},
+            None if worth is None else estimated(meter.means(worth, here))[0],
+        )

@@ -79,26 +79,37 @@ class ByModel:
 
     def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
+        parts = self.parts(quantity, within)
+        half = self.z * np.sqrt(parts.variance + (LEAN * parts.moved) ** 2)
+        low = np.maximum(parts.value - half, quantity.lowest)
+        high = np.minimum(parts.value + half, quantity.highest)
+        nothing = np.full(len(half), np.nan)
+        return Powered(parts.value, low, high, nothing, nothing, nothing)
+
+    def parts(self, quantity: Quantity, within: BoolArray | None = None) -> "ModelParts":
+        """Return what an estimate by the posterior is made of."""
         some = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, some]
-        n = max(guess.shape[1], 1)
         even = quantity.expected(np.full_like(self.belief, 1 / self.belief.shape[1]))[:, some].mean(axis=1)
         by_beta = np.stack([quantity.expected(each)[:, some].mean(axis=1) for each in self.calibrated_by], axis=1)
-        shares = self.calibration  # betas × validities
-        of_beta, validity = shares.sum(axis=1), shares @ VALIDITIES
-        # The mean and the spread over calibrations of v·by_beta + (1-v)·even.
-        mean = by_beta @ validity + even * (1 - validity.sum())
-        second = by_beta**2 @ (shares @ VALIDITIES**2) + even**2 * (shares @ (1 - VALIDITIES) ** 2).sum()
-        second += 2 * even * (by_beta @ (shares @ (VALIDITIES * (1 - VALIDITIES))))
-        between = np.maximum(second - mean**2, 0.0) * (of_beta.sum() > 0)
+        # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
+        spread = by_beta[:, :, None] * VALIDITIES + even[:, None, None] * (1 - VALIDITIES)
+        middle = (spread * self.calibration).sum(axis=(1, 2))
+        between = ((spread - middle[:, None, None]) ** 2 * self.calibration).sum(axis=(1, 2))
+        lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
+        chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
         labels = self.posterior.argmax(axis=1)
         moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, some] - guess).mean(axis=1)
-        lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
-        chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / n**2
-        half = self.z * np.sqrt(between + chance + (LEAN * moved) ** 2)
-        value, nothing = guess.mean(axis=1), np.full(len(guess), np.nan)
-        low, high = np.maximum(value - half, quantity.lowest), np.minimum(value + half, quantity.highest)
-        return Powered(value, low, high, nothing, nothing, nothing)
+        return ModelParts(guess.mean(axis=1), between + chance, moved)
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """What an estimate by the model is made of; one entry a row."""
+
+    value: FloatArray
+    variance: FloatArray  # over calibrations, and by chance
+    moved: FloatArray  # the share of tasks that may be labelled wrongly, as far as it matters here
 
 
 def model_meter(answers: Answers, known: IntArray | None, z: float) -> ByModel:

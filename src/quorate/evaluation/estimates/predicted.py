@@ -98,8 +98,8 @@ def _is_source(value: object) -> bool:
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
     what = f"the predictions of {name}"
-    if isinstance(source, Mapping) and task not in source:
-        source = {task: list(source.keys()), label: list(source.values())}
+    if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
+        source = pa.table(dict(source))
     try:
         tasks, labels = read_labels(source, task=task, label=label, what=what)
         values = as_type(labels, answers.classes.type, "predicted labels")

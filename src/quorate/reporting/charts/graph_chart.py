@@ -9,7 +9,7 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.meetings.pairs import PairStats
 from quorate.reporting.charts.layout import Layout, place
 from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
-from quorate.reporting.charts.standing import COLOURS, SHAPES, STANDINGS, UNKNOWN, short_names, standings
+from quorate.reporting.charts.standing import STANDINGS, legend, short_names, standings
 from quorate.reporting.charts.style import PALETTE, WIDTH, altair, dressed
 from quorate.result import Result
 
@@ -120,11 +120,11 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
     """Draw each worker: colour and shape by standing, size by answers."""
     alt = altair()
     n_answers = result.answers.per_worker
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
+    kinds = standings(result)
     rows = []
     for place_in, k in enumerate(chosen.tolist()):
         skill = result.skills[k]
-        known = STANDINGS[UNKNOWN] if np.isnan(skill) else f"skill {skill:.2f}"
+        known = STANDINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
         rows.append(
             {
                 **_at(layout.at[place_in]),
@@ -133,13 +133,11 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
                 "told": f"{names[k]}: {known}, {n_answers[k]:,} answers",
             }
         )
-    domain = list(STANDINGS)
     marks = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1)
     return marks.encode(
         **_place(),
         size=alt.Size("size:Q", scale=None),
-        color=alt.Color("standing:N", scale=alt.Scale(domain=domain, range=list(COLOURS)), sort=domain),
-        shape=alt.Shape("standing:N", scale=alt.Scale(domain=domain, range=list(SHAPES)), sort=domain),
+        **legend(rows),
         **_told(),
     )
 

@@ -5,32 +5,55 @@ from typing import Any
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import IntArray
 from quorate.diagnosis.workers import unsettled
-from quorate.reporting.charts.style import PALETTE
+from quorate.reporting.charts.style import PALETTE, altair
+from quorate.result import Result
+from quorate.skills.evidence import NOT_ESTIMATED
 
-STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "cannot be judged")
-BETTER, GUESSING, WORSE, UNKNOWN = range(len(STANDINGS))
-COLOURS = (PALETTE["good"], PALETTE["doubt"], PALETTE["bad"], PALETTE["unknown"])
-SHAPES = ("circle", "square", "triangle-down", "diamond")
+STANDINGS = ("better than guessing", "may be guessing", "worse than guessing", "cannot be judged", "not estimated")
+BETTER, GUESSING, WORSE, UNKNOWN, UNASKED = range(len(STANDINGS))
+COLOURS = (PALETTE["good"], PALETTE["doubt"], PALETTE["bad"], PALETTE["unknown"], PALETTE["unknown"])
+SHAPES = ("circle", "square", "triangle-down", "diamond", "diamond")
 NEAR_GUESSING = 0.1  # where there is no interval, a skill this small counts as guessing
 LONGEST = 28  # characters of a name in a chart
 
 
-def standings(skills: FloatArray, low: FloatArray, high: FloatArray, n_classes: int) -> IntArray:
+def standings(result: Result) -> IntArray:
     """Judge each worker by the interval of its skill, or by the skill where there is none.
 
     Who cannot be judged is who the diagnosis says cannot: no skill, or an interval that holds zero and half the range.
+    A method that estimates no skills judges nobody.
 
-    >>> skills, low, high = np.array([[0.5, 0.1, -0.4, np.nan], [0.4, -0.1, -0.5, np.nan], [0.6, 0.3, -0.3, np.nan]])
-    >>> [STANDINGS[code] for code in standings(skills, low, high, 2)]
-    ['better than guessing', 'may be guessing', 'worse than guessing', 'cannot be judged']
+    >>> import quorate
+    >>> skills = np.array([0.9, 0.9, 0.9, 0.0, -0.8])
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 5, 4, skills=skills, seed=0).answers)
+    >>> [STANDINGS[code] for code in standings(result)[2:]]
+    ['better than guessing', 'may be guessing', 'worse than guessing']
     """
-    unknown = np.isnan(skills) | unsettled(low, high, n_classes)
+    skills, low, high = result.skills, result.intervals.low, result.intervals.high
+    unasked = result.status == NOT_ESTIMATED
+    unknown = np.isnan(skills) | unsettled(low, high, result.answers.n_classes)
     bare = np.isnan(low) | np.isnan(high)
     low, high = np.where(bare, skills - NEAR_GUESSING, low), np.where(bare, skills + NEAR_GUESSING, high)
-    found: IntArray = np.select([unknown, low > 0, high < 0], [UNKNOWN, BETTER, WORSE], GUESSING)
+    found: IntArray = np.select([unasked, unknown, low > 0, high < 0], [UNASKED, UNKNOWN, BETTER, WORSE], GUESSING)
     return found
+
+
+def legend(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Encode the standing of each row by colour and shape; "not estimated" only where it occurs.
+
+    >>> legend([{"standing": "may be guessing"}])["shape"].to_dict()["scale"]["domain"][-1]
+    'cannot be judged'
+    """
+    alt, n = altair(), len(STANDINGS)
+    if all(row["standing"] != STANDINGS[UNASKED] for row in rows):
+        n = UNASKED
+    domain = list(STANDINGS[:n])
+    return {
+        "color": alt.Color("standing:N", scale=alt.Scale(domain=domain, range=list(COLOURS[:n])), sort=domain),
+        "shape": alt.Shape("standing:N", scale=alt.Scale(domain=domain, range=list(SHAPES[:n])), sort=domain),
+    }
 
 
 def short_names(names: Sequence[Any], longest: int = LONGEST) -> list[str]:

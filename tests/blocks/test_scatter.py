@@ -6,8 +6,8 @@ import pytest
 
 import quorate
 from quorate.blocks import kernels
+from quorate.blocks.scatter import drawn, folds_by_id, hashed, sampled, scattered, stirred
 from quorate.evaluation import simulate
-from quorate.skills.scatter import drawn, folds_by_id, hashed, sampled, scattered, stirred
 
 MASK = 2**64 - 1
 
@@ -32,7 +32,7 @@ def test_both_forms_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{'é' * (k % 7)}{k}" for k in range(2000)] + [""]).slice(3)
     in_c = scattered(texts)
     monkeypatch.setattr(kernels, "native", None)
-    monkeypatch.setattr("quorate.skills.scatter.AT_ONCE", 99)
+    monkeypatch.setattr("quorate.blocks.scatter.AT_ONCE", 99)
     assert np.array_equal(scattered(texts), in_c)
     assert hashed(np.array([0]), np.zeros(0, np.uint8)).tolist() == []
 

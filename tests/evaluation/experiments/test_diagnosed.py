@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from quorate.diagnosis.diagnose import diagnose
-from quorate.evaluation.experiments import statements as module
-from quorate.evaluation.experiments.statements import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
+from quorate.evaluation.experiments import diagnosed as module
+from quorate.evaluation.experiments.diagnosed import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.simulate import collect, crowd
 
