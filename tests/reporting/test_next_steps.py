@@ -12,10 +12,10 @@ import quorate
 from quorate.advice.outlook import error_after
 from quorate.advice.plan import advise_result
 from quorate.cli.app import main
+from quorate.diagnosis.costs import costs, wrong_answers
 from quorate.evaluation.score import expected_error
 from quorate.reading.options import ReadOptions
 from quorate.reporting.build import Report, report
-from quorate.diagnosis.costs import costs, wrong_answers
 from quorate.reporting.facts import headline
 from quorate.reporting.next_steps import as_typed, title_of
 

@@ -7,7 +7,7 @@ GAP = 2  # spaces between columns
 LONGEST_ID = 28  # characters of a name that is cut before a column is left out for it
 # What is left out first: what a reader on a terminal misses least. Then the last columns, from the right.
 SPARE = (
-    "standard_error", "component", "n_peers", "inclusion_probability", "margin", "class_accuracy", "weight",
+    "class_accuracy", "standard_error", "component", "n_peers", "inclusion_probability", "margin", "weight",
     "skill_high", "skill_low", "log-loss", "calibration", "seconds",
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ class Fitted:
 def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], room: int) -> Fitted:
     """Choose the columns that fit.
 
-    The last column, where it is text of several words, is wrapped between words; a long name is cut, with a mark.
+    Text of several words is wrapped between words, unless it can be spared; a long name is cut, with a mark.
 
     Args:
         columns: their names.
@@ -39,7 +39,7 @@ def fit(columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequenc
     least = dict(needed)
     for k in needed:
         words = [word for row in cells for word in row[k].split()]
-        if not numeric[k] and words and any(" " in row[k] for row in cells):
+        if not numeric[k] and words and columns[k] not in SPARE and any(" " in row[k] for row in cells):
             least[k] = max(len(columns[k]), *map(len, words))
         elif not numeric[k] and needed[k] > LONGEST_ID:
             least[k] = max(len(columns[k]), LONGEST_ID)
