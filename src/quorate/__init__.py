@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from quorate.evaluation.compare import compare as compare
     from quorate.evaluation.estimates import Estimates as Estimates
     from quorate.evaluation.estimates import estimate as estimate
+    from quorate.evaluation.score import Score as Score
     from quorate.evaluation.score import calibration_error as calibration_error
+    from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
@@ -62,6 +64,7 @@ _HOMES = {
     "Ledger": "ledger",
     "Report": "reporting",
     "Result": "result",
+    "Score": "evaluation.score",
     "adaptive_skills": "advice",
     "advise": "advice",
     "advise_gold": "advice",
@@ -74,6 +77,7 @@ _HOMES = {
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
     "estimate": "evaluation.estimates",
+    "expected_error": "evaluation.score",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "read": "reading.read",

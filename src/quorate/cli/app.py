@@ -19,6 +19,7 @@ from quorate.cli import (
     diagnose,
     estimate,
     ledger,
+    push,
     report,
     reproduce,
     score,
@@ -27,7 +28,7 @@ from quorate.cli import (
 from quorate.cli.places import keeping_places
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
-from quorate.errors import QuorateError, visible
+from quorate.errors import QuorateError, in_shell, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -68,6 +69,8 @@ for command in (
     advise.advise,
     report.report,
     convert.convert,
+    push.pull,
+    push.push,
     compare.compare,
     compare.methods,
     simulate.simulate,
@@ -85,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Without a word, what there is; typer would end it with an error that says nothing.
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
+    speaking = in_shell.set(True)
     try:
         code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
@@ -104,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # files have errors of their own: this is standard output
         give_up_output()
         _fail(f"cannot write to standard output: {error.strerror or error}")
+    finally:
+        in_shell.reset(speaking)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -7,10 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.errors import OptionError, QuorateError, UnknownMethodError, one_of
+from quorate.arrays import IntArray, Shown, Table
+from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, one_of
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
@@ -34,14 +35,30 @@ class Entry:
     failed: str | None = None  # the reason
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Every method's entry, and how often each two give the same label."""
 
     entries: tuple[Entry, ...]
     labels: tuple[IntArray | None, ...]  # of each method; None where it failed
     n_tasks: int
     n_scored: int | None  # tasks with truth; None without a truth
+
+    def summary(self) -> str:
+        """Say how many methods ran on how many tasks, and which comes first.
+
+        >>> import quorate
+        >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
+        <Comparison: 2 methods on 50 tasks; most like the others: majority>
+        """
+        first = next(self.rows(), [None])[0]
+        best = "most like the others" if self.n_scored is None else "fewest errors"
+        return f"{count(len(self.entries), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
+
+    def _tables(self) -> tuple[Table, ...]:
+        rows = [[str(cell) if k in (0, len(row) - 1) else cell for k, cell in enumerate(row)] for row in self.rows()]
+        columns = zip(*rows, strict=True)
+        return (Table(pa.table({name: list(cells) for name, cells in zip(self.columns(), columns, strict=True)})),)
 
     def agreement(self) -> list[list[float | None]]:
         """Return the share of tasks on which each two methods agree."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate import __version__
 from quorate.answers import Answers
+from quorate.arrays import Shown
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
@@ -42,8 +43,8 @@ from quorate.writing.whole import make_folder, together
 FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """Everything that the page shows."""
 
     result: Result
@@ -64,6 +65,11 @@ class Report:
     def found(self) -> Arranged:
         """What stands out."""
         return arrange(self.diagnosis.findings, self.diagnosis.answers)
+
+    def summary(self) -> str:
+        """Say what to do next, a line each, and how to write the page."""
+        steps = (f"{step.title}: {step.why} {step.brings}".rstrip() for step in self.next.all())
+        return "\n".join([f"{self.title}: {self.next.line()}", *steps, "report.write('report.html') makes the page"])
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
         """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""
