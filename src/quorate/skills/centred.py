@@ -177,5 +177,7 @@ def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -
 
 def _start(moments: Moments, known: BoolArray) -> FloatArray:
     """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are."""
+    if not known.any():
+        return np.full(len(known), 0.5)
     gold = known.astype(np.float64)
     return np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))

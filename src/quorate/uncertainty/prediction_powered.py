@@ -172,14 +172,19 @@ def powered_rows(
     used = power @ weights / n
     bottom = np.minimum(lowest - used * (guesses.most - guesses.mean), values.min(axis=1))
     top = np.maximum(highest - used * (guesses.least - guesses.mean), values.max(axis=1))
-    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen)
+    value = values @ weights / n
+    # A law that is tilted one way makes light of errors the other way, which were seen all the same.
+    seen = (values - value[:, None]) ** 2 @ weights / n
+    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
     # Where guesses are worth nothing, choosing their power costs more than it brings.
     alone = high - low >= alone_high - alone_low
-    value, low, high = (
+    low, high = (
         np.clip(np.where(alone, by_known, by_both), lowest, highest)
-        for by_known, by_both in ((y @ weights / n, values @ weights / n), (alone_low, low), (alone_high, high))
+        for by_known, by_both in ((alone_low, low), (alone_high, high))
     )
+    # The estimate stays the one of both: choosing between two by their width would bias it.
+    value = np.clip(value, low, high)
     return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
 
