@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate import charts as charts
     from quorate import estimators as estimators
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from quorate.reading.read import read as read
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
+    from quorate.reporting import charts as charts
     from quorate.reporting import report as report
     from quorate.result import Result as Result
     from quorate.writing.results import write_results as write_results
@@ -84,7 +84,7 @@ _HOMES = {
     "write_table": "writing.tables",
 }
 _MODULES = {
-    "charts": "charts",
+    "charts": "reporting.charts",
     "datasets": "evaluation.datasets",
     "estimators": "estimators",
     "simulate": "evaluation.simulate",

@@ -276,12 +276,12 @@ def test_a_scale_needs_an_order() -> None:
     with pytest.raises(OptionError, match="needs classes that are numbers"):
         agreement(table, scale="interval")
     with pytest.raises(OptionError, match="'mid' is not in it"):
-        agreement(table, scale="ordinal", order=["low", "high"])
+        agreement(table, scale="ordinal", ranked=["low", "high"])
     with pytest.raises(OptionError, match="says nothing on a nominal scale"):
-        agreement(table, order=["low", "mid", "high"])
+        agreement(table, ranked=["low", "mid", "high"])
     with pytest.raises(OptionError, match="level of an interval"):
         agreement(table, level=95)
-    found = agreement(table, scale="ordinal", order=["low", "mid", "high"])
+    found = agreement(table, scale="ordinal", ranked=["low", "mid", "high"])
     assert found.overall["krippendorff_alpha"].value == pytest.approx(
         value({**table, "label": [1, 3, 2, 2]}, "krippendorff_alpha", scale="ordinal")
     )

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.arrays import Table
 from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Json, Seed
 
 if TYPE_CHECKING:
+    from quorate.arrays import Table
     from quorate.reading.read import Reading
 
 
@@ -19,7 +19,7 @@ def agreement(
     scale: Annotated[
         str, typer.Option(help="nominal: alike or not; ordinal: classes have an order; interval: they are numbers.")
     ] = "nominal",
-    order: Annotated[
+    ranked: Annotated[
         str | None,
         typer.Option(metavar="CLASSES", help="Every class from lowest to highest, separated by commas; for ordinal."),
     ] = None,
@@ -36,17 +36,17 @@ def agreement(
 
     Overall, for each class against the others, for each worker against the rest, and within each --group.
     """
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.meetings.agreements import agreement
     from quorate.writing.tables import to_json, write_table
 
-    ranked = None if order is None else [name.strip() for name in order.split(",")]
+    classes = None if ranked is None else [name.strip() for name in ranked.split(",")]
     with showing_progress():
-        found = agreement(reading, scale=scale, order=ranked, level=level, draws=draws, seed=seed)
+        found = agreement(reading, scale=scale, ranked=classes, level=level, draws=draws, seed=seed)
     if workers_out is not None:
         write_table(found.workers, workers_out, format)
     if json:
-        typer.echo(to_json(found.to_dict()))
+        print_data(to_json(found.to_dict()))
         return
     print_lines(found.lines(), error=workers_out == "-")
     if workers_out == "-":
@@ -57,7 +57,9 @@ def agreement(
     print_head("Workers against the rest", found.workers)
 
 
-def _points(table: Table) -> Table:
+def _points(table: "Table") -> "Table":
     """Leave out the ends of intervals, which would make the table too wide to read; --json has them."""
+    from quorate.arrays import Table
+
     kept = [name for name in table.column_names if not name.endswith(("_low", "_high"))]
     return Table(table.arrow.select(kept))

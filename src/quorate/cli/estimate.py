@@ -53,7 +53,7 @@ def estimate(
 
     With known labels of a random part of the tasks the intervals hold whatever the workers do.
     """
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.evaluation.estimates import estimate
     from quorate.writing.tables import to_json, write_table
 
@@ -74,7 +74,7 @@ def estimate(
     if output is not None:
         write_table(found.table if found.plan is None else found.plan.tasks, output, format)
     if json:
-        typer.echo(to_json(found.to_dict()))
+        print_data(to_json(found.to_dict()))
         return
     if output != "-":
         print_head("Estimates", found.table, most=40)

@@ -262,7 +262,7 @@ def diagnose_result(
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
     """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
     answers, verdict, inference = result.answers, result.identifiability, result.inference
-    crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
+    crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
     pairs, complete = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=complete))
     found = [*graph_findings(result, everyone, crowd)]

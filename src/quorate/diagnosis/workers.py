@@ -151,8 +151,8 @@ def too_few_answers(result: Result) -> list[Finding]:
     return [
         Finding(
             "cannot-be-judged",
-            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: with {usual:g} answers at the median "
-            f"they cannot be told from someone who guesses: {named(answers.worker_names, chosen)}",
+            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: too few answers ({usual:g} at the "
+            f"median) to tell them from someone who guesses: {named(answers.worker_names, chosen)}",
             len(chosen) / known,
             "share of workers",
             workers=tuple(chosen.tolist()),

@@ -145,7 +145,7 @@ def agreement(
     source: Answers | Source,
     *,
     scale: str = NOMINAL,
-    order: Sequence[Any] | None = None,
+    ranked: Sequence[Any] | None = None,
     level: float = LEVEL,
     draws: int = DRAWS,
     seed: int = 0,
@@ -160,7 +160,7 @@ def agreement(
         source: what `quorate.read` returned, or anything that it reads.
         scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
             numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2.
-        order: every class from lowest to highest, for a scale with an order; numbers need none.
+        ranked: every class from lowest to highest, for a scale with an order; numbers need none.
         level: of the intervals.
         draws: of the bootstrap.
         seed: of the bootstrap.
@@ -177,12 +177,12 @@ def agreement(
     if not 0 < level < 1:
         raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
     answers = given(source, reading).answers
-    where = scale_of(one_of(scale, SCALES, "scale"), answers.classes, order)
+    where = scale_of(one_of(scale, SCALES, "scale"), answers.classes, ranked)
     counted = tallied(answers)
 
     def found(part: Answers, tally: Tallied) -> Any:
         rng = np.random.default_rng(seed)
-        return with_intervals(summed(tally, part.n_classes, rng, where), where, rng, level=level, draws=draws)
+        return with_intervals(summed(tally, part.n_classes, where), where, rng, level=level, draws=draws)
 
     whole = found(answers, counted)
     groups = []
@@ -223,7 +223,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     if order is None:
         if numbers is None:
             raise OptionError(
-                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest (--order a,b,c)"
+                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest (--ranked a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
     place = {str(name): rank for rank, name in enumerate(order)}

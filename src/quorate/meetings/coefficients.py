@@ -61,7 +61,7 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
-    >>> sums = summed(tallied(answers), 2, np.random.default_rng(0)).of(np.ones((1, 2)))
+    >>> sums = summed(tallied(answers), 2).of(np.ones((1, 2)))
     >>> {name: float(value[0].round(3)) for name, value in overall(sums).items()}
     {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
     """
@@ -91,7 +91,7 @@ def by_class(sums: Sums) -> Values:
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
-    >>> sums = summed(tallied(answers), 2, np.random.default_rng(0)).of(np.ones((1, 2)))
+    >>> sums = summed(tallied(answers), 2).of(np.ones((1, 2)))
     >>> by_class(sums)["fleiss_kappa"].round(3).tolist()
     [[-0.333, -0.333]]
     """
@@ -131,7 +131,7 @@ def with_intervals(
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> answers, rng = quorate.simulate.crowd(300, 6, 4, seed=1).answers, np.random.default_rng(0)
-    >>> found = with_intervals(summed(tallied(answers), 2, rng), None, rng, level=0.95).overall["gwet_ac1"]
+    >>> found = with_intervals(summed(tallied(answers), 2), None, rng, level=0.95).overall["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import scattered
 
 GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
@@ -29,6 +30,7 @@ class Tallied:
     n: FloatArray  # workers who gave it
     own: IntArray  # the cell of each answer
     answered: IntArray  # r: answers of each task
+    rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
 
     @cached_property
     def r(self) -> FloatArray:
@@ -57,7 +59,9 @@ def tallied(answers: Answers) -> Tallied:
     else:
         filled, own, n = np.unique(places, return_inverse=True, return_counts=True)
     m = max(m, 1)
-    return Tallied(filled // m, filled % m, n.astype(np.float64), own, answers.per_task)
+    rank = np.empty(answers.n_tasks, np.int64)
+    rank[np.argsort(scattered(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
+    return Tallied(filled // m, filled % m, n.astype(np.float64), own, answers.per_task, rank)
 
 
 @dataclass(frozen=True)
@@ -109,24 +113,23 @@ class Scale:
         return shares
 
 
-def summed(counted: Tallied, n_classes: int, rng: np.random.Generator, scale: Scale | None = None) -> Sums:
-    """Sum over groups of tasks, dealt at random; every task is a group of its own where there are few.
+def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums:
+    """Sum over groups of tasks, dealt by a hash of their ids; every task is a group of its own where there are few.
 
     Args:
         counted: who gave what.
         n_classes: M.
-        rng: deals the tasks.
         scale: None where classes are only alike or not.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
-    >>> sums = summed(tallied(answers), 2, np.random.default_rng(0))
+    >>> sums = summed(tallied(answers), 2)
     >>> sums.answers.sum(axis=0).tolist(), sums.unlike.sum(axis=0).tolist(), float(sums.paired.sum())
     ([1.0, 2.0], [1.0, 1.0], 1.0)
     """
     n_tasks = len(counted.answered)
     most = max(FEWEST_GROUPS, min(GROUPS, ENTRIES // max(n_classes, 1)))
-    group = np.arange(n_tasks) if n_tasks <= most else rng.permutation(n_tasks) % most
+    group = counted.rank % most
     n_groups = min(n_tasks, most)
     at, r, n = group[counted.task] * n_classes + counted.label, counted.r, counted.n
     two = r > 1

@@ -40,7 +40,7 @@ def coordinate_descent(
     x = problem.middle() if start is None else problem.clip(start)
     loss, gradient, own_best = _look(problem, x)
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
-    told = listener()
+    told = listener.get()
     status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
     while away > tolerance:
         if sweeps == max_iterations:
