@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-LONGEST = 1000  # characters of a message: a few lines of a terminal
+LONGEST = 800  # characters of a message: ten lines of a terminal
 LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
 # What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")

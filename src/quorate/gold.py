@@ -189,6 +189,9 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     if source is None:
         return None
     tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    if found.is_sample:
+        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 

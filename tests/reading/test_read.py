@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.answers import Answers
 from quorate.reading.read import read
-from quorate.reading.rows import _sorted
+from quorate.reading.settling import _sorted
 from tests.crowds import answers_of, rows
 
 ROWS = [("t1", "ann", "cat"), ("t1", "bob", "dog"), ("t2", "ann", "cat")]

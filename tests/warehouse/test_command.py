@@ -11,7 +11,7 @@ import quorate
 from quorate.cli.app import app
 from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError
 from quorate.writing.tables import write_table
-from tests.warehouse.alike import by_id, diagnose
+from tests.warehouse.alike import by_id
 
 
 @pytest.fixture
@@ -127,10 +127,9 @@ def test_labels_go_back_as_a_table(capsys: Any) -> None:
 def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
     run("aggregate answers*.parquet --memory 500MB -o labels.parquet --workers-out workers.csv")
     told = capsys.readouterr().out
-    assert told.splitlines()[0].endswith("is a pattern of files: 240 rows, too many for memory") or "memory" in told
-    assert "rank-one was used" in told
-    assert "rank-one in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
-    run("aggregate answers.csv --method rank-one -o expected.csv")
+    assert told.splitlines()[0].endswith("because --memory is its option: 240 rows, too many for memory")
+    assert "quorate in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
+    run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
 
@@ -150,29 +149,28 @@ def test_json_tells_which_queries_ran(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --json")
     told = json.loads(capsys.readouterr().out)
     assert told["engine"] == "duckdb"
-    assert len(told["queries"]) == 10  # the last hands out the labels, as without an engine
+    assert told["queries"] == ["counting the rows", "reading the answers"]
     assert len(told["labels"]) == 60
     assert len(told["skills"]) == 8
 
 
-@pytest.mark.usefixtures("folder", "few")
-def test_diagnose_tells_what_pairs_can(capsys: Any) -> None:
-    run("diagnose answers.csv --engine duckdb")
-    told = capsys.readouterr().out
-    assert "240 answers to 60 tasks by 8 workers" in told
-    assert "not asked: which tasks are hard" in told
-    run("diagnose answers.csv --engine duckdb --json")
-    assert json.loads(capsys.readouterr().out)["repair"] == {"possible": True, "answers": 0, "assignments": None}
+@pytest.mark.parametrize("command", ["diagnose", "compare --methods majority,quorate", "report", "advise --budget 3"])
+@pytest.mark.usefixtures("folder")
+def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("quorate.warehouse.taken_out.MOST", 150)
+    name, _, options = command.partition(" ")
+    run(f"{name} answers*.csv {options}")
+    told = capsys.readouterr()
+    lines = (told.out + told.err).splitlines()
+    assert any(line.endswith("240 rows, too many for memory") for line in lines)
+    assert any("a sample of whole tasks, drawn by a hash of their ids: " in line for line in lines)
 
 
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("aggregate answers.csv --engine duckdb --cautious", "--cautious needs every answer in memory, and duckdb has"),
         ("aggregate answers.csv --engine duckdb --posterior-out p.csv", "--posterior-out needs every answer"),
         ("aggregate answers.csv --engine duckdb --group label", "--group"),
-        ("diagnose answers.csv --engine duckdb --time label", "--time needs every answer in memory"),
-        ("report answers.csv --engine duckdb", "quorate report needs every answer in memory, and duckdb has 240 rows"),
     ],
 )
 @pytest.mark.usefixtures("folder", "few")
@@ -198,26 +196,3 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
 def test_options_that_mean_nothing_there_say_so(command: str, says: str) -> None:
     with pytest.raises(OptionError, match=says.replace("?", r"\?")):
         run(command)
-
-
-def test_the_findings_of_pairs_are_those_of_memory() -> None:
-    """A worker who copies, one who seldom answers, and six who met the rest on three tasks."""
-    rows = quorate.simulate.crowd(200, 12, 5, seed=0).answers.to_table().to_pylist()
-    others = [{**row, "worker": "far w0"} for row in (rows[0], rows[5], rows[10])]
-    for row in quorate.simulate.crowd(40, 6, 4, seed=3).answers.to_table().to_pylist():
-        others.append({name: row[name] if name == "label" else f"far {row[name]}" for name in row})
-    others += [{**rows[k], "worker": "seldom"} for k in (0, 7)]
-    rows += [{**row, "worker": "z copycat"} for row in rows if row["worker"] == "w0"] + others
-    table = {name: [row[name] for row in rows] for name in ("task", "worker", "label")}
-    ours, theirs = diagnose(table), quorate.aggregate(table, "rank-one", intervals="fast").diagnosis
-    kinds = [[finding.kind for finding in each.findings] for each in (ours, theirs)]
-    assert kinds[0] == kinds[1] == ["loosely-tied", "agreeing-pair", "cannot-be-judged"]
-    for mine, other in zip(ours.findings, theirs.findings, strict=True):
-        assert {ours.worker_name(k) for k in mine.workers} == {theirs.worker_name(k) for k in other.workers}
-        # Of a group's ties an engine knows only how many there are at the most.
-        assert mine.kind == "loosely-tied" or mine.sentence == other.sentence
-    here, there = ours.components[0], theirs.components[0]
-    assert here.n_pairs == there.n_pairs
-    assert here.bound is not None
-    assert there.bound is not None
-    assert abs(here.bound.smallest - there.bound.smallest) < 1e-9  # an eigenvalue of the same matrix, reordered

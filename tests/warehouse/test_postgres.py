@@ -124,3 +124,12 @@ def test_a_failure_in_the_middle_leaves_no_half_of_a_table(url: str, monkeypatch
     with pytest.raises(EngineError, match="the line went dead"):
         aggregate(url, table="answers", output_table="labels")
     assert run(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == [("answers",)]
+
+
+def test_too_many_for_memory_are_packed_here_and_go_back(url: str) -> None:
+    expected = quorate.aggregate(CROWD)
+    found = aggregate(url, table="answers", most=0, output_table="labels")
+    assert labels_of(found) == labels_of(expected)
+    assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(expected)
+    run(url, "DROP TABLE labels")
+    found.vote.engine.close()  # type: ignore[union-attr]

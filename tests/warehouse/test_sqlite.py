@@ -56,3 +56,10 @@ def test_columns_have_the_type_that_they_are_said_to_have(database: Path) -> Non
     run(database, "UPDATE answers SET n = 'seven' WHERE task = (SELECT min(task) FROM answers)")
     with pytest.raises(ColumnTypeError, match="column 'n' is said to hold int64, and has other values too"):
         read(database, label="n")
+
+
+def test_too_many_for_memory_are_packed_here_and_go_back(database: Path) -> None:
+    expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
+    found = aggregate(database, most=0, output_table="labels")
+    assert {row["task"]: row["label"] for row in found.labels.to_pylist()} == expected
+    assert dict(run(database, "SELECT task, label FROM labels")) == expected

@@ -25,6 +25,7 @@ SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would c
 SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
 MOST_COLLECTED = 20_000_000  # answers, that a table of all fits in memory
 BITS = 1 << 30  # of a table of who met whom: 128 MB
+AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
 T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
 
@@ -190,4 +191,6 @@ def _map(work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
         yield from map(work, parts)
         return
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, parts)
+        # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
+        for low in range(0, len(parts), AHEAD * threads):
+            yield from pool.map(work, parts[low : low + AHEAD * threads])

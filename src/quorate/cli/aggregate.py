@@ -25,9 +25,7 @@ def aggregate(
     ] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
     posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
-    method: Annotated[
-        str | None, typer.Option(help="See `quorate methods`.", show_default="quorate; beyond memory rank-one")
-    ] = None,
+    method: Annotated[str | None, typer.Option(help="See `quorate methods`.", show_default="quorate")] = None,
     cautious: Annotated[
         bool,
         typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),

@@ -70,7 +70,7 @@ def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | No
 
     ``beyond`` runs instead where the answers are too many for memory. It takes what an engine holds, and names as its
     other parameters the options of the command that mean something there; any other that is given says that it does
-    not. A command without it says that it needs the answers in memory.
+    not. A command without it looks at a sample of whole tasks.
     """
     own = list(inspect.signature(command).parameters.values())[1:]
 
@@ -79,13 +79,12 @@ def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | No
         from quorate.reading.read import Reading
 
         chosen = {parameter.name: given[parameter.name] for parameter in own}
-        found = _read(given)
+        found = _read(given, sample=beyond is None)
         if isinstance(found, Reading):
             with closing_engine(found):
                 command(found, **chosen)
-        elif beyond is None:
-            raise found.refuse(f"quorate {command.__name__}")
         else:
+            assert beyond is not None  # or a sample would have been read
             taken = list(inspect.signature(beyond).parameters)[1:]
             for parameter in own:
                 if parameter.name not in taken and chosen[parameter.name] != parameter.default:
@@ -95,13 +94,13 @@ def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | No
     return offering((*FLAGS.values(), *own, *ENGINE.values()), run)
 
 
-def _read(given: Mapping[str, Any]) -> "Reading | Held":
+def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | Held":
     """Read the answers, and say what an engine or another tool's export held; or find that they are too many."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.reading.read import read_source
 
     reading = read_options_of(given)
-    there = find_in_engine(given, reading)
+    there = find_in_engine(given, reading, sample=sample)
     if there is not None:
         return there
     with showing_progress():

@@ -1,4 +1,4 @@
-"""What commands do where the answers are too many for memory: they run inside the engine that holds them."""
+"""What `quorate aggregate` does where the answers are too many for memory: they are packed into blocks on disk."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ def aggregate_beyond(
     gold: str | None,
     level: float,
     intervals: str,
+    cautious: bool,
+    dependence: str | None,
     solver: str | None,
     tau: float | None,
     weighting: str | None,
@@ -25,13 +27,22 @@ def aggregate_beyond(
     signs: str | None,
     json: bool,
 ) -> None:
-    """Aggregate inside an engine, and print what `quorate aggregate` prints."""
+    """Aggregate beyond memory, and print what `quorate aggregate` prints."""
     from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.warehouse.engine_labels import labels_there
-    from quorate.warehouse.estimate import aggregate_held, interval_choice
+    from quorate.warehouse.beyond import aggregate_held
+    from quorate.warehouse.estimate import interval_choice
+    from quorate.warehouse.labels_kept import kept_labels
     from quorate.writing.tables import to_json, write_table
 
-    chosen = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
+    chosen = {
+        "cautious": cautious or None,
+        "dependence": dependence,
+        "solver": solver,
+        "tau": tau,
+        "weighting": weighting,
+        "threshold": threshold,
+        "signs": signs,
+    }
     options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     with showing_progress():
         result = aggregate_held(
@@ -47,27 +58,11 @@ def aggregate_beyond(
         write_table(result.workers, workers_out)
     if json:
         told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
-        print_data(to_json({**told, **labels_there(result).run()}))
-    elif labels_there(result).output is not None:
+        print_data(to_json({**told, **kept_labels(result).run()}))
+    elif kept_labels(result).output is not None:
         print_lines(result.summary().splitlines())
     else:
         _show(result, whole=output == "-" or not sys.stdout.isatty())
-
-
-def diagnose_beyond(held: "Held", *, gold: str | None, delta: float, json: bool) -> None:
-    """Diagnose inside an engine, and print what `quorate diagnose` prints."""
-    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
-    from quorate.warehouse.diagnosis import diagnose_held
-    from quorate.warehouse.engine_labels import labels_there
-    from quorate.writing.tables import to_json
-
-    with showing_progress():
-        found = diagnose_held(held, gold=gold, delta=delta)
-    if json:
-        print_data(to_json({**found.to_dict(), **labels_there(found.result).run()}))
-        return
-    print_lines(found.lines())
-    print_table("Components", found.columns(), found.rows())
 
 
 def _show(result: "Result", *, whole: bool) -> None:
@@ -77,16 +72,16 @@ def _show(result: "Result", *, whole: bool) -> None:
 
     from quorate.arrays import Table
     from quorate.cli.terminal import print_head, print_lines
-    from quorate.warehouse.engine_labels import labels_there
+    from quorate.warehouse.labels_kept import kept_labels
 
-    there = labels_there(result)
+    there = kept_labels(result)
     if not whole:
         print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
         print_head("Workers", result.workers)
         print_lines(["", *result.summary().splitlines()])
         return
     stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(there.engine.stream(there.table, "handing out the labels")):
+    for number, batch in enumerate(there.batches()):
         piece = pa.BufferOutputStream()
         csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
         data = piece.getvalue().to_pybytes()

@@ -1,12 +1,10 @@
 """`quorate diagnose`: what these answers can and cannot tell, and what is wrong with them."""
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.beyond import diagnose_beyond
 from quorate.cli.options import Gold, Json
 
 if TYPE_CHECKING:
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@partial(reads_answers, beyond=diagnose_beyond)
+@reads_answers
 def diagnose(
     reading: "Reading",
     *,

@@ -41,8 +41,8 @@ ENGINE = inspect.signature(_engine_options).parameters
 NOT_THERE = {"tool": "auto", "question": None, "join_choices": False, "keep_rejected": False, "encoding": "utf-8"}
 
 
-def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions") -> "EngineReading | Held | None":
-    """Read answers that an engine holds, or leave them there where they are too many; None where there is no engine.
+def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: bool) -> "EngineReading | Held | None":
+    """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
     The first line that is printed says which engine it is, and why.
     """
@@ -65,7 +65,8 @@ def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions") -> "EngineR
     with showing_progress():
         held, time = find_answers(given["file"], reading, where), given.get("time")
         try:
-            found = take_out(held, [] if time is None else [time]) if held.is_small else held
+            also = [] if time is None else [time]
+            found = take_out(held, also, sample=sample) if held.is_small or sample else held
         except BaseException:
             held.engine.close()
             raise

@@ -18,7 +18,7 @@ MOST_ROWS = 10
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys."""
     stream = sys.stderr if error else sys.stdout
-    stream.writelines(f"{visible(line)}\n" for line in lines)
+    stream.writelines([f"{visible(line)}\n" for line in lines])
     stream.flush()
 
 

@@ -12,6 +12,7 @@ from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
+    WANTED,
     ComponentFinding,
     component_row,
     counted_pairs,
@@ -167,14 +168,15 @@ class Diagnosis:
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        return ["component", "workers", "pairs", "verdict", "witness", "lambda_min", "N_min", "kappa", "K", "bound"]
+        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {WANTED:g}"]
+        return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
         """Yield one row a component, the largest first: what the command prints as a table."""
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            yield component_row(number, finding, names)
+            yield component_row(number, finding, names, self.result.roster.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
         a, mended = self.result.roster, self.repair

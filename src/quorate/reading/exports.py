@@ -41,7 +41,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
     met = set(reading.columns) & set(content.fields)
     if not content.fields or (readable and len(met) == len(set(reading.columns))):
         return TABLE
-    from quorate.reading.formats.known import looked_for, matching
+    from quorate.reading.formats.known import FORMATS, matching
 
     found = matching(content)
     if len(found) == 1:
@@ -54,7 +54,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
     raise UnknownFormatError(
         f"{content.name} is of no format known here; it has the fields {listing(content.fields, 12)}. Name the columns "
         "of a plain table with task=, worker=, label= (--task, --worker, --label), or the tool that wrote it with "
-        f"tool= (--from). Looked for: {looked_for()}"
+        f"tool= (--from). Looked for the marks of {', '.join(FORMATS)}"
     )
 
 

@@ -24,6 +24,7 @@ from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.settling import settle
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
 
@@ -79,32 +80,23 @@ def _settled(
     tasks, workers, labels = codes
     if not present.all():
         tasks, workers, labels = tasks[present], workers[present], labels[present]
-    n_repeats = n_conflicting = 0
-    in_order = _sorted(tasks, workers, labels)
-    if np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
-        order = np.lexsort([workers, tasks])  # stable: the rows of a repeat stay in their order
-        tasks, workers, labels = tasks[order], workers[order], labels[order]
-        keep, clash = _settle_repeats(tasks, workers, labels, reading.on_conflict)
-        if reading.on_conflict == "error" and clash.any():
-            rows = np.flatnonzero(present)[order]
-            _refuse_conflicts(clash, rows, tell, *zip((tasks, workers, labels), names, strict=True))
-        if not keep.any():
-            raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-        n_conflicting = int((~keep & clash).sum())
-        n_repeats = int((~keep).sum()) - n_conflicting
-        in_order = tasks[keep], workers[keep], labels[keep]
-    tasks, workers, labels = in_order
-    labels, class_names = order_classes(labels, names[2], reading.classes)
+    found = settle(tasks, workers, labels, reading.on_conflict)
+    if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
+        rows, clash = np.flatnonzero(present)[found.clashing], found.clashing
+        _refuse_conflicts(rows, tell, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
+    if len(found.task) == 0:
+        raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+    labels, class_names = order_classes(found.label, names[2], reading.classes)
     return Answers(
-        tasks,
-        workers,
+        found.task,
+        found.worker,
         labels,
         names[0],
         names[1],
         class_names,
         n_rows=len(present),
-        n_repeats=n_repeats,
-        n_conflicting=n_conflicting,
+        n_repeats=found.n_repeats,
+        n_conflicting=found.n_conflicting,
         n_skipped=len(present) - int(present.sum()),
     )
 
@@ -123,43 +115,10 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhras
     raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
 
 
-def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Sort by task, then worker, then label: as one 64-bit number an answer, which numpy sorts fastest."""
-    step = task[1:] - task[:-1]
-    if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
-        return task, worker, label
-    bits = [max(int(codes.max()).bit_length(), 1) for codes in (task, worker, label)]
-    if sum(bits) > 63:
-        order = np.lexsort([label, worker, task])
-        return task[order], worker[order], label[order]
-    packed = task.astype(np.int64)
-    for codes, width in ((worker, bits[1]), (label, bits[2])):
-        packed <<= width
-        packed |= codes
-    packed.sort()
-    labels = (packed & ((1 << bits[2]) - 1)).astype(np.int32)
-    packed >>= bits[2]
-    workers = (packed & ((1 << bits[1]) - 1)).astype(np.int32)
-    packed >>= bits[1]
-    return packed.astype(np.int32), workers, labels
-
-
-def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
-    """Which answers stay, and which belong to a worker and task with more than one label."""
-    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
-    first = np.concatenate([[True], ~same])
-    group = np.cumsum(first) - 1
-    differs = same & (labels[1:] != labels[:-1])
-    clash = np.bincount(group[1:][differs], minlength=group[-1] + 1)[group] > 0
-    last = np.concatenate([~same, [True]])
-    keep = np.where(clash, {"first": first, "last": last}.get(policy, np.zeros_like(first)), first)
-    return keep, clash
-
-
-def _refuse_conflicts(clash: BoolArray, rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray, pa.Array]) -> None:
+def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray, pa.Array]) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
-    for k in np.flatnonzero(clash):
+    for k in range(len(rows)):
         who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
         pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
     (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])

@@ -1,15 +1,15 @@
-"""Answers that an engine holds (DuckDB, Spark, what ibis connects to): read where they are few, else counted there."""
+"""Answers that an engine holds (DuckDB, Spark, what ibis connects to): read where they are few, else packed."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate.warehouse.diagnosis import diagnose as diagnose
+    from quorate.warehouse.diagnosed import diagnose as diagnose
     from quorate.warehouse.estimate import aggregate as aggregate
     from quorate.warehouse.taken_out import read as read
 
 # Imported when first used: the command line asks this room whether a file is one for an engine, and mostly it is none.
-_HOMES = {"aggregate": "estimate", "diagnose": "diagnosis", "read": "taken_out"}
+_HOMES = {"aggregate": "estimate", "diagnose": "diagnosed", "read": "taken_out"}
 __all__ = ["aggregate", "diagnose", "read"]
 
 

@@ -60,10 +60,16 @@ def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterato
 
     frame = backend._session.sql(backend.compile(query))
     pieces = 1 if n_rows is None else -(-n_rows // PIECE)
-    for number in range(pieces):
-        part = frame.where(spark.pmod(spark.hash(frame.columns[0]), spark.lit(pieces)) == number)
-        rows = part.toArrow() if hasattr(part, "toArrow") else pa.Table.from_batches(part._collect_as_arrow())
-        yield from rows.to_batches()
+    if pieces > 1:
+        frame = frame.persist()  # or each piece would read the source again
+    try:
+        for number in range(pieces):
+            part = frame.where(spark.pmod(spark.hash(frame.columns[0]), spark.lit(pieces)) == number)
+            rows = part.toArrow() if hasattr(part, "toArrow") else pa.Table.from_batches(part._collect_as_arrow())
+            yield from rows.to_batches()
+    finally:
+        if pieces > 1:
+            frame.unpersist()
 
 
 def _from_postgres(backend: Any, query: EngineTable) -> Iterator[pa.RecordBatch]:
@@ -100,8 +106,8 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
         ) from None
 
 
-def fill_table(backend: Any, rows: pa.Table, own: str, database: str | None) -> None:
-    """Make a table in an engine of rows that are here, by the quickest way that it has.
+def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, database: str | None) -> None:
+    """Make a table in an engine of rows that are here, or that come piece by piece, by the quickest way that it has.
 
     >>> import ibis
     >>> backend = ibis.sqlite.connect()
@@ -111,28 +117,36 @@ def fill_table(backend: Any, rows: pa.Table, own: str, database: str | None) -> 
     """
     import ibis
 
-    if backend.name not in CURSORS:
-        # As an expression: what ibis makes of a table by itself is not understood by every version of DuckDB.
-        backend.create_table(own, ibis.memtable(rows), database=database)
-        return
-    backend.create_table(own, schema=ibis.Schema.from_pyarrow(rows.schema), database=database)
+    reader = rows.to_reader(BATCH // 8) if isinstance(rows, pa.Table) else rows
     name = quoted(backend, f"{database}.{own}" if database else own)
-    if backend.name == "postgres":
-        _copy_to_postgres(backend, rows, name)
+    if backend.name == "duckdb":
+        backend.con.register("quorate_rows", reader)
+        try:
+            backend.con.execute(f"CREATE TABLE {name} AS SELECT * FROM quorate_rows")
+        finally:
+            backend.con.unregister("quorate_rows")
         return
-    marks = ", ".join("?" * rows.num_columns)
-    for batch in rows.to_batches(max_chunksize=BATCH // 8):
+    if backend.name not in CURSORS:
+        # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
+        backend.create_table(own, ibis.memtable(reader.read_all()), database=database)
+        return
+    backend.create_table(own, schema=ibis.Schema.from_pyarrow(reader.schema), database=database)
+    if backend.name == "postgres":
+        _copy_to_postgres(backend, reader, name)
+        return
+    marks = ", ".join("?" * len(reader.schema))
+    for batch in reader:
         values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
         backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
     backend.con.commit()
 
 
-def _copy_to_postgres(backend: Any, rows: pa.Table, name: str) -> None:
+def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> None:
     from pyarrow import csv
 
     statement = f"COPY {name} FROM STDIN (FORMAT csv)"
     with backend.con.transaction(), backend.con.cursor() as cursor, cursor.copy(statement) as copy:
-        for batch in rows.to_batches(max_chunksize=BATCH // 8):
+        for batch in rows:
             piece = pa.BufferOutputStream()
             # Text is quoted, so that an empty one is told from none at all.
             csv.write_csv(batch, piece, csv.WriteOptions(include_header=False, quoting_style="needed"))

@@ -1,16 +1,18 @@
 """Answers in an engine that fit into memory -> `Answers`, by the path of any other table: nothing is decided twice."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.answers import Answers
 from quorate.arrays import from_numpy
 from quorate.errors import BlankFieldError, NoRowsError, NotInMemoryError, OptionError, count
+from quorate.methods.beyond_memory import METHODS_BEYOND
 from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source
 from quorate.reading.objects import check_columns
@@ -21,9 +23,11 @@ from quorate.warehouse.choose import Choice, choose_engine
 from quorate.warehouse.engine import Engine, EngineOptions
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.source import open_table, split_options, wanted_columns
+from quorate.warehouse.spreading import hashes_of, plain_column
 
 MOST = 20_000_000  # answers that are simply read: four gigabytes at the most, which laptops have
 BYTES = 200  # that an answer takes at the peak of the default method (`make bench`: the peak of m10 over its answers)
+SPARE = 0.95  # of what memory holds, that a sample aims at: tasks have more answers and fewer
 SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -41,7 +45,11 @@ class EngineReading(Reading):
 
     def lines(self) -> list[str]:
         """Say which engine has the answers, and why."""
-        return [] if self.held is None else self.held.lines()
+        if self.held is None:
+            return []
+        drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
+        told = f"this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
+        return [*self.held.lines(), *([told] if self.is_sample else [])]
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class Held:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            "rank-one, majority and iwmv (--method) run inside the engine"
+            f"{', '.join(METHODS_BEYOND)} (--method) run beyond memory"
         )
 
 
@@ -95,12 +103,13 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     return Held(engine, table, n_rows, reading, choice)
 
 
-def take_out(held: Held, also: Sequence[str] = ()) -> EngineReading:
+def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
     """Read answers out of their engine.
 
     Args:
         held: where they are.
         also: further columns to keep (``source`` of what is returned is then the table), as times.
+        sample: where they are too many, take as many tasks, whole, as memory holds, drawn by a hash of their ids.
 
     Raises:
         NotInMemoryError: they are too many.
@@ -110,19 +119,27 @@ def take_out(held: Held, also: Sequence[str] = ()) -> EngineReading:
     >>> take_out(held).answers.n_answers
     1
     """
-    if not held.is_small:
+    if not held.is_small and not sample:
         raise held.refuse("this")
     reading, order = held.reading, held.choice.where.order
     names = dict.fromkeys([*wanted_columns(reading, held.choice.where), *also])
     check_columns(held.table.columns, dict.fromkeys(also, "Name the right one"), "the table")
     query = held.table.select(*names)
-    table = pa.Table.from_batches(held.engine.stream(query, "reading the answers", held.n_rows))
+    batches = held.engine.stream(query, "reading the answers", held.n_rows)
+    table = pa.Table.from_batches(batches if held.is_small else _drawn(batches, held))
     table = pa.table({name: _plain(table.column(name)) for name in names})
     if order is not None:
         table = _put_in_order(table, reading, order)
     answers = read_rows(table, reading, ordered=False)
     source = table if also else held.choice.titled
-    return EngineReading(answers, source, reading, held=held)
+    return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
+
+
+def _drawn(batches: Iterator[pa.RecordBatch], held: Held) -> Iterator[pa.RecordBatch]:
+    """Keep the rows of tasks whose hash is small; those without a task too, so that they are told of."""
+    share = SPARE * most_answers(held.choice.where) / held.n_rows
+    for batch in batches:
+        yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
 
 def read(source: Source = None, **options: Any) -> Answers:
@@ -185,10 +202,7 @@ def check_order(on_conflict: str, order: str | None) -> None:
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Take an engine's own types, as DuckDB's UUIDs, for the text or bytes behind them."""
-    if isinstance(column.type, pa.BaseExtensionType):
-        texts = [[None if value is None else str(value) for value in chunk.to_pylist()] for chunk in column.chunks]
-        return pa.chunked_array(texts, pa.string())
-    return column
+    return pa.chunked_array([plain_column(chunk) for chunk in column.chunks]) if column.num_chunks else column
 
 
 def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table:
