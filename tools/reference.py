@@ -30,6 +30,10 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 API = [
     ("Reading and aggregating", ["read", "Answers", "aggregate", "majority_vote", "Result"]),
     ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
+    (
+        "How alike, what share, may it go on",
+        ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckedAnswers"],
+    ),
     ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
     ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),

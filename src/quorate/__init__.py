@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate import charts as charts
     from quorate import estimators as estimators
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
@@ -21,10 +20,14 @@ if TYPE_CHECKING:
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
     from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
+    from quorate.diagnosis.gate import CheckedAnswers as CheckedAnswers
+    from quorate.diagnosis.gate import check as check
     from quorate.evaluation import datasets as datasets
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.estimates import Estimates as Estimates
+    from quorate.evaluation.estimates import estimate as estimate
     from quorate.evaluation.guarantees import skill_error as skill_error
     from quorate.evaluation.guarantees import task_bounds as task_bounds
     from quorate.evaluation.oracle import average_regret as average_regret
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
+    from quorate.meetings.agreements import Agreement as Agreement
+    from quorate.meetings.agreements import agreement as agreement
     from quorate.meetings.needs import SkillError as SkillError
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from quorate.reading.read import read as read
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
+    from quorate.reporting import charts as charts
     from quorate.reporting import report as report
     from quorate.result import Result as Result
     from quorate.skills.completion import Completion as Completion
@@ -54,10 +60,13 @@ __version__ = "0.2.0"
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
     "Advice": "advice",
+    "Agreement": "meetings.agreements",
     "Answers": "answers",
+    "CheckedAnswers": "diagnosis.gate",
     "Comparison": "evaluation.compare",
     "Completion": "skills.completion",
     "Diagnosis": "diagnosis.diagnose",
+    "Estimates": "evaluation.estimates",
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
@@ -69,13 +78,16 @@ _HOMES = {
     "advise_gold": "advice",
     "advise_result": "advice",
     "aggregate": "methods.registry",
+    "agreement": "meetings.agreements",
     "average_regret": "evaluation.oracle",
     "calibration_error": "evaluation.score",
+    "check": "diagnosis.gate",
     "committee_potential": "evaluation.oracle",
     "compare": "evaluation.compare",
     "complete": "skills.completion",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
+    "estimate": "evaluation.estimates",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "evaluation.oracle",
@@ -90,7 +102,7 @@ _HOMES = {
     "write_table": "writing.tables",
 }
 _MODULES = {
-    "charts": "charts",
+    "charts": "reporting.charts",
     "datasets": "evaluation.datasets",
     "estimators": "estimators",
     "simulate": "evaluation.simulate",

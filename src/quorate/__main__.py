@@ -1,6 +1,6 @@
 """`python -m quorate` is the command line."""
 
-from quorate.cli.app import main
+from quorate.cli.start import main
 
 if __name__ == "__main__":
     main()

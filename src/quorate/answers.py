@@ -178,7 +178,9 @@ class Answers(_Names):
         return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64)
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:
-        """Sum a value of each answer over the answers of each task."""
+        """Sum a value of each answer, or a row of values, over the answers of each task."""
+        if values.ndim == 2:
+            return np.stack([self.by_task(column) for column in values.T], axis=1)
         return np.bincount(self.task, values, self.n_tasks).astype(np.float64, copy=False)
 
     def by_worker(self, values: NDArray[Any]) -> FloatArray:

@@ -1,10 +1,20 @@
 """Named exceptions: each says which rows, what is wrong with them, and what to do."""
 
+import re
 from collections.abc import Iterable, Sequence
+
+LONGEST = 800  # characters of a message: ten lines of a terminal
+LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
+# What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
+UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 
 
 class QuorateError(Exception):
     """Anything this package refuses to do; catch this to catch them all."""
+
+    def __init__(self, message: str = "", *others: object) -> None:
+        # Values are shortened where messages are made; this is for what nobody thought of, such as a long file name.
+        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *others)
 
 
 class OptionError(QuorateError, ValueError):
@@ -53,6 +63,10 @@ class WrongFormatError(InputError):
 
 class NotUtf8Error(InputError):
     """The file has bytes that are not text in the expected encoding."""
+
+
+class StrayQuoteError(InputError):
+    """A quote opens where none closes, or closes in the middle of a field."""
 
 
 class RaggedRowsError(InputError):
@@ -119,6 +133,42 @@ class EngineError(QuorateError):
     """A database or cluster that holds the answers is not installed, does not answer, or failed."""
 
 
+def shown(value: object, most: int = LONGEST_VALUE) -> str:
+    r"""Write a value for a message: in quotes if it is text, what cannot be seen written out, and not too long.
+
+    >>> print(shown("cat\x1b[2J"), shown(7), shown("a" * 1000, 5))
+    'cat\x1b[2J' 7 'aaaaa'… (1,000 characters)
+    """
+    if isinstance(value, str | bytes):
+        more = f"… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})" if len(value) > most else ""
+        return f"{value[:most]!r}{more}"
+    try:
+        text = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        text = f"a {type(value).__name__} of many digits"
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def visible(text: str) -> str:
+    r"""Write out what a terminal would obey: ids and labels are data, wherever they are shown.
+
+    >>> print(visible("ann\x1b]0;x\x07, été"))
+    ann\x1b]0;x\x07, été
+    """
+    return UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def reason(error: BaseException, most: int = 150) -> str:
+    r"""Say in one short line what another library found wrong.
+
+    >>> reason(ValueError("no number\nat all"))
+    'no number'
+    """
+    lines = str(error).strip().splitlines()
+    text = visible(lines[0].strip()) if lines else type(error).__name__
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
 def listing(items: Iterable[object], most: int = 5) -> str:
     """Name the first few items and count the rest.
 
@@ -126,7 +176,7 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     "'a', 'b' and 1 more"
     """
     items = list(items)
-    text = ", ".join(repr(item) for item in items[:most])
+    text = ", ".join(shown(item) for item in items[:most])
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
 
 
@@ -170,5 +220,5 @@ def one_of(value: str, allowed: Iterable[str], what: str, error: type[UnknownNam
     """
     allowed = list(allowed)
     if value not in allowed:
-        raise error(f"there is no {what} {value!r}; choose from {', '.join(allowed)}")
+        raise error(f"there is no {what} {shown(value)}; choose from {', '.join(allowed)}")
     return value

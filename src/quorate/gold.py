@@ -16,6 +16,7 @@ from quorate.errors import (
     UnknownGoldTaskError,
     listing,
     rows_phrase,
+    shown,
 )
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
@@ -94,7 +95,7 @@ def read_labels(
     clash = np.flatnonzero(given[tasks] != labels)
     if len(clash):
         name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
-        raise ConflictingGoldError(f"task {name!r} has two labels, one of them in {row}; keep one")
+        raise ConflictingGoldError(f"task {shown(name)} has two labels, one of them in {row}; keep one")
     return task_names, take(label_names, given)
 
 
@@ -188,6 +189,9 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     if source is None:
         return None
     tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    if found.is_sample:
+        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 

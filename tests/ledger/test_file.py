@@ -1,4 +1,5 @@
 import datetime
+import hashlib
 import os
 import sys
 from decimal import Decimal
@@ -14,6 +15,7 @@ from quorate.errors import (
     UnwritableFileError,
 )
 from quorate.ledger import Ledger
+from quorate.ledger.file import SEAL
 from tests.ledger.batches import filled, stored, table_of
 
 DAY = datetime.date(2026, 3, 1)
@@ -30,7 +32,7 @@ IDS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "nanoseconds": (pa.timestamp("ns"), [1, 10**18 + 1, -5]),
     "times of day": (pa.time32("s"), [1, 2, 3]),
     "decimals": (pa.decimal128(6, 2), [Decimal("1.50"), Decimal("-2.25"), Decimal("9.00")]),
-    "bytes": (pa.binary(), [b"\xff", b"", b"a"]),
+    "bytes of text": (pa.binary(), [b"b", "é".encode(), b"a"]),
     "booleans": (pa.bool_(), [True, False, True]),
     "categories": (pa.dictionary(pa.int32(), pa.string()), ["b", "a", "b"]),
 }
@@ -46,6 +48,7 @@ def test_ids_of_any_type_survive_the_file(kind: str, tmp_path: Path) -> None:
     again = Ledger.load(tmp_path / "stored.ledger")
     assert stored(again, tmp_path) == first
     plain = values.dictionary_decode() if kind == "categories" else values
+    plain = plain.cast(pa.string()) if kind == "bytes of text" else plain
     found = again.answers.task_names
     assert sorted(map(str, found)) == sorted(set(map(str, plain)))
     again.add(pa.table(table))
@@ -135,3 +138,71 @@ def test_a_link_and_its_permissions_stay(kept: Path, tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnwritableFileError, match="nowhere"):
         filled([[("1", "a", "x")]]).save(tmp_path / "nowhere" / "x.ledger")
+
+
+def fitted(payload: bytes) -> bytes:
+    """A file whose first line is right for whatever comes after it."""
+    return f"quorate ledger 1 {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode() + payload
+
+
+def test_a_changed_byte_is_refused_also_when_the_checksum_was_made_to_fit(kept: Path) -> None:
+    payload = kept.read_bytes().partition(b"\n")[2]
+    for place in range(len(payload)):
+        for flip in (1, 0x80):
+            kept.write_bytes(fitted(payload[:place] + bytes([payload[place] ^ flip]) + payload[place + 1 :]))
+            with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
+                Ledger.load(kept)
+
+
+def sealed(batch: pa.RecordBatch) -> bytes:
+    """A file with both checksums right, whatever it holds."""
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, batch.schema) as writer:
+        writer.write_batch(batch)
+    whole = stream.getvalue().to_pybytes()
+    return fitted(whole + SEAL + hashlib.sha256(whole).digest())
+
+
+CODES = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", "b"]))
+SOUND: dict[str, Any] = {
+    "task": CODES,
+    "worker": CODES,
+    "label": CODES,
+    "rows": pa.array([1, 1], pa.int64()),
+    "clashed": pa.array([False, False]),
+}
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("rows", pa.array([1, 0], pa.int64())),
+        ("rows", pa.array([1.0, 1.0])),
+        ("rows", pa.array([1, None], pa.int64())),
+        ("clashed", pa.array([True, False])),
+        ("clashed", pa.array([0, 1], pa.int8())),
+        ("task", pa.array(["a", "b"])),
+        ("task", pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", "a"]))),
+        ("worker", pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(["a", None]))),
+        ("worker", pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a", "b"]))),
+        ("label", pa.DictionaryArray.from_arrays(pa.array([0, None], pa.int32()), pa.array(["a", "b"]))),
+        ("label", pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([b"\xff", b"b"]))),
+        ("label", pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array([["x"], ["y"]]))),
+    ],
+)
+def test_what_no_answers_can_have_made_is_refused_with_both_checksums_right(
+    kept: Path, column: str, values: Any
+) -> None:
+    batch = pa.RecordBatch.from_pydict(SOUND).replace_schema_metadata({"n_skipped": "0"})
+    kept.write_bytes(sealed(batch))
+    assert len(Ledger.load(kept)) == 2
+    broken = pa.RecordBatch.from_pydict({**SOUND, column: values}).replace_schema_metadata({"n_skipped": "0"})
+    kept.write_bytes(sealed(broken))
+    with pytest.raises(LedgerFileError, match="does not hold what a ledger should"):
+        Ledger.load(kept)
+
+
+def test_a_ledger_without_the_second_checksum_is_read(kept: Path) -> None:
+    payload = kept.read_bytes().partition(b"\n")[2]
+    kept.write_bytes(fitted(payload[: -len(SEAL) - 32]))
+    assert len(Ledger.load(kept)) == 3

@@ -26,7 +26,12 @@ CASES: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
     ),
     "labelstudio_min.json": ("labelstudio", "animal", ("animal", "clarity"), {"without an answer": 1}),
     "labelstudio.csv": ("labelstudio", "animal", ("animal",), {"cancelled": 1, "without an answer": 1}),
-    "argilla.json": ("argilla", "animal", ("animal", "clarity"), {"without an answer": 1, "never answered": 1}),
+    "argilla.json": (
+        "argilla",
+        "animal",
+        ("animal", "clarity"),
+        {"to another question": 2, "without an answer": 1, "never answered": 1},
+    ),
     "argilla_flat.json": ("argilla", "animal", ("animal",), {"draft": 1, "discarded": 1, "never answered": 1}),
     "argilla_server.jsonl": ("argilla", "animal", ("animal",), {"draft": 1, "discarded": 1}),
     "mturk.csv": ("mturk", "animal", ("animal",), {"rejected": 1, "without an answer": 1}),
@@ -34,7 +39,7 @@ CASES: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
     "mturk_form.csv": ("mturk", "animal.label", ("animal.label",), {"rejected": 1, "without an answer": 1}),
     "toloka.tsv": ("toloka", "animal", ("animal",), {"rejected": 1, "expired": 1}),
     "prodigy_choice.jsonl": ("prodigy", "choice", ("choice",), {"rejected": 1, "ignored": 1}),
-    "prodigy_binary.jsonl": ("prodigy", "CAT", ("CAT", "LOUD"), {"ignored": 1}),
+    "prodigy_binary.jsonl": ("prodigy", "CAT", ("CAT", "LOUD"), {"ignored": 1, "to another question": 2}),
     "crowdkit.tsv": ("crowdkit", "label", ("label",), {}),
     "cleanlab.csv": ("cleanlab", "label", ("label",), {"blank": 5, "never answered": 1}),
 }

@@ -113,7 +113,8 @@ def test_content_of_no_known_format_lists_what_was_looked_for(tmp_path: Path) ->
     message = str(caught.value)
     assert "'id', 'rater', 'rating', 'sure'" in message
     assert "--from" in message
-    assert all(each.signs in message for each in FORMATS.values())
+    assert all(name in message for name in FORMATS)
+    assert len(message) < 500
 
 
 def test_content_of_two_formats_is_ambiguous() -> None:
@@ -150,8 +151,9 @@ def test_bad_exports_have_their_own_errors(content: bytes | None, error: type[Ex
     path = tmp_path / "export.txt"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(error):
+    with pytest.raises(error) as caught:
         read_export(path)
+    assert type(caught.value) is error
 
 
 def test_bad_options_have_their_own_errors() -> None:
@@ -189,8 +191,8 @@ def test_a_plain_table_is_recognised_without_loading_any_format() -> None:
         "print([name for name in sys.modules if name.startswith('quorate.reading.formats.')])"
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert "registry" not in loaded
-    assert "labelstudio" not in loaded
+    assert loaded.split()
+    assert not [name for name in ("known", *FORMATS) if f"'quorate.reading.formats.{name}'" in loaded]
 
 
 def test_numbers_survive_blanks_in_a_wide_table() -> None:

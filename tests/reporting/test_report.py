@@ -1,5 +1,6 @@
 """The report shows what the result says, escapes what it shows, and needs nothing beside it."""
 
+import html
 import re
 import sys
 from dataclasses import replace
@@ -77,10 +78,12 @@ def test_who_said_what_is_what_they_said(made: Report) -> None:
 def test_tasks_come_by_doubt_and_workers_by_need(made: Report) -> None:
     sure = [row[2].value or 0.0 for row in task_sheet(made.result).rows]
     assert sure == sorted(sure)
+    assert len(set(sure)) > 1
     sheet = worker_sheet(made.result, {})
     assert {row[0].text for row in sheet.rows} == set(made.result.answers.worker_names.to_pylist())
     urgency = [row[1].value or 0.0 for row in sheet.rows]
     assert urgency == sorted(urgency)
+    assert len(set(urgency)) > 1
 
 
 def test_a_large_crowd_makes_a_page_of_reasonable_size_whose_long_tables_are_cut(tmp_path: Path) -> None:
@@ -209,9 +212,10 @@ def test_the_figures_stand_behind_a_fold_and_not_in_the_sentence(made: Report) -
     groups = made.found.groups
     assert any(group.figures for group in groups)
     page = made.html()
+    folds = [html.unescape(fold) for fold in re.findall(r'<details class="figures">.*?</details>', page, re.DOTALL)]
     for group in groups:
         for line in group.figures:
-            assert '<details class="figures">' in page
+            assert any(f"<p>{line[0].upper()}{line[1:]}.</p>" in fold for fold in folds)
             assert line not in " ".join(group.sentences)
 
 
@@ -235,6 +239,20 @@ def test_one_notion_of_who_cannot_be_judged() -> None:
     rows = worker_sheet(made.result, {}).rows
     names = crowd.answers.worker_names.to_pylist()
     standing = {names.index(row[0].text) for row in rows if row[1].badges[0].text == "cannot be judged"}
+    assert told
     assert told == standing
     tile = next(tile for tile in headline(made.result, 0.9) if "cannot be judged" in tile.what)
     assert tile.figure == f"{len(told):,}"
+
+
+@pytest.mark.parametrize(
+    "names", [["constructor", "toString", "valueOf"], ["__proto__", "[red]x", "\x1b]0;x\x07\u202ey"]]
+)
+def test_names_that_mean_something_to_javascript_or_a_terminal_are_names(names: list[str]) -> None:
+    rows = [(f"{names[t % 3]}{t}", name, names[t * k % 3]) for t in range(20) for k, name in enumerate(names)]
+    answers = dict(zip(("task", "worker", "label"), map(list, zip(*rows, strict=True)), strict=True))
+    page = report(answers, methods=("majority",)).html()
+    assert "\x1b" not in page
+    assert names[0] in page
+    shown = quorate.aggregate(answers)._repr_html_()
+    assert "\x1b" not in shown

@@ -20,9 +20,9 @@ import pytest
 import quorate
 from quorate.evaluation.public_sets import SEVEN
 from quorate.progress import listening
-from quorate.warehouse import aggregate
+from quorate.warehouse import aggregate as anywhere
 from tests.conftest import RealData, need
-from tests.warehouse.alike import assert_alike
+from tests.warehouse.alike import aggregate, assert_alike
 
 # Spark warns of the newer pandas at every turn, which is not ours to mend.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
@@ -82,11 +82,17 @@ def all_sets(real: type[RealData], folder: Path) -> Path:
 def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_path: Path) -> None:
     path = all_sets(real, tmp_path)
     memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
-    with session("local[2]"):
+    with session("local[2]") as spark:
         found = aggregate(str(path), "rank-one", engine="spark", output=tmp_path / "labels.parquet")
         assert_alike(found, memory)
         assert (tmp_path / "labels.parquet" / "_SUCCESS").exists()
         assert not list(tmp_path.glob(".labels*"))
+
+        # Few enough to be read: the standard method; whole numbers stay what they are beside nulls.
+        read = anywhere(str(path), engine="spark", output_table="labels")
+        expected = quorate.aggregate(str(path))
+        assert labels_of(read) == labels_of(expected)
+        assert spark.table("labels").count() == expected.answers.n_tasks
 
         # Ids of other types, repeats, conflicts, missing fields, a big task and gold.
         rows = {
@@ -101,6 +107,12 @@ def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_pat
         expected = quorate.aggregate(quorate.read(rows, **reading), "rank-one", gold=gold, intervals="fast")
         odd = str(tmp_path / "odd.parquet")
         assert_alike(aggregate(odd, engine="spark", order="place", gold=gold, big_task=3, **reading), expected)
+        few = anywhere(odd, "rank-one", engine="spark", order="place", gold=gold, **reading)
+        assert labels_of(few) == labels_of(expected)
+
+
+def labels_of(result: quorate.Result) -> dict[Any, Any]:
+    return {row["task"]: row["label"] for row in result.labels.to_pylist()}
 
 
 def test_public_sets_come_out_alike_on_a_cluster_that_loses_an_executor(real: type[RealData], tmp_path: Path) -> None:

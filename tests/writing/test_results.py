@@ -141,7 +141,7 @@ def test_convert_tells_what_it_did_as_json(tmp_path: Path, capsys: Any) -> None:
     told = json.loads(capsys.readouterr().out)
     assert told["format"] == "prodigy"
     assert told["questions"] == ["CAT", "LOUD"]
-    assert told["left_out"] == {"ignored": 1}
+    assert told["left_out"] == {"ignored": 1, "to another question": 2}
     assert (told["answers"], told["workers"], told["tasks"]) == (7, 3, 3)
 
 

@@ -191,7 +191,7 @@ def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list
         at = int(worth.argmax())
         ahead = int((left & (doubt > doubt[at])).sum())
         new = max(unlike, key=lambda name: float(unlike[name][at]))
-        why.append(_why(result, int(pool[at]), f"; before surer ones for its {new}" if ahead else ""))
+        why.append(_why(result, int(pool[at]), f"; before less sure ones for its {new}" if ahead else ""))
         chosen.append(int(pool[at]))
         left[at] = False
         spread.take(at)
@@ -202,7 +202,7 @@ def _why(result: Result, task: int, more: str) -> str:
     """Tell how the two likeliest classes of a task stand."""
     answers, posterior = result.answers, result.ballot.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
-    told = ", ".join(f"{answers.classes[int(k)].as_py()!r} {100 * posterior[k]:.0f} %" for k in best)
+    told = " or ".join(f"{answers.classes[int(k)].as_py()!r} {100 * posterior[k]:.0f} %" for k in best)
     return f"unsure: {told}{more}"
 
 

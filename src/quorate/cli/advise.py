@@ -104,16 +104,15 @@ def _number_and_file(given: list[str]) -> tuple[int | None, str | None]:
 
 def _print(found: Any, title: str, tables: dict[str, str | None], format: str | None, json: bool) -> None:
     """Write the tables that have a place to go to; the first goes to the terminal or the pipe if it has none."""
-    from quorate.cli.terminal import print_head, print_lines
-    from quorate.writing.tables import to_json, write_table
+    from quorate.cli.terminal import print_data, print_head, print_lines
+    from quorate.writing.tables import to_json, write_table, write_tables
 
     (first, output), *_ = tables.items()
-    for table, path in tables.items():
-        if path is not None:
-            write_table(getattr(found, table), path, format)
     lines = found.summary().splitlines()
+    told = to_json(found.to_dict(**{table: path is None for table, path in tables.items()})) if json else ""
+    write_tables([(getattr(found, table), path) for table, path in tables.items()], format)
     if json:
-        typer.echo(to_json(found.to_dict(**{table: path is None for table, path in tables.items()})))
+        print_data(told)
     elif output is not None:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty():

@@ -11,17 +11,23 @@ from quorate import __version__
 from quorate.cli import (
     advise,
     aggregate,
+    agreement,
+    check,
     compare,
     convert,
     datasets,
     diagnose,
+    estimate,
     ledger,
     report,
     reproduce,
     score,
     simulate,
 )
-from quorate.errors import QuorateError
+from quorate.cli.places import keeping_places
+from quorate.cli.start import INTERRUPTED
+from quorate.cli.streams import give_up_output, prepare_streams
+from quorate.errors import QuorateError, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,7 +44,9 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"quorate {__version__}")
+        from quorate.blocks import in_use
+
+        typer.echo(f"quorate {__version__}, kernels in {in_use()}")
         raise typer.Exit
 
 
@@ -55,6 +63,9 @@ def quorate(
 for command in (
     aggregate.aggregate,
     diagnose.diagnose,
+    agreement.agreement,
+    estimate.estimate,
+    check.check,
     advise.advise,
     report.report,
     convert.convert,
@@ -65,7 +76,7 @@ for command in (
     reproduce.reproduce,
     simulate.demo,
 ):
-    app.command()(command)
+    app.command()(command if command is reproduce.reproduce else keeping_places(command))  # that one writes a folder
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(datasets.app, name="datasets")
 
@@ -73,22 +84,31 @@ app.add_typer(datasets.app, name="datasets")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
     try:
         code = app(given, standalone_mode=False)
+        sys.stdout.flush()
+        if code == INTERRUPTED:  # what typer gives for Ctrl-C
+            _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
         _fail(error.format_message())
     except QuorateError as error:
         _fail(str(error))
     except typer.Abort:
-        _fail("interrupted", 130)
+        _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        give_up_output()
         sys.exit(1)
+    except MemoryError:
+        _fail("there is not enough memory for this; give fewer answers, or an engine that spills to disk (--engine)")
+    except OSError as error:  # files have errors of their own: this is standard output
+        give_up_output()
+        _fail(f"cannot write to standard output: {error.strerror or error}")
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write(f"quorate: {' '.join(message.split())}\n")
+    sys.stderr.write(f"quorate: {visible(' '.join(message.split()))}\n")
     sys.exit(code)
 
 

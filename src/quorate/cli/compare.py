@@ -26,7 +26,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Run many methods on the same answers, and compare their errors or, without truth, their agreement."""
-    from quorate.cli.terminal import print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_table, showing_progress
     from quorate.evaluation.compare import compare
     from quorate.writing.tables import to_json
 
@@ -34,7 +34,7 @@ def compare(
     with showing_progress():
         found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:
-        typer.echo(to_json(found.to_dict()))
+        print_data(to_json(found.to_dict()))
         return
     scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
     print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())
@@ -42,13 +42,13 @@ def compare(
 
 def methods(json: Json = False) -> None:
     """List every method, with one line and the paper it comes from."""
-    from quorate.cli.terminal import print_table
+    from quorate.cli.terminal import print_data, print_table
     from quorate.methods.registry import METHODS
     from quorate.writing.tables import to_json
 
     rows = [[name, method.about, method.paper] for name, method in METHODS.items()]
     if json:
         listed = [dict(zip(("method", "about", "paper"), row, strict=True)) for row in rows]
-        typer.echo(to_json({"methods": listed}))
+        print_data(to_json({"methods": listed}))
     else:
         print_table("Methods", ["method", "what it does", "paper"], rows)

@@ -50,11 +50,12 @@ def convert(
 
     What was left out, and why, is said on standard error.
     """
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.reading.exports import read_export
     from quorate.writing.results import TOOLS, write_results
     from quorate.writing.tables import to_json, write_table
+    from quorate.writing.whole import together
 
     if to in TOOLS and labels is None:
         raise OptionError(f"--to {to} writes labels back: name them with --labels (quorate aggregate -o writes them)")
@@ -77,15 +78,17 @@ def convert(
             delimiter=delimiter,
             encoding=encoding,
         )
-    if gold_out is not None:
-        if export.gold is None:
-            raise OptionError(f"{file} says of no label that it is known; leave out --gold-out")
-        write_table(export.gold, gold_out, excel_safe=excel_safe)
-    if labels is not None and to is not None:
-        write_results(export, labels, output, to, agent=agent)
-    else:
-        write_table(export.table, output, to, excel_safe=excel_safe)
+    if gold_out is not None and export.gold is None:
+        raise OptionError(f"{file} says of no label that it is known; leave out --gold-out")
+    told = to_json(export.to_dict()) if json else ""
+    with together():  # the files appear all or none
+        if gold_out is not None and export.gold is not None:
+            write_table(export.gold, gold_out, excel_safe=excel_safe)
+        if labels is not None and to is not None:
+            write_results(export, labels, output, to, agent=agent)
+        else:
+            write_table(export.table, output, to, excel_safe=excel_safe)
     if json:
-        typer.echo(to_json(export.to_dict()))
+        print_data(told)
     else:
         print_lines(export.lines(), error=True)

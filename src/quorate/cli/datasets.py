@@ -12,7 +12,7 @@ app = typer.Typer(help="Public data sets with known truth.", no_args_is_help=Tru
 @app.command("list")
 def list_datasets(json: Json = False) -> None:
     """List the data sets: what was asked, and who published them."""
-    from quorate.cli.terminal import print_table
+    from quorate.cli.terminal import print_data, print_table
     from quorate.evaluation.public_sets import SOURCES
     from quorate.writing.tables import to_json
 
@@ -21,7 +21,7 @@ def list_datasets(json: Json = False) -> None:
             {"name": each.name, "about": each.about, "citation": each.citation, "addresses": list(each.addresses)}
             for each in SOURCES.values()
         ]
-        typer.echo(to_json({"datasets": listed}))
+        print_data(to_json({"datasets": listed}))
     else:
         rows = [[source.name, source.about, source.citation] for source in SOURCES.values()]
         print_table("Data sets", ["name", "what was asked", "published by"], rows)
@@ -41,7 +41,8 @@ def fetch_datasets(
     from quorate.evaluation.datasets import load
     from quorate.evaluation.public_sets import SOURCES
     from quorate.progress import report
-    from quorate.writing.tables import write_table
+    from quorate.writing.tables import write_tables
+    from quorate.writing.whole import make_folder
 
     chosen = names or list(SOURCES)
     with showing_progress():
@@ -52,6 +53,5 @@ def fetch_datasets(
             print_lines([f"{name}: {a.n_answers:,} answers to {a.n_tasks:,} tasks by {a.n_workers:,} workers"])
             if output is not None:
                 folder = Path(output) / name
-                folder.mkdir(parents=True, exist_ok=True)
-                write_table(a.to_table(), folder / "answers.csv")
-                write_table(data.truth, folder / "truth.csv")
+                make_folder(folder)
+                write_tables([(a.to_table(), folder / "answers.csv"), (data.truth, folder / "truth.csv")])

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.engine import diagnose_there, in_engine
 from quorate.cli.options import Gold, Json
 
 if TYPE_CHECKING:
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@in_engine(diagnose_there)
 @reads_answers
 def diagnose(
     reading: "Reading",
@@ -26,7 +24,7 @@ def diagnose(
     json: Json = False,
 ) -> None:
     """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
-    from quorate.cli.terminal import print_lines, print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.diagnosis.diagnose import diagnose
     from quorate.writing.tables import to_json
 
@@ -34,7 +32,7 @@ def diagnose(
         times = None if time is None else _times(reading, time)
         found = diagnose(reading, gold=gold, times=times, delta=delta)
     if json:
-        typer.echo(to_json(found.to_dict()))
+        print_data(to_json(found.to_dict()))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())
@@ -45,7 +43,8 @@ def _times(reading: "Reading", column: str) -> "FloatArray":
     from quorate.errors import OptionError
     from quorate.reading.times import times_of
 
-    if reading.source == "-" or reading.export is not None:
-        what = "standard input, which is read once" if reading.source == "-" else "another tool's export"
-        raise OptionError(f"--time cannot be read from {what}; give a table with the columns task, worker, label, time")
+    if reading.export is not None:
+        raise OptionError(
+            "--time cannot be read from another tool's export; give a table with the columns task, worker, label, time"
+        )
     return times_of(reading.source, reading.answers, column, reading.options)

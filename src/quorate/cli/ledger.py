@@ -9,6 +9,7 @@ import typer
 
 from quorate.cli.arguments import FLAGS, read_options_of
 from quorate.cli.options import Gold, Json, offering
+from quorate.cli.places import keeping_places
 
 if TYPE_CHECKING:
     from quorate.ledger import Ledger
@@ -48,10 +49,11 @@ def add_answers(
     """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.ledger import Ledger
+    from quorate.ledger.file import alone_with
     from quorate.progress import report
     from quorate.result import count
 
-    with showing_progress():
+    with showing_progress(), alone_with(ledger):
         before = _state(ledger)
         book = Ledger() if before is None else Ledger.load(ledger)
         lines = []
@@ -71,6 +73,7 @@ def add_answers(
 
 
 @app.command("show")
+@keeping_places
 def show_ledger(
     ledger: Book,
     *,
@@ -83,20 +86,18 @@ def show_ledger(
     json: Json = False,
 ) -> None:
     """Say what a ledger holds, and what label and skill its answers give."""
-    from quorate.cli.terminal import print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.ledger import Ledger
-    from quorate.writing.tables import to_json, write_table
+    from quorate.writing.tables import to_json, write_tables
 
     with showing_progress():
         book = Ledger.load(ledger)
         result = book.aggregate(method, gold=gold)
-    for table, path in ((result.labels, output), (book.answers.to_table(), answers_out)):
-        if path is not None:
-            write_table(table, path, format)
-    if workers_out is not None:
-        write_table(result.workers, workers_out, format)
+    told = to_json(result.to_dict(labels=output is None, workers=workers_out is None)) if json else ""
+    tables = (result.labels, book.answers.to_table(), lambda: result.workers)
+    write_tables(zip(tables, (output, answers_out, workers_out), strict=True), format)
     if json:
-        typer.echo(to_json(result.to_dict(labels=output is None, workers=workers_out is None)))
+        print_data(told)
         return
     piped = "-" in (output, workers_out, answers_out)
     if not piped:
@@ -117,10 +118,11 @@ def merge_ledgers(
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.ledger import Ledger
+    from quorate.ledger.file import alone_with
 
     if len(ledgers) < 2:
         raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
-    with showing_progress():
+    with showing_progress(), alone_with(output):
         before = _state(output)
         book = Ledger()
         for path in ledgers:
@@ -141,7 +143,7 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 
 def _save(book: "Ledger", path: str, before: tuple[int, int, int] | None) -> None:
-    """Write the ledger, unless someone else has written it since it was read: their answers would be lost."""
+    """Write the ledger, unless someone who asked for no lock has written it since: their answers would be lost."""
     from quorate.errors import LedgerFileError
 
     if _state(path) != before:

@@ -38,7 +38,7 @@ def report(
     from quorate.reporting.build import FAST, report
 
     chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
-    named = "The answers" if reading.source == "-" else Path(reading.source).name
+    named = Path(reading.source).name if isinstance(reading.source, str) else "The answers"  # of a stream
     with showing_progress():
         made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title or named)
         written = made.write(output, folder=tables, excel_safe=excel_safe)

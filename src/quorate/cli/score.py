@@ -17,9 +17,12 @@ def score(
     """Compare labels with the truth."""
     from dataclasses import asdict
 
-    from quorate.cli.terminal import print_lines
+    from quorate.cli.terminal import print_data, print_lines
     from quorate.evaluation.score import score_labels
     from quorate.writing.tables import to_json
 
     found = score_labels(labels, truth, task=task, label=label)
-    print_lines([to_json(asdict(found))] if json else found.lines())
+    if json:
+        print_data(to_json(asdict(found)))
+    else:
+        print_lines(found.lines())

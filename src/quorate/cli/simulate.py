@@ -26,7 +26,7 @@ def simulate(
 ) -> None:
     """Simulate a one-coin crowd with known truth."""
     from quorate.evaluation.simulate import crowd, parse_activity, parse_skills
-    from quorate.writing.tables import write_table
+    from quorate.writing.tables import write_tables
 
     simulated = crowd(
         tasks,
@@ -37,10 +37,9 @@ def simulate(
         activity=parse_activity(activity, workers),
         seed=seed,
     )
-    write_table(simulated.answer_table, output, format)
-    for table, path in ((simulated.truth_table, truth_out), (simulated.skill_table, skills_out)):
-        if path is not None:
-            write_table(table, path, format)
+    places = (output, truth_out, skills_out)
+    made = (simulated.answer_table, simulated.truth_table, simulated.skill_table)
+    write_tables(zip(made, places, strict=True), format)
 
 
 def demo(seed: Seed = 1) -> None:

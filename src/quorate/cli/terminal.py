@@ -9,16 +9,23 @@ from contextlib import contextmanager
 from typing import Any
 
 from quorate.arrays import Table
+from quorate.errors import visible
 from quorate.progress import listening
 
 MOST_ROWS = 10
 
 
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
-    """Print lines as they are: ids and labels are data, never markup."""
+    """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys."""
     stream = sys.stderr if error else sys.stdout
-    stream.writelines(f"{line}\n" for line in lines)
+    stream.writelines([f"{visible(line)}\n" for line in lines])
     stream.flush()
+
+
+def print_data(text: str) -> None:
+    """Print text for programs to read, as it is."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -40,16 +47,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]
 
 def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table as RichTable
+    from rich.text import Text  # what it is given, it shows: no markup, no emoji codes
 
     table = RichTable(box=None, pad_edge=False)
     for column, right in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if right else "left", overflow="fold")
+        table.add_column(Text(visible(column)), justify="right" if right else "left", overflow="fold")
     for row in cells:
-        table.add_row(*(escape(cell) for cell in row))
+        table.add_row(*map(Text, row))
     console = Console(highlight=False)
-    console.print(f"[bold]{escape(title)}[/]")
+    console.print(Text(visible(title), style="bold"))
     console.print(table)
 
 
@@ -70,13 +77,13 @@ def showing_progress() -> Iterator[None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
     speed = TextColumn("{task.fields[speed]}")
-    shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), speed)
+    shown = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), speed)
     with Progress(*shown, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bars:
         stages: dict[str, Any] = {}
 
         def hear(stage: str, done: int, total: int | None) -> None:
             if stage not in stages:
-                stages[stage] = bars.add_task(stage, total=total, speed="")
+                stages[stage] = bars.add_task(visible(stage), total=total, speed="")
             bars.update(stages[stage], completed=done, total=total)
             rate = bars.tasks[stages[stage]].speed
             bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
@@ -92,7 +99,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return "∞" if value == float("inf") else f"{value:.4f}" if abs(value) < 1000 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else visible(str(value))
 
 
 def _is_number(cell: str) -> bool:

@@ -107,7 +107,10 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
     skills = result.skills[found.members[:n]]
     m = result.roster.n_classes
     error = pair_error(own, m, skills, result.roster.per_worker[found.members[:n]], delta=delta)
-    return ComponentFinding(found.part, len(own), skill_bound(own, n, m, skills, delta=delta), error)
+    # Of all the pairs the verdict is known; without gold's own it may be another.
+    verdict = found.part.bipartite if own is found.pairs else None
+    bound = skill_bound(own, n, m, skills, delta=delta, bipartite=verdict)
+    return ComponentFinding(found.part, len(own), bound, error)
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:

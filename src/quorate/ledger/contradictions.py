@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
-from quorate.errors import ConflictingAnswersError
+from quorate.errors import ConflictingAnswersError, shown
 from quorate.ledger.entries import DROPPED, Entries, coded
 from quorate.ledger.names import Names
 
@@ -48,11 +48,11 @@ def refuse_contradictions(
     of_task, of_worker = (entries.names[0][int(entries.task[k])], entries.names[1][int(entries.worker[k])])
     raise ConflictingAnswersError(
         f"{n:,} answer{'s' if n > 1 else ''} of this batch contradict{'s' if n == 1 else ''} the ledger; worker "
-        f"{of_worker.as_py()!r} gave task {of_task.as_py()!r} {_told(labels.array(), old)} before and now "
+        f"{shown(of_worker.as_py())} gave task {shown(of_task.as_py())} {_told(labels.array(), old)} before and now "
         f"{_told(entries.names[2], int(entries.label[k]))}. Nothing was added. "
         "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )
 
 
 def _told(names: pa.Array, label: int) -> str:
-    return "several labels, which were dropped," if label == DROPPED else repr(names[label].as_py())
+    return "several labels, which were dropped," if label == DROPPED else shown(names[label].as_py())

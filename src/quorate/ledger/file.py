@@ -1,9 +1,14 @@
 """Entries <-> one file, written whole or not at all, and refused unless it is whole.
 
-The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then as many bytes: an Arrow stream.
+The file is one line of text, ``quorate ledger VERSION BYTES SHA-256``, and then as many bytes: an Arrow stream, and
+once more its SHA-256, so that neither the first line nor the rest can be changed alone; what it holds is checked too.
 """
 
 import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -11,14 +16,61 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray, from_numpy, to_numpy
-from quorate.errors import LedgerFileError, UnreadableFileError
+from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError, reason
 from quorate.ledger.entries import DROPPED, Entries
+from quorate.reading.kinds import check_values, plain
+from quorate.writing.locks import lock, unlock
 from quorate.writing.whole import write_whole
 
 MAGIC = b"quorate ledger "
 VERSION = 1
 COLUMNS = ("task", "worker", "label", "rows", "clashed")
 LONGEST = 200  # bytes of the first line, at the most
+SEAL = b"sha-256:"  # before the checksum at the end; ledgers of version 0.2 have none
+PATIENCE = 60.0  # seconds to wait for another command: as long as adding some ten million answers takes
+
+
+@contextmanager
+def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
+    """Keep others who ask for the same from a ledger while it is read, changed and written.
+
+    The lock is on the folder, since the file itself is replaced; it goes with the process, however that ends.
+
+    Args:
+        path: of the ledger, which need not be there yet.
+        patience: how many seconds to wait for another who has it.
+
+    Raises:
+        LedgerFileError: another command has not finished by then.
+        UnwritableFileError: there is no folder for it.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, alone_with(f"{folder}/answers.ledger"):
+    ...     os.listdir(folder)
+    []
+    """
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
+    held = _patiently(path, folder, patience)
+    try:
+        yield
+    finally:
+        unlock(held)
+
+
+def _patiently(path: str | Path, folder: Path, patience: float) -> int | None:
+    end = time.monotonic() + patience
+    while True:
+        try:
+            return lock(folder)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise LedgerFileError(
+                    f"another command has had the folder of {path} for {patience:g} seconds; nothing was written. "
+                    "Wait for it, and run this one again"
+                ) from None
+            time.sleep(0.02)
 
 
 def write_entries(entries: Entries, path: str | Path) -> None:
@@ -66,8 +118,8 @@ def load_entries(path: str | Path) -> Entries:
     payload = _checked(content, path)
     try:
         return _from_bytes(payload)
-    except (pa.ArrowException, KeyError, ValueError, AttributeError, StopIteration) as error:
-        raise LedgerFileError(f"{path} does not hold what a ledger should ({error}); make it anew") from None
+    except Exception as error:  # what a damaged stream makes of its parts is not foreseen
+        raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
 
 
 def _checked(content: bytes, path: str | Path) -> memoryview:
@@ -108,14 +160,21 @@ def _to_bytes(entries: Entries) -> pa.Buffer:
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, batch.schema) as writer:
         writer.write_batch(batch)
-    return stream.getvalue()
+    whole = stream.getvalue()
+    return pa.py_buffer(whole.to_pybytes() + SEAL + hashlib.sha256(whole).digest())
 
 
 def _from_bytes(payload: memoryview) -> Entries:
-    batch = pa.ipc.open_stream(pa.py_buffer(payload)).read_next_batch()
+    source = pa.BufferReader(pa.py_buffer(payload))
+    reader = pa.ipc.open_stream(source)
+    (batch,) = reader
+    rest = bytes(payload[source.tell() :])
+    if rest and rest != SEAL + hashlib.sha256(payload[: source.tell()]).digest():
+        raise ValueError("its two checksums differ")
     batch.validate(full=True)
+    _check_columns(batch)
     task, worker, label, rows, clashed = (batch.column(name) for name in COLUMNS)
-    return Entries(
+    entries = Entries(
         _codes(task),
         _codes(worker),
         _codes(label),
@@ -124,6 +183,38 @@ def _from_bytes(payload: memoryview) -> Entries:
         (task.dictionary, worker.dictionary, label.dictionary),
         n_skipped=int(batch.schema.metadata[b"n_skipped"]),
     )
+    _check_entries(entries)
+    return entries
+
+
+def _check_columns(batch: pa.RecordBatch) -> None:
+    """Refuse what is no table of a ledger."""
+    coded = [batch.column(name) for name in COLUMNS[:3]]
+    kinds = [column.type for column in coded]
+    _refuse_unless(batch.schema.names == list(COLUMNS), "other columns")
+    _refuse_unless(all(pa.types.is_dictionary(kind) and kind.index_type == pa.int32() for kind in kinds), "no codes")
+    _refuse_unless(batch.schema.field("rows").type == pa.int64(), "rows are no numbers")
+    _refuse_unless(batch.schema.field("clashed").type == pa.bool_(), "no flags")
+    _refuse_unless(not any(batch.column(name).null_count for name in COLUMNS if name != "label"), "a null")
+    for name, column in zip(COLUMNS, coded, strict=False):
+        names = column.dictionary
+        _refuse_unless(names.null_count == 0 and len(names.unique()) == len(names), f"a {name} twice")
+        plain(pa.chunked_array([names]), name)
+        check_values(names, name)
+
+
+def _check_entries(entries: Entries) -> None:
+    """Refuse entries that no answers can have made."""
+    place = entries.task << 32 | entries.worker
+    _refuse_unless(bool(np.all(place[1:] > place[:-1])), "a task and worker twice")
+    _refuse_unless(bool(np.all(entries.rows >= 1 + entries.clashed)), "answers without a row")
+    _refuse_unless(not np.any((entries.label == DROPPED) & ~entries.clashed), "labels dropped without a conflict")
+    _refuse_unless(entries.n_skipped >= 0, "fewer than no rows skipped")
+
+
+def _refuse_unless(well: bool, what: str) -> None:
+    if not well:
+        raise ValueError(f"it has {what}")
 
 
 def _codes(column: pa.DictionaryArray) -> IntArray:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import NUMPY_KINDS, IntArray, from_numpy, from_strings, is_text
-from quorate.errors import ColumnTypeError
+from quorate.errors import ColumnTypeError, reason
 
 
 class Names:
@@ -49,7 +49,10 @@ class Names:
 
     def _alike(self, names: pa.Array) -> pa.Array:
         """Bring names to the one type that all of them have here: an id must not become two."""
-        names = names.cast(_one_kind(names.type))
+        try:
+            names = names.cast(_one_kind(names.type))
+        except pa.ArrowException as error:  # more text than one array holds
+            raise ColumnTypeError(f"the {self.what} cannot be kept: {reason(error)}") from None
         if pa.types.is_float16(names.type) or pa.types.is_interval(names.type):
             raise ColumnTypeError(f"the {self.what} are {names.type} values, which have no order; write them as text")
         if len(names) and self.codes and names.type != self.kind:

@@ -9,10 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, from_strings, is_text, table_of, take, to_numpy
-from quorate.errors import ColumnTypeError, OptionError, listing
+from quorate.errors import ColumnTypeError, OptionError, listing, reason
+from quorate.reading.kinds import check_values, plain
 
-BLANK = r"^\s*$"
-NO_LABEL = r"^\s*((?i)nan)?\s*$"
+# What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
+BLANKS = " \t\n\r\v\f"
+BLANK = r"^[\s\x0b]*$"
+NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 
 
 def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tuple[IntArray, pa.Array]:
@@ -24,21 +27,19 @@ def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tup
     >>> codes.tolist(), names.to_pylist()
     ([0, -1, 1, 0], ['b', 'a'])
     """
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if pa.types.is_nested(kind):
-        raise ColumnTypeError(f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date")
-    if pa.types.is_null(kind):
+    column = plain(column, name)
+    if pa.types.is_null(column.type):
         return np.full(len(column), -1, np.int32), from_strings([])
-    if pa.types.is_string_view(kind):
-        kind = pa.large_string()
-    if pa.types.is_dictionary(column.type):
-        column = pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
-    elif column.type != kind:
-        column = column.cast(kind)
-    encoded = column.dictionary_encode().combine_chunks()
+    try:
+        encoded = column.dictionary_encode().combine_chunks()
+    except pa.ArrowException as error:
+        raise ColumnTypeError(
+            f"column {name!r} holds {column.type} values that cannot be told apart: {reason(error)}"
+        ) from None
     if isinstance(encoded, pa.ChunkedArray):  # what older versions give
         encoded = encoded.chunk(0)
     codes, names = to_numpy(encoded.indices), encoded.dictionary
+    check_values(names, name)
     if encoded.null_count:
         codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
     absent = _is_missing(names, is_label)
@@ -68,7 +69,7 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     """
     try:
         return (values if isinstance(values, pa.Array) else pa.array(list(values))).cast(kind)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
             f"the {what} are not of the type that the answers have ({kind}); write both alike"
         ) from None
@@ -109,6 +110,19 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     new_code = np.full(len(names), -1, np.int32)
     new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)
     return new_code[labels], listed
+
+
+def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Renumber codes so that the names behind them ascend, whatever order the rows came in; -1 stays.
+
+    >>> codes, names = in_order_of_ids(np.array([0, 1, -1, 0]), pa.array(["b", "a"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([1, 0, -1, 1], ['a', 'b'])
+    """
+    order = to_numpy(pc.sort_indices(names)).astype(np.int64)
+    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code[order] = np.arange(len(names), dtype=np.int32)
+    return new_code[codes], take(names, order)
 
 
 def _sorting_order(values: pa.Array) -> IntArray:

@@ -7,13 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import NotUtf8Error, RaggedRowsError, WrongFormatError, rows_phrase
+from quorate.errors import NotUtf8Error, RaggedRowsError, WrongFormatError, reason, rows_phrase, shown
 from quorate.progress import Observer, listener
 from quorate.reading.objects import Columns, check_columns
+from quorate.reading.quotes import check_quotes
 
 HEAD = 1 << 18  # bytes in which the header must end
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
+AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
 def read_csv(
@@ -36,42 +38,85 @@ def read_csv(
     >>> read_csv(data, "a.csv", {"task": ""}, delimiter=",", encoding="utf-8").to_pydict()
     {'task': ['007']}
     """
-    header = _header(data, name, delimiter, encoding, fixed)
+    remedy = "" if fixed else _other_encoding(encoding)
+    data = _as_utf8(data, name, encoding, remedy)
+    text = bytes(data[:HEAD]).decode("utf-8", errors="replace")
+    if "\0" in text[:4096]:
+        convert = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
+        raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {convert}")
+    header = first_row(text, delimiter)
     check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
+    check_quotes(data, name, delimiter)
+    if "\n" not in text and "\r" not in text and len(data) < HEAD:  # a header, and not even the end of its line
+        return pa.table({column: pa.array([], pa.string()) for column in columns})
     try:
-        return _parse(data, columns, delimiter, encoding)
-    except (pa.ArrowInvalid, UnicodeError) as error:
-        explain_bytes(data, name, encoding, "" if fixed else _other_encoding(encoding))
-        ragged: list[Any] = []
-
-        def note(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
-        _parse(data, columns, delimiter, encoding, invalid_row_handler=note)
-        if not ragged:
-            raise WrongFormatError(f"{name} cannot be read as CSV: {error}") from None
-        first = ragged[0]
-        raise RaggedRowsError(
-            f"{name} has {first.expected_columns} columns, but not so many fields in "
-            f"{rows_phrase([row.number - 2 for row in ragged])}: the first has {first.actual_columns} "
-            f"({first.text[:60]!r}). Quote fields that contain {delimiter!r}, or mend the rows"
-        ) from None
+        return _parse(data, columns, delimiter)
+    except (pa.ArrowException, UnicodeError) as error:
+        explain_bytes(data, name, "utf-8", remedy)
+        _explain_ragged(data, name, columns, delimiter)
+        raise WrongFormatError(f"{name} cannot be read as CSV: {reason(error)}") from None
 
 
-def _parse(data: pa.Buffer, columns: Columns, delimiter: str, encoding: str, **options: Any) -> pa.Table:
+def first_row(text: str, delimiter: str) -> list[str]:
+    r"""Return the fields of the first row that has any; none where it cannot be told.
+
+    >>> first_row('\n"task",label\r1,x', ",")
+    ['task', 'label']
+    """
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    try:
+        return next((row for row in csv.reader(lines, delimiter=delimiter) if row), [])
+    except csv.Error:  # a field of more than 128 kB
+        return []
+
+
+def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffer:
+    """Turn text of another encoding into UTF-8, which is what is parsed."""
+    if codecs.lookup(encoding).name in AS_IT_IS:
+        return data
+    explain_bytes(data, name, encoding, remedy)
+    try:
+        return pa.py_buffer(bytes(data).decode(encoding).encode())
+    except UnicodeError as error:
+        raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None
+
+
+def _parse(data: pa.Buffer, columns: Columns, delimiter: str, **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
-    told = listener()
+    told = listener.get()
     return arrow_csv.read_csv(
         pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.
-        read_options=arrow_csv.ReadOptions(block_size=BLOCK, encoding=encoding, use_threads=False),
+        read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
         convert_options=arrow_csv.ConvertOptions(
             include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
         ),
     )
+
+
+def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str) -> None:
+    """Say which rows have more or fewer fields than the header, if some have."""
+    numbers: list[int] = []
+    first: list[Any] = []
+
+    def note(row: Any) -> str:
+        if not first:
+            first.append(row)
+        numbers.append((row.number or 2) - 2)
+        return "skip"
+
+    try:
+        _parse(data, columns, delimiter, invalid_row_handler=note)
+    except (pa.ArrowException, UnicodeError):
+        return
+    if first:
+        raise RaggedRowsError(
+            f"{name} has {first[0].expected_columns} columns, but not so many fields in {rows_phrase(numbers)}: the "
+            f"first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain {delimiter!r}, "
+            "or mend the rows"
+        )
 
 
 def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool) -> Columns:
@@ -100,14 +145,6 @@ class _Metered(io.RawIOBase):
         return chunk
 
 
-def _header(data: pa.Buffer, name: str, delimiter: str, encoding: str, fixed: bool) -> list[str]:
-    head = codecs.getincrementaldecoder(encoding)(errors="replace").decode(bytes(data[:HEAD]))
-    if "\0" in head[:4096]:
-        remedy = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
-        raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {remedy}")
-    return next((row for row in csv.reader(io.StringIO(head.removeprefix("\ufeff")), delimiter=delimiter) if row), [])
-
-
 def _other_encoding(encoding: str) -> str:
     example = "'latin-1' is a common one" if encoding != "latin-1" else "'utf-8' is the usual one"
     return f", or name its encoding (encoding=, --encoding; {example})"
@@ -125,8 +162,12 @@ def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -
     try:
         raw.decode(encoding)
     except UnicodeDecodeError as error:
+        begin = raw.rfind(b"\n", 0, error.start) + 1
         line = raw.count(b"\n", 0, error.start) + 1
-        text = raw.splitlines()[line - 1][:60]
+        text = raw[begin : begin + 200].splitlines()[:1]
         raise NotUtf8Error(
-            f"line {line:,} of {name} is not {encoding} text: {text!r}. Convert it to UTF-8{remedy}"
+            f"line {line:,} of {name} is not {encoding} text: {shown(text[0] if text else b'')}. "
+            f"Convert it to UTF-8{remedy}"
         ) from None
+    except UnicodeError as error:  # what has no place: UTF-16 without a mark of its order
+        raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None

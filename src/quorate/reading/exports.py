@@ -7,6 +7,7 @@ from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, li
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
+from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
 
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
@@ -40,7 +41,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
     met = set(reading.columns) & set(content.fields)
     if not content.fields or (readable and len(met) == len(set(reading.columns))):
         return TABLE
-    from quorate.reading.formats.known import looked_for, matching
+    from quorate.reading.formats.known import FORMATS, matching
 
     found = matching(content)
     if len(found) == 1:
@@ -53,7 +54,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
     raise UnknownFormatError(
         f"{content.name} is of no format known here; it has the fields {listing(content.fields, 12)}. Name the columns "
         "of a plain table with task=, worker=, label= (--task, --worker, --label), or the tool that wrote it with "
-        f"tool= (--from). Looked for: {looked_for()}"
+        f"tool= (--from). Looked for the marks of {', '.join(FORMATS)}"
     )
 
 
@@ -98,6 +99,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     """
     from quorate.reading.formats.known import FORMATS
 
+    source = hold(source)
     content = look(source, reading)
     if content.layout == "unknown":
         # It says what is wrong with it.

@@ -3,13 +3,13 @@
 CSV fields are read as text, so that an id like ``007`` comes back as it went in.
 """
 
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 
-from quorate.errors import EmptyFileError, UnknownFormatError, UnreadableFileError, WrongFormatError
-from quorate.reading.objects import Columns, check_columns, read_object
+from quorate.errors import EmptyFileError, UnknownFormatError, WrongFormatError
+from quorate.reading.loading import COMPRESSIONS, Loaded, load
+from quorate.reading.objects import Columns, read_object
 from quorate.reading.objects import Source as Source
 from quorate.reading.options import AS_USUAL, ReadOptions
 
@@ -21,7 +21,6 @@ ENDINGS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 
 
 def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL, *, fixed: bool = False) -> pa.Table:
@@ -40,15 +39,17 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     >>> read_table({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
     {'label': ['a', 'b']}
     """
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | Loaded):
         return read_object(source, columns)
-    name = "standard input" if str(source) == "-" else str(source)
-    data = _load(source, name)
+    loaded = load(source)
+    data, name = loaded.data, loaded.name
     if len(data) == 0:
         raise EmptyFileError(f"{name} is empty: it has not even a header")
-    written_as = reading.format or format_of(source) or _format_from_content(data, name, fixed)
+    written_as = reading.format or format_of(name) or _format_from_content(data, name, fixed)
     if written_as == "parquet":
-        return _read_parquet(data, name, columns)
+        from quorate.reading.parquet_files import read_parquet
+
+        return read_parquet(data, name, columns)
     if bytes(data[:4]) == b"PAR1":
         remedy = "leave out format= (--input-format)" if reading.format else "let its name end in .parquet"
         raise WrongFormatError(f"{name} is a Parquet file, not {written_as.upper()}; {remedy}")
@@ -60,31 +61,6 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
 
     delimiter = reading.delimiter or ("\t" if written_as == "tsv" else ",")
     return read_csv(data, name, columns, delimiter=delimiter, encoding=reading.encoding, fixed=fixed)
-
-
-def _load(source: str | Path, name: str) -> pa.Buffer:
-    """Return the whole file, uncompressed; mapped rather than copied where it can be."""
-    if str(source) == "-":
-        return pa.py_buffer(sys.stdin.buffer.read())
-    path = Path(source)
-    compression = COMPRESSIONS.get(path.suffix.lower())
-    try:
-        if path.is_dir():
-            raise UnreadableFileError(f"{name} is a folder; give one file")
-        if path.stat().st_size == 0:
-            return pa.py_buffer(b"")
-        if compression is None:
-            return pa.memory_map(str(path)).read_buffer()
-        with pa.input_stream(str(path), compression=compression) as stream:
-            return stream.read_buffer()
-    except FileNotFoundError:
-        raise UnreadableFileError(f"there is no file {name}") from None
-    except PermissionError:
-        raise UnreadableFileError(f"{name} may not be read by this user") from None
-    except (pa.ArrowInvalid, OSError) as error:
-        if compression is None:
-            raise UnreadableFileError(f"{name} cannot be read: {error}") from None
-        raise WrongFormatError(f"{name} is not {compression} data, or is cut short ({error})") from None
 
 
 def format_of(source: str | Path) -> str | None:
@@ -112,14 +88,3 @@ def _format_from_content(data: pa.Buffer, name: str, fixed: bool) -> str:
     raise UnknownFormatError(
         f"cannot tell what kind of file {name} is; end its name in .csv, .tsv, .parquet or .jsonl{say}"
     )
-
-
-def _read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(pa.BufferReader(data))
-        check_columns(file.schema_arrow.names, columns, name)
-        return file.read(columns=list(columns)).select(list(columns))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise WrongFormatError(f"{name} is not a Parquet file, or is cut short ({error})") from None

@@ -1,6 +1,6 @@
 """Which workers belong together: a column read with the answers, or what a caller says -> a group for each worker."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,12 +8,17 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase
+from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
 from quorate.reading.columns import as_type, positions
 
 
 def group_of_workers(
-    worker: IntArray, worker_names: pa.Array, group: IntArray, group_names: pa.Array, present: BoolArray
+    worker: IntArray,
+    worker_names: pa.Array,
+    group: IntArray,
+    group_names: pa.Array,
+    present: BoolArray,
+    tell: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
     """Give each worker the group that its rows name; -1 for a worker without rows.
 
@@ -23,6 +28,7 @@ def group_of_workers(
         group: code of each row.
         group_names: the names behind the codes.
         present: which rows count.
+        tell: how messages speak of rows.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -40,8 +46,8 @@ def group_of_workers(
         here = worker[clash] == worker[clash[0]]
         both = [group_names[int(code)].as_py() for code in (found[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
-            f"worker {who!r} is in two groups, {both[0]!r} and {both[1]!r}: see {rows_phrase(clash[here].tolist())}. "
-            "Give every worker one group"
+            f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
+            f"{tell(clash[here].tolist())}. Give every worker one group"
         )
     return found
 

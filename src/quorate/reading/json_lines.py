@@ -1,13 +1,28 @@
-"""The bytes of a file of JSON lines -> an Arrow table of the columns asked for."""
+"""The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-import io
+Parsed by Python: numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
+that can happen is an exception. (Arrow's own reader makes of large numbers the nearest fraction, and of some lines that
+are no objects a fault that ends the process.)
+"""
+
 import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import ColumnTypeError, WrongFormatError
-from quorate.reading.delimited import BLOCK, explain_bytes
+from quorate.arrays import from_strings
+from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
+from quorate.progress import report
+from quorate.reading.delimited import explain_bytes
 from quorate.reading.objects import Columns, check_columns
+
+SAMPLE = 100  # records whose fields a message names
+CHUNK = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
+EXACT = 1 << 53  # up to which every whole number is a fraction too
+INT64, UINT64 = 1 << 63, 1 << 64
+ONE_OBJECT = "Write one object a line"
 
 
 def read_json_lines(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
@@ -25,42 +40,205 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
     >>> read_json_lines(data, "a.jsonl", {"task": ""}).to_pydict()
     {'task': ['2024-05-01']}
     """
-    from pyarrow import json as arrow_json
+    explain_bytes(data, name, "utf-8")
+    found = {column: _Column(column, name) for column in columns}
+    fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
+    size = max(len(data), 1)
+    for done, first, records in _chunks(data, name):
+        report("reading (MB)", done >> 20, size >> 20)
+        if not fields:
+            fields = {name: None for record in records[:SAMPLE] for name in record}
+        fields |= {column: None for column in columns if column not in fields and _any_has(records, column)}
+        for column, values in found.items():
+            values.take([record.get(column) for record in records], first)
+    check_columns(list(fields), columns, name)
+    arrays = [values.array() for values in found.values()]
+    return pa.Table.from_arrays(arrays, names=list(columns))
 
-    def parse(schema: pa.Schema | None = None) -> pa.Table:
-        return arrow_json.read_json(
-            pa.BufferReader(data),
-            read_options=arrow_json.ReadOptions(block_size=BLOCK),
-            parse_options=arrow_json.ParseOptions(explicit_schema=schema),
+
+def _any_has(records: list[dict[str, Any]], column: str) -> bool:
+    return any(column in record for record in records)
+
+
+def parse_line(line: str, where: str) -> Any:
+    """Parse one JSON value, which is all that the line holds.
+
+    Raises:
+        WrongFormatError: it is none; ``where`` says which line of what.
+
+    >>> parse_line('{"task": 1}', "line 1 of a.jsonl")
+    {'task': 1}
+    """
+    try:
+        value, end = _DECODER.raw_decode(line)
+    except (ValueError, RecursionError) as error:
+        why = f" ({reason(error)})" if not isinstance(error, json.JSONDecodeError) else ""
+        raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}{why}. {ONE_OBJECT}") from None
+    if line[end:].strip():
+        raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}. {ONE_OBJECT}")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {shown(twice)} is there twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it has one
+
+
+def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
+    """Give the records of a few megabytes at a time: how many bytes are done, the row of the first, and they."""
+    raw = memoryview(data)
+    at = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
+    row = number = 0
+    while at < len(raw):
+        end = min(at + CHUNK, len(raw))
+        piece = bytes(raw[at:end])
+        if end < len(raw):  # only whole lines; one may be longer than a chunk
+            cut = piece.rfind(b"\n") + 1
+            while not cut and end < len(raw):
+                end = min(end + CHUNK, len(raw))
+                piece = bytes(raw[at:end])
+                cut = piece.rfind(b"\n") + 1
+            piece = piece[:cut] if cut else piece
+        at += len(piece)
+        lines = piece.replace(b"\r\n", b"\n").removesuffix(b"\n").decode().split("\n")
+        records = _quickly([line for line in lines if line]) or _one_by_one(lines, number, name)
+        yield at, row, records
+        row, number = row + len(records), number + len(lines)
+
+
+def _quickly(lines: list[str]) -> list[dict[str, Any]]:
+    """Parse lines as most are: an object without another inside it and without blanks around it; none if one is not."""
+    try:
+        found = [_SCAN(line, 0) for line in lines]
+    except (ValueError, RecursionError, StopIteration):
+        return []
+    records = [record for record, _ in found]
+    plain = (
+        [end for _, end in found] == [len(line) for line in lines]
+        and set(map(type, records)) == {dict}
+        # Every field has a quote and a colon after its name: so many of them, and no field is there twice.
+        and [line.count('":') for line in lines] == [len(record) for record in records]
+    )
+    return records if plain else []
+
+
+def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
+    """Parse lines of which some need care, or a message; ``number`` lines came before."""
+    records = []
+    for here, each in enumerate(lines, start=number + 1):
+        line = each.strip(" \t\r")
+        if line:
+            where = f"line {here:,} of {name}"
+            found = parse_line(line, where)
+            if not isinstance(found, dict):
+                raise WrongFormatError(f"{where} is no JSON object: {shown(line)}. {ONE_OBJECT}")
+            records.append(found)
+    return records
+
+
+@dataclass
+class _Column:
+    """The values of one field, of one type."""
+
+    name: str
+    file: str
+    values: list[Any] = field(default_factory=list)
+    kinds: set[type] = field(default_factory=set)
+
+    def take(self, values: list[Any], row: int) -> None:
+        """Add values; the first of them is of this row."""
+        self.kinds |= set(map(type, values)) - {type(None)}
+        nested = self.kinds & {dict, list}
+        if nested:
+            at = next(k for k, value in enumerate(values) if type(value) in nested)
+            kind = "list" if type(values[at]) is list else "record"
+            raise ColumnTypeError(
+                f"column {self.name!r} holds {kind} values, the first in row {row + at + 1:,}: {shown(values[at])}; an "
+                "id or a label must be text, a number, true or false"
+            )
+        self.values += values
+
+    def array(self) -> pa.Array:
+        """Make an Arrow array of them.
+
+        Raises:
+            ColumnTypeError: they are of several types, or no valid text.
+        """
+        if self.kinds <= {int, float} and len(self.kinds) == 2:
+            self._refuse_inexact()
+        elif len(self.kinds) > 1:
+            self._refuse_mixed()
+        if str in self.kinds:
+            return self._text(self.values)
+        if self.kinds == {int}:
+            return self._whole()
+        return pa.array(self.values, pa.float64() if float in self.kinds else None)
+
+    def _whole(self) -> pa.Array:
+        numbers = [value for value in self.values if value is not None]
+        least, most = min(numbers), max(numbers)
+        if least >= -INT64 and most < INT64:
+            return pa.array(self.values, pa.int64())
+        if least >= 0 and most < UINT64:
+            return pa.array(self.values, pa.uint64())
+        return self._text([None if value is None else str(value) for value in self.values])  # keeps every digit
+
+    def _text(self, values: list[str | None]) -> pa.Array:
+        try:
+            if None not in values:
+                return from_strings(values)  # type: ignore[arg-type]  # there is no None among them
+            return pa.array(values, pa.string())
+        except UnicodeEncodeError:
+            at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which is half a "
+                "character and no valid text; mend it"
+            ) from None
+
+    def _refuse_inexact(self) -> None:
+        """Whole numbers beside fractions become fractions: as long as none is changed by that."""
+        at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
+        if at is not None:
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, and in "
+                f"row {at + 1:,} {shown(self.values[at])}, which is no exact fraction; write all as text"
+            )
+
+    def _refuse_mixed(self) -> None:
+        seen: dict[type, int] = {}
+        for k, value in enumerate(self.values):
+            if value is not None:
+                seen.setdefault(type(value), k)
+        one, two = sorted(seen.values())[:2]
+        raise ColumnTypeError(
+            f"column {self.name!r} of {self.file} changes its type from line to line: row {one + 1:,} has "
+            f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; make it one type"
         )
 
+
+def _is_text(value: str) -> bool:
     try:
-        table = parse()
-        check_columns(table.column_names, columns, name)
-        table = table.select(list(columns))
-        # The reader turns text that looks like a date into a date; an id must come back as it went in.
-        dates = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
-        if dates:
-            table = parse(pa.schema([(column, pa.string()) for column in dates])).select(list(columns))
-    except pa.ArrowInvalid as error:
-        explain_bytes(data, name, "utf-8")
-        _explain_lines(data, name)
-        raise ColumnTypeError(
-            f"a column of {name} changes its type from line to line; make it one type ({error})"
-        ) from None
-    return table
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
-def _explain_lines(data: pa.Buffer, name: str) -> None:
-    """Say which line is no JSON object, if one is not."""
-    for number, line in enumerate(io.BytesIO(data), start=1):
-        try:
-            found = json.loads(line) if line.strip() else {}
-        except json.JSONDecodeError:
-            raise WrongFormatError(
-                f"line {number:,} of {name} is not JSON: {line[:60]!r}. Write one object a line"
-            ) from None
-        if not isinstance(found, dict):
-            raise WrongFormatError(
-                f"line {number:,} of {name} is no JSON object: {line[:60]!r}. Write one object a line"
-            )
+def each_line(text: str, name: str) -> Iterable[Any]:
+    r"""Parse every line that is not blank.
+
+    >>> list(each_line('{"a": 1}\n\n{"a": 2}', "a.jsonl"))
+    [{'a': 1}, {'a': 2}]
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip(" \t\r")
+        if stripped:
+            yield parse_line(stripped, f"line {number:,} of {name}")

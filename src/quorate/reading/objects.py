@@ -5,10 +5,21 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from quorate.errors import ColumnTypeError, MissingColumnError, UnknownFormatError, listing
+from quorate.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    TooLargeError,
+    UnknownFormatError,
+    listing,
+    reason,
+    shown,
+)
 
 Source: TypeAlias = Any  # a path, "-", a mapping of columns, a list of records, or a table object
 Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
+
+# A wide table has a column for each annotator, and ten thousand of them are read in seconds.
+MOST_COLUMNS = 10_000
 
 
 def names_of(source: Source) -> list[str] | None:
@@ -72,9 +83,9 @@ def read_object(source: Source, columns: Columns) -> pa.Table:
     check_columns(names, columns, "the table")
     try:
         return _only(source, list(columns)).select(list(columns))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ColumnTypeError(
-            f"the table has a column of mixed or unusable types; make each column one type ({error})"
+            f"the table has a column of mixed or unusable types; make each column one type ({reason(error)})"
         ) from None
 
 
@@ -86,13 +97,17 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
 
     >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
     """
+    if len(found) > MOST_COLUMNS:
+        raise TooLargeError(
+            f"{name} has {len(found):,} columns, and at most {MOST_COLUMNS:,} are read; it is no table of answers"
+        )
     for column, remedy in columns.items():
         if column not in found:
             raise MissingColumnError(
-                f"{name} has no column {column!r}; it has {listing(found, 12) or 'none'}{remedy and '. '}{remedy}"
+                f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}{remedy and '. '}{remedy}"
             )
         if list(found).count(column) > 1:
-            raise MissingColumnError(f"{name} has the column {column!r} more than once; rename one of them")
+            raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
 
 
 def _only(source: Source, columns: Sequence[str]) -> pa.Table:

@@ -5,12 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, one_of, shown
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
 TOOLS = ("auto", "table", "labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
 ROLES = ("task", "worker", "label")
+# A line end cannot separate fields, and a quote has a meaning of its own.
+DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
 
@@ -77,15 +79,16 @@ class ReadOptions:
         one_of(self.tool, TOOLS, "tool")
         if self.format is not None:
             one_of(self.format, FORMATS, "input format")
-        if self.delimiter is not None and len(self.delimiter.encode()) != 1:
-            raise OptionError(f"the delimiter must be one ASCII character, not {self.delimiter!r}")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
+            raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
         if isinstance(self.classes, str):
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
+            codecs.getincrementaldecoder(self.encoding)
+        except (LookupError, UnicodeError, ValueError):
             raise OptionError(
-                f"there is no encoding {self.encoding!r}; 'utf-8', 'latin-1' and 'utf-16' are common ones"
+                f"there is no encoding {shown(self.encoding)}; 'utf-8', 'latin-1' and 'utf-16' are common ones"
             ) from None
 
     @property

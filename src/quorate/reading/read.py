@@ -8,6 +8,7 @@ from quorate.errors import OptionError
 from quorate.reading.exports import TABLE, export_of, recognise
 from quorate.reading.files import Source
 from quorate.reading.formats.export import Export
+from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
 from quorate.reading.rows import read_rows
 
@@ -20,6 +21,7 @@ class Reading:
     source: Source = None
     options: ReadOptions = AS_USUAL
     export: Export | None = None
+    is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
 
 
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
@@ -65,6 +67,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     >>> found.answers.n_answers, found.export
     (1, None)
     """
+    source = hold(source)
     tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
     if tool == TABLE:
         return Reading(read_rows(source, reading), source, reading)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, to_numpy
-from quorate.errors import BlankFieldError, ColumnTypeError, rows_phrase
+from quorate.errors import BlankFieldError, ColumnTypeError, rows_phrase, shown
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import AS_USUAL, ReadOptions, TableKeywords, read_options
@@ -101,14 +101,15 @@ def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
     kinds = [kind for kind in KINDS if _as_kind(values[:1], kind) is not None]
     alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
     raise ColumnTypeError(
-        f"column {name!r} holds {values[alien].as_py()!r} in {rows_phrase(np.flatnonzero(rows == alien).tolist())}, "
-        "which is no time, or not one like the others; write numbers everywhere, or dates as 2024-05-01 12:30:00"
+        f"column {name!r} holds {shown(values[alien].as_py())} in "
+        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}, which is no time, or not one "
+        "like the others; write numbers everywhere, or dates as 2024-05-01 12:30:00"
     )
 
 
 def _as_kind(values: pa.Array, kind: pa.DataType) -> FloatArray | None:
     """Return the values as numbers if all of them are of a kind."""
-    with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+    with suppress(pa.ArrowException, ValueError):
         cast = values.cast(kind)
         numbers = to_numpy(cast.cast(pa.int64()) if pa.types.is_temporal(kind) else cast).astype(np.float64)
         return numbers if np.isfinite(numbers).all() else None

@@ -12,15 +12,11 @@ import numpy as np
 
 from quorate import __version__
 from quorate.answers import Answers
-from quorate.charts.agreement_chart import agreement_chart
-from quorate.charts.confidence_chart import SURE, confidence_chart
-from quorate.charts.graph_chart import graph_chart
-from quorate.charts.skill_chart import skills_chart
-from quorate.charts.style import altair
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
-from quorate.errors import OptionError, UnwritableFileError
+from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
 from quorate.gold import gold_for, labels_for
+from quorate.meetings.agreements import agreement
 from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reading.files import Source
@@ -28,12 +24,18 @@ from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
 from quorate.reporting import listings
 from quorate.reporting.captions import captions
+from quorate.reporting.charts.agreement_chart import agreement_chart
+from quorate.reporting.charts.confidence_chart import SURE, confidence_chart
+from quorate.reporting.charts.graph_chart import graph_chart
+from quorate.reporting.charts.skill_chart import skills_chart
+from quorate.reporting.charts.style import altair
 from quorate.reporting.drawing import converter, to_svg
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
 from quorate.reporting.findings import Arranged, arrange
 from quorate.reporting.page import render
 from quorate.result import Result, count
 from quorate.writing.tables import write_table
+from quorate.writing.whole import make_folder, together, write_whole
 
 FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
 
@@ -81,14 +83,12 @@ class Report:
         page = Path(path)
         whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
         html = self.html({file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in whole})
-        try:
-            if folder is not None:
-                Path(folder).mkdir(parents=True, exist_ok=True)
-            page.write_text(html, encoding="utf-8")
-        except OSError as error:
-            raise UnwritableFileError(f"cannot write {error.filename or page}: {error.strerror or error}") from None
-        for file in whole:
-            write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
+        if folder is not None:
+            make_folder(folder)
+        with together():  # the page and its tables appear all or none
+            write_whole(page, lambda stream: stream.write(html.encode()))
+            for file in whole:
+                write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
         return [page, *whole]
 
     def _lead(self) -> str:
@@ -109,6 +109,7 @@ class Report:
             "tasks": listings.task_sheet(result, files.get("labels")),
             "components": listings.component_sheet(self.diagnosis),
             "pairs": listings.pair_sheet(result, found.copiers),
+            "coefficients": listings.coefficient_sheet(agreement(result.answers)),
             "confidence": listings.confidence_sheet(result, self.sure),
             "methods": None if self.comparison is None else listings.method_sheet(self.comparison, result),
         }

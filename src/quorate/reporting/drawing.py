@@ -4,8 +4,8 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from quorate.charts.style import AGREEMENT, PALETTE
 from quorate.errors import QuorateError
+from quorate.reporting.charts.style import AGREEMENT, PALETTE
 
 # The page's own colours, by name; report.css sets each twice, for light and dark.
 VARIABLES = {
@@ -31,7 +31,7 @@ def to_svg(chart: Any, label: str) -> str:
         QuorateError: vl-convert is not installed.
 
     >>> import quorate
-    >>> from quorate.charts import Plots
+    >>> from quorate.reporting.charts import Plots
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
     >>> to_svg(Plots(result).skills(), "skills")[:30]
     '<svg viewBox="0 0 420 ...

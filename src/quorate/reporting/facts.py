@@ -7,11 +7,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
-from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
+from quorate.voting.basis import ADVISED
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def headline(result: Result, sure: float) -> tuple[Tile, ...]:
     a = result.answers
     confidence = result.ballot.confidence
     doubtful = int((confidence < sure).sum())
-    standing = standings(result.skills, result.intervals.low, result.intervals.high, a.n_classes)
-    unknown = int(((standing == UNKNOWN) & (result.status != NOT_ESTIMATED)).sum())
+    standing = standings(result)
+    unknown = int((standing == UNKNOWN).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
     mean = float(confidence.mean()) if len(confidence) else 0.0
     return (
@@ -80,7 +80,8 @@ def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
     if result.trust is not None and result.trust < LOW_TRUST:
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
-            "may copy or share a bias; compare with the cautious vote (quorate aggregate --cautious)."
+            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right "
+            f"(quorate advise --gold {ADVISED})."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")
@@ -97,7 +98,7 @@ def nothing_found(result: Result) -> str:
     >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
     'Nothing stands out that could not be chance.'
     """
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
+    kinds = standings(result)
     low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
     line = "Nothing stands out that could not be chance."
     if low == 0:

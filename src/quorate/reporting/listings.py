@@ -5,21 +5,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
-from quorate.charts.agreement_chart import MOST_IN_MAP
-from quorate.charts.confidence_chart import confidence_rows
-from quorate.charts.sample import choose_workers, pairs_among
-from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
+from quorate.meetings.agreements import Agreement
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
+from quorate.reporting.charts.confidence_chart import confidence_rows
+from quorate.reporting.charts.sample import choose_workers, pairs_among
+from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNASKED, UNKNOWN, WORSE, standings
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
 
-TONES = ("good", "doubt", "bad", "unknown")
+TONES = ("good", "doubt", "bad", "unknown", "unknown")
 # Who cannot be judged needs more answers, not a look, and comes last.
-URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3}
+URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
 GRAVITY = {"bad": 0, "copy": 1, "doubt": 2}  # of what the diagnosis found of a worker, the worst first
 FEWEST = 2  # answers of a worker who can need a look
 MOST_PAIRS = 100
@@ -41,7 +42,7 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     ('w3', 5)
     """
     answers, sure = result.answers, result.intervals
-    kinds = standings(result.skills, sure.low, sure.high, answers.n_classes)
+    kinds = standings(result)
     # Nobody is looked at first for one answer.
     urgency = np.where(answers.per_worker < FEWEST, URGENCY[UNKNOWN], [URGENCY[kind] for kind in kinds.tolist()])
     gravity = np.full(answers.n_workers, len(GRAVITY))
@@ -172,6 +173,30 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
         rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
     return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+
+
+def coefficient_sheet(agreement: Agreement) -> Sheet:
+    """List the coefficients of agreement, with their intervals.
+
+    >>> import quorate
+    >>> found = quorate.agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> [cell.text for cell in coefficient_sheet(found).rows[3]]
+    ['percent agreement', '0.50', '–']
+    """
+    rows = [
+        (
+            Cell(agreement.named(name)),
+            number(each.value),
+            Cell("–" if each.low is None else f"{each.low:.2f} to {each.high:.2f}"),
+        )
+        for name, each in agreement.overall.items()
+    ]
+    columns = (
+        Column("coefficient"),
+        Column("value", number=True),
+        Column(f"{agreement.level:.0%} interval", number=True),
+    )
+    return Sheet("coefficients-table", "How alike all answers are", columns, tuple(rows), len(rows))
 
 
 def confidence_sheet(result: Result, sure: float) -> Sheet:

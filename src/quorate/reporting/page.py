@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, visible
 
 
 def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: str = "report.html.j2") -> str:
@@ -28,7 +28,14 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
         from markupsafe import Markup
     except ImportError:
         raise QuorateError("a report needs jinja2: pip install 'quorate[report]'") from None
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+
+    def seen(value: Any) -> Any:
+        """Write out what a page would obey instead of showing it; our own markup has none of it."""
+        return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=seen
+    )
     script = file_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # The page may run this one script and fetch nothing, whatever a name in it tries.

@@ -83,7 +83,7 @@ def coordinate_sweeps(
     x = problem.middle() if start is None else problem.clip(start)
     loss, gradient, own_best = _look(problem, x)
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
-    told = listener()
+    told = listener.get()
     status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
     while away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:

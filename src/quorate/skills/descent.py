@@ -48,7 +48,7 @@ def descend(
     loss, gradient = evaluate(u)
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
-    told = listener()
+    told = listener.get()
     status, sweeps = CAPPED, 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)

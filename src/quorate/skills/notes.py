@@ -17,12 +17,13 @@ CONTRADICTION = "contradiction"  # most labels contradict the majority
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
 FAMILY = "family"  # workers who repeat each other
+BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
 RIVAL = "rival"  # other skills fit the agreements nearly as well
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(RIVAL, DOUBTFUL_SIGN),
+    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN),
 )
 
 

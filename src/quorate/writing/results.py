@@ -4,7 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import OptionError, one_of
+import pyarrow as pa
+
+from quorate.errors import ColumnTypeError, OptionError, one_of, shown
+from quorate.reading.columns import encode
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Record, as_text, look
 from quorate.reading.formats.export import Export
@@ -42,9 +45,12 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     remedy = "Labels to write back have the columns task and label, as `quorate aggregate -o` writes them"
     columns = dict.fromkeys(["task", "label", *(["confidence"] if scored else [])], remedy)
     table = read_table(labels, columns, content.reading, fixed=True)
-    values = [column.to_pylist() for column in table.columns]
+    values = [_values(table, name) for name in table.column_names]
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
-    found = {as_text(task): (_as_given(export, label), _score(score)) for task, label, score in rows}
+    found = {
+        as_text(task): (_as_given(export, label), _score(score, row))
+        for row, (task, label, score) in enumerate(rows, start=1)
+    }
     return writers[export.tool](export, found, agent)
 
 
@@ -53,8 +59,26 @@ def _as_given(export: Export, label: Any) -> Any:
     return export.values.get(as_text(label) or "", label)
 
 
-def _score(value: Any) -> float | None:
-    return None if value is None or str(value) == "" else float(value)
+def _values(table: pa.Table, name: str) -> list[Any]:
+    """Return a column as ids and labels are read, None where the field is missing."""
+    codes, names = encode(table.column(name), name)
+    listed = [*names.to_pylist(), None]  # -1 is the last
+    return [listed[code] for code in codes.tolist()]
+
+
+def _score(value: Any, row: int) -> float | None:
+    """Return how sure a label is; both tools take a number from 0 to 1, or none."""
+    if value is None:
+        return None
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        score = -1.0
+    if not 0 <= score <= 1:
+        raise ColumnTypeError(
+            f"the confidence of the labels is {shown(value)} in row {row:,}; it must be a number from 0 to 1, or empty"
+        )
+    return score
 
 
 def write_results(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from quorate.arrays import Table, is_text
 from quorate.errors import one_of
-from quorate.writing.whole import write_whole
+from quorate.writing.whole import once_written, together, write_whole
 
 FORMATS = ("csv", "parquet", "jsonl")
 
@@ -42,6 +42,33 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     _to(path, lambda stream: write(arrow, stream))
 
 
+def write_tables(
+    tables: Iterable[tuple[Table | Callable[[], Table], str | Path | None]],
+    format: str | None = None,
+    *,
+    excel_safe: bool = False,
+) -> None:
+    """Write several tables, the files all or none; a table without a path is left out.
+
+    Args:
+        tables: each with its path; one may be a function, which is asked when it is written.
+        format: as in `write_table`.
+        excel_safe: as in `write_table`.
+
+    Raises:
+        UnwritableFileError: one of them cannot be written, and so none was.
+
+    >>> write_tables([(Table(pa.table({"task": [1]})), "-"), (Table(pa.table({"worker": [1]})), None)])
+    task
+    1
+    """
+    with together():
+        for table, path in tables:
+            if path is None:
+                continue
+            write_table(table if isinstance(table, Table) else table(), path, format, excel_safe=excel_safe)
+
+
 def write_json(value: Any, path: str | Path) -> None:
     """Write one JSON value, whole or not at all; ``-`` is standard output.
 
@@ -69,9 +96,13 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     """Give the writer a stream: of a file, or of standard output."""
-    if str(path) != "-":
+    if str(path) == "-":
+        once_written(lambda: _to_standard_output(write))
+    else:
         write_whole(path, write)
-        return
+
+
+def _to_standard_output(write: Callable[[Any], None]) -> None:
     sys.stdout.flush()
     stream = getattr(sys.stdout, "buffer", None)
     if stream is None:  # a stand-in for standard output that takes text only
@@ -121,7 +152,12 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'
     """
-    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
+        text = json.dumps(_plain(value), indent=indent, default=str, allow_nan=False)
+    return text
 
 
 def _plain(value: Any) -> Any:

@@ -1,16 +1,28 @@
-"""A file that appears whole or not at all: written under another name beside its place, then renamed."""
+"""Files that appear whole or not at all: filled in a hidden folder beside their place, then renamed, all together.
+
+The folder is locked while its writer lives. What a killed writer left is free to be locked, and the next one to write
+there takes it away.
+"""
 
 import os
+import shutil
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
 from quorate.errors import UnwritableFileError
+from quorate.writing.locks import lock, unlock
+
+PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
+DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
 
 
-def write_whole(path: str | Path, write: Callable[[BinaryIO], None], *, durable: bool = False) -> None:
+def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
     """Let ``write`` fill a file; whoever opens the path sees what was there before, or all of it, also after Ctrl-C.
 
     Args:
@@ -22,33 +34,203 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], None], *, durable:
         UnwritableFileError: the folder is not there, may not be written to, or is full.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it") and None)
+    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
     ...     Path(folder, "note.txt").read_text()
     'all of it'
     """
-    place = Path(os.path.realpath(path))
-    temporary = None
-    try:
-        if Path(path).exists() and not place.is_file() and not place.is_dir():  # a device or a pipe: nothing to rename
-            with Path(path).open("wb") as stream:
-                write(stream)
-            return
-        handle, temporary = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-        with os.fdopen(handle, "wb") as stream:
+
+    def fill(part: Path) -> None:
+        with part.open("wb") as stream:
             write(stream)
             if durable:
                 stream.flush()
                 os.fsync(stream.fileno())
-        os.chmod(temporary, _mode(place))
-        os.replace(temporary, place)
+
+    if _is_device(path):  # nothing to rename
+        with _naming(path), Path(path).open("wb") as stream:
+            write(stream)
+    else:
+        fill_whole(path, fill)
+
+
+def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
+    """Let ``fill`` make the file under the name that it is given; it gets its own when it is complete.
+
+    Args:
+        path: where; a link stays a link, and a file that is there keeps its permissions.
+        fill: makes a file of a name that is not there yet.
+        folder: it makes a folder of files, which may take the place of one.
+
+    Raises:
+        UnwritableFileError: the folder is not there, may not be written to, or is full.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
+    ...     os.listdir(folder)
+    ['note.txt']
+    """
+    place = Path(os.path.realpath(path))
+    with together(), _naming(path):
+        if place.is_dir() and not folder:
+            raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+        batch = _open.get()
+        assert batch is not None
+        part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
+        fill(part)
+        if part.is_file():
+            os.chmod(part, _mode(place))
+        batch.filled.append((part, place))
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Let the files that are written within appear when the block ends, all of them; none where anything fails.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with together():
+    ...         write_whole(f"{folder}/a", lambda stream: stream.write(b"a"))
+    ...         before = os.path.exists(f"{folder}/a")
+    ...     before, os.path.exists(f"{folder}/a")
+    (False, True)
+    """
+    if _open.get() is not None:  # within another such block, whose end counts
+        yield
+        return
+    with ExitStack() as folders:
+        batch = _Batch(folders)
+        token = _open.set(batch)
+        try:
+            yield
+        finally:
+            _open.reset(token)
+        batch.appear()
+    for do in batch.afterwards:
+        do()
+
+
+def once_written(do: Callable[[], None]) -> None:
+    """Do something when the files that are being written together are there; at once where there are none.
+
+    >>> with together():
+    ...     once_written(lambda: print("afterwards"))
+    ...     print("first")
+    first
+    afterwards
+    """
+    batch = _open.get()
+    if batch is None:
+        do()
+    else:
+        batch.afterwards.append(do)
+
+
+def make_folder(path: str | Path) -> None:
+    """Make a folder, and those around it, where it is not there yet.
+
+    Raises:
+        UnwritableFileError: it cannot be made.
+
+    >>> make_folder(tempfile.gettempdir())
+    """
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnwritableFileError(
-            f"cannot write {path}: {error.strerror or error}. Make the folder, or choose another"
-        ) from None
-    finally:  # also when interrupted
-        if temporary is not None:
-            with suppress(FileNotFoundError):
-                os.unlink(temporary)
+        raise UnwritableFileError(f"cannot make the folder {path}: {error.strerror or error}") from None
+
+
+@dataclass
+class _Batch:
+    """Files that are complete, and wait for the others."""
+
+    folders: ExitStack
+    workplaces: dict[Path, Path] = field(default_factory=dict)
+    filled: list[tuple[Path, Path]] = field(default_factory=list)  # under which name, and where it belongs
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+
+    def workplace(self, parent: Path) -> Path:
+        if parent not in self.workplaces:
+            self.workplaces[parent] = self.folders.enter_context(_workplace(parent))
+        return self.workplaces[parent]
+
+    def appear(self) -> None:
+        """Rename every file; where one cannot be, put back those that were."""
+        undo: list[tuple[Path | None, Path]] = []
+        try:
+            for part, place in self.filled:
+                with _naming(place):
+                    before = self._kept(part, place)
+                    os.replace(part, place)
+                undo.append((before, place))
+        except BaseException:  # also when interrupted
+            for before, place in reversed(undo):
+                with suppress(OSError):
+                    os.unlink(place) if before is None else os.replace(before, place)
+            raise
+
+    def _kept(self, part: Path, place: Path) -> Path | None:
+        """Give what is there another name, by which it can be put back; a folder has to move out of the way."""
+        if not place.exists():
+            return None
+        other = part.with_name(f"{part.name}.before")
+        if place.is_dir():
+            os.rename(place, other)
+        elif len(self.filled) > 1:
+            with suppress(OSError):  # not every file system has links; then a half of what is new may stay
+                os.link(place, other)
+        return other
+
+
+_open: ContextVar[_Batch | None] = ContextVar("files that are being written together", default=None)
+
+
+@contextmanager
+def _workplace(parent: Path) -> Iterator[Path]:
+    """Make a hidden folder that is locked as long as the block runs, and is gone afterwards."""
+    _sweep(parent)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=parent))
+        held = lock(folder, wait=True)
+        if folder.is_dir():
+            break
+        unlock(held)  # another writer swept it away before it was locked
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        unlock(held)
+
+
+def _sweep(parent: Path) -> None:
+    """Take away what killed writers left: folders that nobody holds."""
+    for folder in parent.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(BlockingIOError):  # its writer lives
+            held = lock(folder)
+            if held is not None or _age(folder) > DAY:
+                shutil.rmtree(folder, ignore_errors=True)
+            unlock(held)
+
+
+def _age(folder: Path) -> float:
+    with suppress(OSError):
+        return time.time() - folder.stat().st_mtime
+    return 0.0
+
+
+def _is_device(path: str | Path) -> bool:
+    """Whether it is a device or a pipe, into which one can only write."""
+    return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+
+
+@contextmanager
+def _naming(path: str | Path) -> Iterator[None]:
+    """Let a failure say which file could not be written, and what to do."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever read it has seen enough
+        raise
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UnwritableFileError(f"cannot write {path}: {why}. Make the folder, or choose another") from None
 
 
 def _mode(place: Path) -> int:

@@ -7,6 +7,7 @@ from quorate.evaluation.experiments import (
     benchmark_sets,
     coverage,
     error_bound,
+    estimate_coverage,
     gradients,
     graph_sizes,
     graph_types,
@@ -36,6 +37,7 @@ SMALLEST = {
     advising: advising.Settings(1, batch=400, most=1_200, after=1_200, n_classes=(2,), broken=5),
     coverage: coverage.Settings(60, (2, 4), (3,), (30,)),
     reliability: reliability.Settings(1, 1, ("wsd", "temp")),
+    estimate_coverage: estimate_coverage.Settings(2, (30,), ("wsd", "temp"), 1),
 }
 NEED_DATA = {"benchmark-sets", "calibration", "trajectories", "sparsification"}
 

@@ -18,6 +18,7 @@ from quorate.evaluation.experiments import (
     benchmark_sets,
     coverage,
     error_bound,
+    estimate_coverage,
     gradients,
     graph_sizes,
     graph_types,
@@ -143,6 +144,11 @@ ITEMS = {
         "Confidence that means what it says",
         "Beyond the paper: how often a label is right, next to its confidence",
         reliability,
+    ),
+    "estimates": Item(
+        "Shares and accuracies with error bars",
+        "Beyond the paper: prediction-powered intervals from known labels and answers, on the public sets",
+        estimate_coverage,
     ),
 }
 

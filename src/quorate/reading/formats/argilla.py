@@ -7,13 +7,24 @@ write), https://docs.argilla.io/latest/reference/argilla/records/responses and .
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quorate.errors import WrongFormatError, shown
 from quorate.reading.formats.content import Content, Record, as_text
-from quorate.reading.formats.export import NEVER, Export, Format, FoundAnswer, assemble
+from quorate.reading.formats.export import NEVER, OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.reading.formats.shape import ANYTHING, VALUE, Each, Either, check_records
 from quorate.reading.options import ReadOptions
 
 LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
 
 Response = tuple[str, Any, Any, str | None]  # question, value, user, status
+
+# What Argilla writes, of what is read here: responses by question (to_json), or as the server has them.
+WHO = {"user_id": VALUE, "status": VALUE}
+RECORD = {
+    **dict.fromkeys(("id", "external_id", "_server_id"), VALUE),
+    **dict.fromkeys(("fields", "metadata"), Each(ANYTHING)),
+    "responses": Either(Each([{"value": ANYTHING, **WHO}]), [{"values": Each({"value": ANYTHING}), **WHO}]),
+    "suggestions": Either(Each(ANYTHING), [ANYTHING]),
+}
 
 
 def _recognise(content: Content) -> bool:
@@ -23,7 +34,8 @@ def _recognise(content: Content) -> bool:
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
-    responses = [list(_responses(record)) for record in content.records]
+    check_records(content.records, RECORD, "Argilla", "record")
+    responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
     questions = list(dict.fromkeys(question for some in responses for question, *_ in some if question))
     asked = (reading.question,) if reading.question else questions
     untold = sum(status is None for some in responses for question, *_, status in some if question in asked)
@@ -53,7 +65,7 @@ FORMAT = Format(
 )
 
 
-def _responses(record: Record) -> Iterator[Response]:
+def _responses(record: Record, number: int) -> Iterator[Response]:
     """Give every response of a record, whatever its layout."""
     given = record.get("responses")
     if isinstance(given, Mapping):  # to_json: {question: [{value, user_id}]}
@@ -64,14 +76,25 @@ def _responses(record: Record) -> Iterator[Response]:
         for response in given:
             user, status = response.get("user_id"), _status(response.get("status"))
             for question, answer in (response.get("values") or {"": {}}).items():  # discarded: to no question
-                yield question, answer.get("value"), user, status
-    for name, values in record.items():  # flattened: three lists of one length
-        if name.endswith(".responses") and f"{name}.users" in record:
-            values = values or []
-            users = record[f"{name}.users"] or [None] * len(values)
-            statuses = record.get(f"{name}.status") or [None] * len(values)
-            for value, user, status in zip(values, users, statuses, strict=True):
+                yield question, (answer or {}).get("value"), user, status
+    for name in record:  # flattened: three lists of one length
+        if isinstance(name, str) and name.endswith(".responses") and f"{name}.users" in record:
+            for value, user, status in _flattened(record, name, number):
                 yield name.removesuffix(".responses"), value, user, _status(status)
+
+
+def _flattened(record: Record, name: str, number: int) -> list[tuple[Any, Any, Any]]:
+    values, users, statuses = (record.get(f"{name}{part}") for part in ("", ".users", ".status"))
+    columns = {name: [ANYTHING], f"{name}.users": [VALUE], f"{name}.status": [VALUE]}
+    check_records([{key: record.get(key) for key in columns}], columns, "Argilla", f"record {number:,}, of which part")
+    values = values or []
+    users, statuses = users or [None] * len(values), statuses or [None] * len(values)
+    if not len(values) == len(users) == len(statuses):
+        raise WrongFormatError(
+            f"record {number:,} has {len(values):,} values in {shown(name)}, but {len(users):,} users and "
+            f"{len(statuses):,} statuses; Argilla writes as many of each"
+        )
+    return list(zip(values, users, statuses, strict=True))
 
 
 def _status(value: Any) -> str | None:
@@ -85,10 +108,11 @@ def _find(
         task = _task_of(record, reading.task)
         own = [response for response in some if response[0] in (question, "")]
         if not own:
-            yield FoundAnswer(task, None, None, f"record {task}", NEVER)
-        for _, value, user, status in own:
-            where = f"the response of {user} to record {task or number}"
-            yield FoundAnswer(task, user, value, where, status if status in LEFT_OUT else "")
+            yield FoundAnswer(task, None, None, f"record {shown(task)}", NEVER)
+        for asked, value, user, status in some:
+            where = f"the response of {shown(user)} to record {shown(task or number)}"
+            why = OTHER_QUESTION if asked not in (question, "") else status if status in LEFT_OUT else ""
+            yield FoundAnswer(task, user, value, where, why)
 
 
 def _task_of(record: Record, name: str | None) -> Any:
@@ -97,7 +121,8 @@ def _task_of(record: Record, name: str | None) -> Any:
             (part[name] for part in (record, record.get("fields"), record.get("metadata")) if part and name in part),
             None,
         )
-    return record.get("external_id") or record.get("id") or record.get("_server_id")
+    own = (record.get(name) for name in ("external_id", "id", "_server_id"))
+    return next((each for each in own if as_text(each) is not None), None)
 
 
 def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:

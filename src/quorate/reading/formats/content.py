@@ -4,23 +4,29 @@ import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from json.decoder import scanstring  # type: ignore[attr-defined]  # what Python's own decoder is made of
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import UnreadableFileError, WrongFormatError
-from quorate.reading.files import COMPRESSIONS, Source, read_table
+from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
+from quorate.reading.columns import BLANKS
+from quorate.reading.delimited import first_row
+from quorate.reading.files import Source, read_table
+from quorate.reading.json_lines import each_line
+from quorate.reading.loading import Loaded, head, hold, load
 from quorate.reading.objects import names_of
 from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.parquet_files import parquet_fields
 
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 DELIMITERS = (",", "\t", ";")
+MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
 Record = dict[str, Any]
 
@@ -46,28 +52,31 @@ class Content:
     def records(self) -> list[Record]:
         """The objects of a JSON file, the rows of a table as objects."""
         if self.layout == "rows":
-            rows: list[Record] = self.table.to_pylist()
-            return rows
-        if isinstance(self.source, str | Path):
-            return as_records(_parse_json(_read_all(self.source, self.name), self.name), self.name)
+            return _rows(self.table, self.name)
+        if isinstance(self.source, str | Path | Loaded):
+            return as_records(_parse_json(_read_all(self.source), self.name), self.name)
         return as_records(self.source, self.name)
 
     def column(self, name: str) -> list[str | None]:
         """One column as text; None where it is blank."""
         if self.layout == "records":
             return [as_text(record.get(name)) for record in self.records]
-        return [as_text(value) for value in self.table.column(name).to_pylist()]
+        return [as_text(row[name]) for row in _rows(self.table.select([name]), self.name)]
 
     @cached_property
     def sample(self) -> list[Record]:
         """The rows that the first bytes hold, or the first thousand."""
         if not self.head:
-            first: list[Record] = self.table.slice(0, 1000).to_pylist()
-            return first
+            return _rows(self.table.slice(0, 1000), self.name)
         whole = self.head if len(self.head) < HEAD else self.head.rpartition("\n")[0]  # the last row may be cut
-        reader = csv.reader(io.StringIO(whole), delimiter=self.reading.delimiter or ",")
-        rows = [row for row in reader if row][1:1001]
-        return [dict(zip(self.fields, row, strict=False)) for row in rows]
+        reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
+        rows: list[list[str]] = []
+        with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
+            for row in reader:
+                rows += [row] if row else []
+                if len(rows) > min(1000, MOST_CELLS // max(len(self.fields), 1)):
+                    break
+        return [dict(zip(self.fields, row, strict=False)) for row in rows[1:]]
 
 
 def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
@@ -81,23 +90,33 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     >>> look([{"_input_hash": 1, "answer": "accept"}]).fields
     ('_input_hash', 'answer')
     """
-    if not isinstance(source, str | Path):
+    source = hold(source)
+    if not isinstance(source, str | Path | Loaded):
         return _look_at_object(source)
-    name = "standard input" if str(source) == "-" else str(source)
-    raw = _head(source)
+    name = source.name if isinstance(source, Loaded) else str(source)
+    raw = head(source, HEAD)
     if raw[:4] == b"PAR1" or reading.format == "parquet":
-        return Content(source, name, "rows", _parquet_fields(source), reading=replace(reading, format="parquet"))
-    text = raw.decode(reading.encoding, errors="replace").removeprefix("\ufeff")
+        fields = parquet_fields(load(source).data)
+        return Content(source, name, "rows", fields, reading=replace(reading, format="parquet"))
+    text = _decoded(raw, reading.encoding)
     start = text.lstrip()[:1]
     if start in ("{", "["):
-        return Content(source, name, "records", _record_fields(text), json_lines=start == "{")
+        return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
     delimiter = reading.delimiter
     if delimiter is None:
-        delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(_header(text, mark)))
+        delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(first_row(text, mark)))
     known = replace(reading, format="csv", delimiter=delimiter)
-    return Content(source, name, "rows", tuple(_header(text, delimiter)), head=text, reading=known)
+    return Content(source, name, "rows", tuple(first_row(text, delimiter)), head=text, reading=known)
+
+
+def _rows(table: pa.Table, name: str) -> list[Record]:
+    try:
+        rows: list[Record] = table.to_pylist()
+    except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
+        raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
+    return rows
 
 
 def as_text(value: Any) -> str | None:
@@ -113,7 +132,7 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     text = str(value)
-    return text if text.strip() else None
+    return text if text.strip(BLANKS) else None
 
 
 def as_records(data: Any, name: str) -> list[Record]:
@@ -127,10 +146,10 @@ def as_records(data: Any, name: str) -> list[Record]:
         if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
             return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
         data = values if values and all(isinstance(value, Mapping) for value in values) else [data]
-    records = list(data)
+    records = list(data) if isinstance(data, list | tuple) else [data]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
-            raise WrongFormatError(f"item {number:,} of {name} is no JSON object: {str(record)[:60]!r}")
+            raise WrongFormatError(f"item {number:,} of {name} is no JSON object: {shown(record)}")
     return [record if isinstance(record, dict) else dict(record) for record in records]
 
 
@@ -150,70 +169,65 @@ def _keys(records: Iterable[Any]) -> list[str]:
     return [str(key) for record in records if isinstance(record, Mapping) for key in record]
 
 
-def _head(source: str | Path) -> bytes:
-    """Return the first bytes, uncompressed; none where they cannot be had, for then the reader says why."""
-    if str(source) == "-":
-        stream = sys.stdin.buffer
-        if hasattr(stream, "peek"):
-            return bytes(stream.peek(HEAD)[:HEAD])  # may be less than asked for; nothing is consumed
-        start = stream.tell()
-        head = stream.read(HEAD)
-        stream.seek(start)
-        return head
-    with suppress(OSError, pa.ArrowInvalid), _opened(source) as stream:
-        return bytes(stream.read(HEAD))
-    return b""
-
-
-def _opened(source: str | Path) -> BinaryIO:
-    compression = COMPRESSIONS.get(Path(source).suffix.lower())
-    if compression is None:
-        return open(source, "rb")
-    stream: BinaryIO = pa.input_stream(str(source), compression=compression)
-    return stream
-
-
-def _parquet_fields(source: str | Path) -> tuple[str, ...]:
-    from pyarrow import parquet
-
-    with suppress(OSError, pa.ArrowInvalid):
-        return tuple(parquet.read_schema(str(source)).names)
-    return ()
-
-
-def _header(text: str, delimiter: str) -> list[str]:
-    with suppress(csv.Error):
-        return next((row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row), [])
-    return []
-
-
-def _record_fields(text: str) -> tuple[str, ...]:
-    """Return the fields of the first object; of one that is cut, every name in it, however deep."""
-    start = text.find("{")
+def _decoded(raw: bytes, encoding: str) -> str:
+    """Decode the first bytes as far as they can be; what comes after the last of them may be cut anywhere."""
     try:
-        first, _ = json.JSONDecoder().raw_decode(text, max(start, 0))
-    except json.JSONDecodeError:
-        return tuple(dict.fromkeys(re.findall(r'"((?:[^"\\]|\\.)*)"\s*:', text)))
+        text = raw.decode(encoding, errors="replace")
+    except UnicodeError:  # an encoding that replaces nothing
+        return ""
+    return text.removeprefix("\ufeff")
+
+
+def _fields_of_first(source: str | Path | Loaded, text: str) -> tuple[str, ...]:
+    """Return the fields of the first object; where it is longer than the first bytes, more is read."""
+    size = HEAD
+    fields = _record_fields(text)
+    while fields is None:
+        size *= 8
+        raw = head(source, size)
+        fields = _record_fields(_decoded(raw, "utf-8"))
+        if fields is None and len(raw) < size:  # that was all of it
+            return _names_in(text)
+    return fields
+
+
+def _record_fields(text: str) -> tuple[str, ...] | None:
+    """Return the fields of the first object; None where it is cut, or is no JSON."""
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
+    except (ValueError, RecursionError):
+        return None
     if isinstance(first, dict) and first and all(isinstance(value, dict) for value in first.values()):
         first = next(iter(first.values()))  # objects by their id
     return tuple(first) if isinstance(first, dict) else ()
 
 
+def _names_in(text: str) -> tuple[str, ...]:
+    """Return every name of a field in a text that is no JSON, however deep: what it was meant to be."""
+    names: dict[str, None] = {}
+    at = text.find('"')
+    while at >= 0:
+        try:
+            name, at = scanstring(text, at + 1, False)
+        except ValueError:  # cut within
+            break
+        if COLON.match(text, at):
+            names[name] = None
+        at = text.find('"', at)
+    return tuple(names)
+
+
+COLON = re.compile(r"\s*:")
+
 # --- all of it ---
 
 
-def _read_all(source: str | Path, name: str) -> str:
+def _read_all(source: str | Path | Loaded) -> str:
+    loaded = load(source)
     try:
-        if str(source) == "-":
-            data = sys.stdin.buffer.read()
-        else:
-            with _opened(source) as stream:
-                data = stream.read()
-        return data.decode("utf-8-sig")
+        return bytes(loaded.data).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise WrongFormatError(f"{name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
-    except (OSError, pa.ArrowInvalid) as error:
-        raise UnreadableFileError(f"{name} cannot be read: {error}") from None
+        raise WrongFormatError(f"{loaded.name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
 
 
 def _parse_json(text: str, name: str) -> Any:
@@ -222,13 +236,6 @@ def _parse_json(text: str, name: str) -> Any:
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
-    records = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                records.append(json.loads(line))
-            except json.JSONDecodeError:
-                raise WrongFormatError(
-                    f"line {number:,} of {name} is not JSON: {line[:60]!r}. Write one object a line"
-                ) from None
-    return records
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
+        raise WrongFormatError(f"{name} cannot be read as JSON: {reason(error)}") from None
+    return list(each_line(text, name))

@@ -16,6 +16,7 @@ from quorate.errors import (
     OptionError,
     count,
     listing,
+    shown,
 )
 from quorate.reading.columns import order_classes
 from quorate.reading.formats.content import Content, Record, as_text
@@ -25,6 +26,8 @@ JOINT = "|"  # between the choices of one answer, where they are taken together 
 # Why something was left out.
 NO_ANSWER = "without an answer"
 NEVER = "never answered"  # a task that comes without any
+OTHER_QUESTION = "to another question"
+KNOWN_BEFORE = "known, and said so before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class FoundAnswer:
     where: str  # for messages: "annotation 7 of task 3"
     left_out: str = ""  # why it does not count, if it does not
     known: bool = False  # a known label, and nobody's answer
+    is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str) -> s
     if not questions:
         raise NoRowsError(f"{name} holds no answers that are one of several classes")
     if asked is not None:
-        raise OptionError(f"there is no question {asked!r}: {there}")
+        raise OptionError(f"there is no question {shown(asked)}: {there}")
     if len(questions) > 1:
         raise OptionError(f"{there}; choose one with question= (--question)")
     return questions[0]
@@ -168,7 +172,7 @@ def assemble(
         left_out["without a task or worker"] += len(sorted_out.missing)
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
-        raise NoRowsError(f"{content.name} has no answers to {question!r} that count: {reasons}")
+        raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
     gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
     columns = zip(("task", "worker", "label"), zip(*sorted_out.answers, strict=True), strict=True)
     return Export(
@@ -207,24 +211,40 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         if not classes:
             out.left_out[NO_ANSWER] += 1
             continue
+        for what, value in (("task", item.task), ("worker", item.worker)):
+            if isinstance(value, dict | list | tuple):
+                raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
         task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
+        _check_text(item.where, task, worker, label)
         out.values.setdefault(label, item.value)
         if len(classes) > 1 and not join_choices:
             out.multiple.append((item.where, classes))
         elif task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
         elif item.known:
+            if (task, label) in out.known and item.is_row:
+                out.left_out[KNOWN_BEFORE] += 1
             out.known[task, label] = None
         else:
             out.answers.append((task, worker or "", label))
     return out
 
 
+def _check_text(where: str, *texts: str | None) -> None:
+    for text in texts:
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError:
+            raise ColumnTypeError(
+                f"{where} has {shown(text)}, which holds half a character and is no valid text; mend it"
+            ) from None
+
+
 def _classes_of(item: FoundAnswer) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
     given = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in given):
-        raise ColumnTypeError(f"{item.where} is no class but {str(item.value)[:60]!r}; choose another question")
+        raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
     return sorted({text for text in map(as_text, given) if text is not None})
 
 
@@ -252,7 +272,7 @@ def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> No
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
     where, what = found.missing[0]
     if task is not None and not found.answers and all(lacking == "task" for _, lacking in found.missing):
-        raise MissingColumnError(f"no answer of {name} has a field {task!r}; let task= (--task) name another")
+        raise MissingColumnError(f"no answer of {name} has a field {shown(task)}; let task= (--task) name another")
     raise BlankFieldError(
         f"{count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
         "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"

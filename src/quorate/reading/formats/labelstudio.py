@@ -7,15 +7,32 @@ Field names: https://labelstud.io/guide/task_format (tasks and annotations) and 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quorate.errors import OptionError, WrongFormatError
+from quorate.errors import OptionError, WrongFormatError, shown
 from quorate.reading.formats import labelstudio_flat as flat
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import NEVER, Export, Format, FoundAnswer, assemble
+from quorate.reading.formats.shape import ANYTHING, TEXT, VALUE, Each, Either, check_records
 from quorate.reading.options import ReadOptions
 
 # The types of result that are one class, and the field of `value` that holds it: https://labelstud.io/tags/choices,
 # rating, pairwise. Others (rectangles, spans, free text) are no answers that can be voted on.
 CLASS_OF = {"choices": "choices", "rating": "rating", "pairwise": "selected"}
+
+# What Label Studio writes, of what is read here.
+CLASSES = Either(VALUE, [VALUE])
+RESULT = {"type": TEXT, "from_name": TEXT, "to_name": TEXT, "value": dict.fromkeys(CLASS_OF.values(), CLASSES)}
+ANNOTATION = {
+    "id": VALUE,
+    "completed_by": flat.PERSON,
+    "result": [RESULT],
+    **dict.fromkeys(("was_cancelled", "skipped", "ground_truth"), VALUE),
+}
+TASK = {
+    "id": VALUE,
+    "data": Each(ANYTHING),
+    "annotations": [Either(ANNOTATION, VALUE)],
+    "completions": [Either(ANNOTATION, VALUE)],
+}
 
 
 def _recognise(content: Content) -> bool:
@@ -27,6 +44,7 @@ def _recognise(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     if flat.is_flat(content):
         return flat.read(content, reading)
+    check_records(content.records, TASK, "Label Studio", "task")
     questions = list(dict.fromkeys(result["from_name"] for result in _results(content)))
     return assemble(
         "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
@@ -43,13 +61,13 @@ FORMAT = Format(
 
 
 def _annotations(record: Record) -> list[Record]:
-    given = record.get("annotations", record.get("completions")) or []
+    given = [*(record.get("annotations") or []), *(record.get("completions") or [])]
     for annotation in given:
         if not isinstance(annotation, Mapping):
             raise WrongFormatError(
-                f"task {record.get('id')} names its annotations by id only; export the project as JSON instead"
+                f"task {shown(record.get('id'))} names its annotations by id only; export the project as JSON instead"
             )
-    return list(given)
+    return given
 
 
 def _results(content: Content) -> Iterator[Record]:
@@ -57,7 +75,7 @@ def _results(content: Content) -> Iterator[Record]:
     for record in content.records:
         for annotation in _annotations(record):
             for result in annotation.get("result") or []:
-                if result.get("type") in CLASS_OF and "from_name" in result:
+                if result.get("type") in CLASS_OF and result.get("from_name") is not None:
                     yield result
 
 
@@ -66,12 +84,12 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         task = _task_of(record, reading.task)
         annotations = _annotations(record)
         if not annotations:
-            yield FoundAnswer(task, None, None, f"task {task}", NEVER)
+            yield FoundAnswer(task, None, None, f"task {shown(task)}", NEVER)
         for annotation in annotations:
             worker = annotation.get("completed_by")
             if isinstance(worker, Mapping):  # an object where the export was asked for users, an id where not
                 worker = worker.get("email") or worker.get("id")
-            where = f"annotation {annotation.get('id')} of task {task or number}"
+            where = f"annotation {shown(annotation.get('id'))} of task {shown(task or number)}"
             cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
             chosen = [
                 _class_in(result)
@@ -136,11 +154,11 @@ def _prediction(control: Record, value: Any, score: float | None, model_version:
     if kind == "choices" and not isinstance(value, list):
         value = [value]
     elif isinstance(value, list) and kind != "choices":
-        value = value[0]
+        value = value[0] if value else None
     result = {
         "id": "quorate",
         "from_name": control["from_name"],
-        "to_name": control["to_name"],
+        "to_name": control.get("to_name"),
         "type": kind,
         "value": {CLASS_OF[kind]: value},
     }

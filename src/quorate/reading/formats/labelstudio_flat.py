@@ -10,8 +10,11 @@ from typing import Any
 
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import Export, FoundAnswer, assemble
+from quorate.reading.formats.shape import VALUE, Either, check_records
 from quorate.reading.options import ReadOptions
 
+PERSON = Either(VALUE, {"email": VALUE, "id": VALUE})  # an object where the export was asked for users, an id where not
+ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE}
 ADDED = ("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement")
 
 
@@ -33,6 +36,7 @@ def read(content: Content, reading: ReadOptions) -> Export:
     >>> read(look(rows), ReadOptions()).table.to_pylist()
     [{'task': '1', 'worker': '3', 'label': 'glad'}]
     """
+    check_records(content.records, ROW, "Label Studio", "row")
     questions, note = _questions(content)
     if reading.question is not None and reading.question in content.fields:
         questions = list(dict.fromkeys([*questions, reading.question]))
@@ -84,7 +88,7 @@ def _class_in(value: Any) -> Any:
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
             value = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             return value
     if isinstance(value, list) and len(value) == 1:
         value = value[0]

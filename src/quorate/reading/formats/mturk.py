@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from quorate.errors import MissingColumnError, WrongFormatError, listing
+from quorate.errors import MissingColumnError, WrongFormatError, listing, shown
 from quorate.reading.formats.content import Content, as_text
 from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
@@ -60,8 +60,8 @@ def _flatten(text: str | None, number: int) -> dict[str, str | None]:
     try:
         forms = json.loads(text) if text else []
         pairs = [(name, value) for form in forms for name, value in form.items()]
-    except (json.JSONDecodeError, AttributeError, TypeError):
-        raise WrongFormatError(f"row {number:,}: {FORM} is not the JSON of a form: {str(text)[:60]!r}") from None
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        raise WrongFormatError(f"row {number:,}: {FORM} is not the JSON of a form: {shown(text)}") from None
     flat: dict[str, str | None] = {}
     for name, value in pairs:
         if isinstance(value, dict):

@@ -7,10 +7,16 @@ Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, labe
 from collections.abc import Iterator
 
 from quorate.reading.formats.content import Content, Record
-from quorate.reading.formats.export import Export, Format, FoundAnswer, assemble
+from quorate.reading.formats.export import OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.reading.formats.shape import VALUE, Either, check_records
 from quorate.reading.options import ReadOptions
 
 CHOICE = "choice"  # the question of rows made with the choice interface
+# What Prodigy writes, of what is read here.
+ROW = {
+    **dict.fromkeys(("_input_hash", "_annotator_id", "_session_id", "answer"), VALUE),
+    "accept": Either([VALUE], VALUE),
+}
 ANSWER = "answer"  # the question of rows without a label to accept or reject
 
 
@@ -19,6 +25,7 @@ def _recognise(content: Content) -> bool:
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, ROW, "Prodigy", "line")
     questions = list(dict.fromkeys(map(_question, content.records)))
     return assemble("prodigy", content, reading, questions, lambda q: _find(content, reading, q))
 
@@ -48,6 +55,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
     name = reading.task or "_input_hash"
     for number, row in enumerate(content.records, start=1):
         if _question(row) != question:
+            yield FoundAnswer(None, None, None, f"line {number:,}", OTHER_QUESTION)
             continue
         worker = row.get("_annotator_id") or row.get("_session_id")
         answer = row.get("answer")

@@ -51,7 +51,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         else:
             yield FoundAnswer(task, worker, value, where)
         if known is not None:
-            yield FoundAnswer(task, None, known, where, known=True)
+            yield FoundAnswer(task, None, known, where, known=True, is_row=False)
 
 
 def _tasks(content: Content, name: str | None) -> list[str | None]:

@@ -1,0 +1,28 @@
+"""Where the program begins, before anything is imported that takes time: Ctrl-C ends it in one line even then."""
+
+import signal
+import sys
+from types import FrameType
+
+INTERRUPTED = 130  # what a shell gives for a program that Ctrl-C ended
+
+
+def main() -> None:
+    """Run the command line."""
+    seen: list[int] = []
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        from quorate.cli.app import main as run
+
+        run()
+    except BaseException as error:
+        # A library that is interrupted while it is imported may say anything, and SystemExit is our own end.
+        if not seen or isinstance(error, SystemExit):
+            raise
+        sys.stderr.write("quorate: interrupted\n")
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,106 @@
+"""What a tool writes, field by field, and whether a file holds that: looked at before anything is read from it.
+
+A description is one of the words below, a list ``[of what]``, a record ``{field: of what}`` of which any field may be
+missing or null and others may stand beside them, `Each` for a record whose names are free, or `Either` of several.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quorate.errors import WrongFormatError, shown
+
+ANYTHING = "anything"
+VALUE = "a text, a number, true or false"
+TEXT = "a text"
+
+
+@dataclass(frozen=True)
+class Each:
+    """A record whose names are free, and what stands under each."""
+
+    of: Any
+
+
+@dataclass(frozen=True)
+class Either:
+    """One of several."""
+
+    shapes: tuple[Any, ...]
+
+    def __init__(self, *shapes: Any) -> None:
+        object.__setattr__(self, "shapes", shapes)
+
+
+def check_records(records: Sequence[Any], shape: Any, tool: str, what: str) -> None:
+    """Refuse records that are not as a tool writes them.
+
+    Args:
+        records: of the export.
+        shape: what each should be.
+        tool: whose export it is, as people call it.
+        what: a record is called, for messages.
+
+    Raises:
+        WrongFormatError: one is not; the message names it and the field.
+
+    >>> check_records([{"id": 7, "data": {}}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
+    >>> check_records([{"id": 7, "data": [1]}], {"id": VALUE, "data": Each(ANYTHING)}, "Label Studio", "task")
+    Traceback (most recent call last):
+    quorate.errors.WrongFormatError: task 1: 'data' is a list, where Label Studio writes a record: [1]
+    """
+    for number, record in enumerate(records, start=1):
+        wrong = _misfit(record, shape)
+        if wrong is not None:
+            where, value, expected = wrong
+            place = f"{what} {number:,}" + (f": {where[1:]}" if where else "")
+            raise WrongFormatError(f"{place} is {_kind(value)}, where {tool} writes {expected}: {shown(value)}")
+
+
+def _misfit(value: Any, shape: Any) -> tuple[str, Any, str] | None:
+    """Return the first place that is not as described, what stands there, and what should; None where all is well."""
+    if shape == ANYTHING or (shape == VALUE and not isinstance(value, dict | list | tuple)):
+        return None
+    if isinstance(shape, Either):
+        return _misfit_of_all(value, shape)
+    if shape == TEXT:
+        return None if isinstance(value, str) else ("", value, TEXT)
+    if isinstance(shape, list):
+        if not isinstance(value, list | tuple):
+            return "", value, "a list"
+        return _first((f" item {k}", each, shape[0]) for k, each in enumerate(value, start=1))
+    if isinstance(shape, Each | dict):
+        if not isinstance(value, Mapping):
+            return "", value, "a record"
+        if isinstance(shape, Each):
+            inner = ((f" {shown(name, 30)}", each, shape.of) for name, each in value.items() if each is not None)
+        else:
+            inner = ((f" {name!r}", value[name], of) for name, of in shape.items() if value.get(name) is not None)
+        return _first(inner)
+    return "", value, str(shape)
+
+
+def _first(inside: Any) -> tuple[str, Any, str] | None:
+    for where, value, shape in inside:
+        wrong = _misfit(value, shape)
+        if wrong is not None:
+            return f"{where}{wrong[0] and ','}{wrong[0]}", *wrong[1:]
+    return None
+
+
+def _misfit_of_all(value: Any, shape: Either) -> tuple[str, Any, str] | None:
+    """Let the alternative speak that is of the value's own kind; where there is none, name them all."""
+    wrongs = [_misfit(value, each) for each in shape.shapes]
+    if any(wrong is None for wrong in wrongs):
+        return None
+    deeper = [wrong for wrong in wrongs if wrong is not None and wrong[0]]
+    return deeper[0] if deeper else ("", value, " or ".join(wrong[2] for wrong in wrongs if wrong is not None))
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    kinds = {str: "a text", int: "a number", float: "a number", list: "a list", tuple: "a list"}
+    return next((word for kind, word in kinds.items() if isinstance(value, kind)), "a record")

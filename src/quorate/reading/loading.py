@@ -1,0 +1,155 @@
+"""A path or a stream -> its bytes, uncompressed: every byte from outside comes in here, and not too many."""
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import QuorateError, TooLargeError, UnreadableFileError, WrongFormatError, reason
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+# What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
+# a bomb, to a thousandth or less.
+ROOM, RATIO = 1 << 30, 50
+PIECE = 1 << 24  # bytes that are unpacked at a time
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A file that is in memory, and stands for its path from then on: standard input, a pipe."""
+
+    name: str  # for messages
+    data: pa.Buffer
+
+
+def hold(source: Any) -> Any:
+    """Read what can be read only once, a stream or a pipe; return anything else as it is.
+
+    Raises:
+        UnreadableFileError: it cannot be read.
+
+    >>> hold("answers.csv"), hold({"task": [1]})
+    ('answers.csv', {'task': [1]})
+    """
+    if not isinstance(source, str | Path):
+        return source
+    if str(source) == "-":
+        if sys.stdin is None:
+            raise UnreadableFileError("standard input is closed; give a file")
+        with reading_from("standard input"):
+            return Loaded("standard input", pa.py_buffer(sys.stdin.buffer.read()))
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):  # whoever loads it says what is wrong
+        return source
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return source
+    with reading_from(str(source)), open(source, "rb") as stream:
+        return Loaded(str(source), pa.py_buffer(stream.read()))
+
+
+def load(source: str | Path | Loaded) -> Loaded:
+    """Return the whole file, uncompressed; mapped rather than copied where it can be.
+
+    Raises:
+        UnreadableFileError: it is not there, is a folder, or may not be read.
+        WrongFormatError: it is not packed as its name says.
+        TooLargeError: it unpacks to too much.
+
+    >>> load("nothing.csv")
+    Traceback (most recent call last):
+    quorate.errors.UnreadableFileError: there is no file nothing.csv
+    """
+    held = hold(source)
+    if isinstance(held, Loaded):
+        return held
+    path, name = Path(held), str(held)
+    compression = compression_of(path)
+    with reading_from(name, compression):
+        if path.is_dir():
+            raise UnreadableFileError(f"{name} is a folder; give one file")
+        if path.stat().st_size == 0:
+            return Loaded(name, pa.py_buffer(b""))
+        if compression is None:
+            return Loaded(name, pa.memory_map(str(path)).read_buffer())
+        with pa.input_stream(str(path), compression=compression) as stream:
+            return Loaded(name, _unpacked(stream, name, room_for(path.stat().st_size)))
+
+
+def head(source: str | Path | Loaded, size: int) -> bytes:
+    """Return the first bytes, uncompressed; none where they cannot be had, for then whoever reads the file says why.
+
+    >>> head("nothing.csv", 100)
+    b''
+    """
+    if isinstance(source, Loaded):
+        return bytes(source.data[:size])
+    compression = compression_of(Path(source))
+    try:
+        with open(source, "rb") if compression is None else pa.input_stream(str(source), compression) as stream:
+            return bytes(stream.read(size))
+    except (OSError, ValueError, pa.ArrowException):
+        return b""
+
+
+def compression_of(path: Path) -> str | None:
+    """Name the way in which a file is packed, by its ending.
+
+    >>> compression_of(Path("answers.csv.gz"))
+    'gzip'
+    """
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def room_for(size: int) -> int:
+    """Return how many bytes a packed file of a size may unpack to.
+
+    >>> room_for(1000) == ROOM
+    True
+    """
+    return max(ROOM, RATIO * size)
+
+
+def _unpacked(stream: Any, name: str, most: int) -> pa.Buffer:
+    whole = pa.BufferOutputStream()
+    size = 0
+    while piece := stream.read(PIECE):
+        size += len(piece)
+        if size > most:
+            raise TooLargeError(
+                f"{name} unpacks to more than {most / 1e9:.3g} GB, far more than answers do; if it is meant to, unpack "
+                "it first and give the file that comes out"
+            )
+        whole.write(piece)
+    return whole.getvalue()
+
+
+@contextmanager
+def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
+    """Let a failure to read say which file, and why.
+
+    >>> with reading_from("a.csv"):
+    ...     raise FileNotFoundError
+    Traceback (most recent call last):
+    quorate.errors.UnreadableFileError: there is no file a.csv
+    """
+    try:
+        yield
+    except QuorateError:
+        raise
+    except FileNotFoundError:
+        raise UnreadableFileError(f"there is no file {name}") from None
+    except PermissionError:
+        raise UnreadableFileError(f"{name} may not be read by this user") from None
+    except MemoryError:
+        raise TooLargeError(f"{name} does not fit into memory; give it in parts, or to an engine (--engine)") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if compression is None:
+            raise UnreadableFileError(f"{name} cannot be read: {reason(error)}") from None
+        raise WrongFormatError(f"{name} is not {compression} data, or is cut short ({reason(error)})") from None
