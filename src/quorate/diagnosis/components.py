@@ -15,6 +15,11 @@ from quorate.result import Result
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
 
 
+def _told(value: float) -> float | None:
+    """Return a number, or None where there is none to tell."""
+    return None if value != value else value
+
+
 @dataclass(frozen=True)
 class ComponentFinding:
     """One component: its verdict and witness, and how firmly it determines skills."""
@@ -37,7 +42,7 @@ class ComponentFinding:
             "per_unit_of_disturbance": bound.perturbation(1.0),
             "finite_task": bound.finite_task,
             "finite_task_hoeffding": bound.finite_task_hoeffding,
-            **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": _told(self.error.expected)}),
             **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
 
