@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     from quorate.evaluation.oracle import committee_potential as committee_potential
     from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
     from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
+    from quorate.evaluation.score import Score as Score
     from quorate.evaluation.score import calibration_error as calibration_error
+    from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
@@ -72,6 +74,7 @@ _HOMES = {
     "Ledger": "ledger",
     "Report": "reporting",
     "Result": "result",
+    "Score": "evaluation.score",
     "SkillError": "meetings.needs",
     "adaptive_skills": "advice",
     "advise": "advice",
@@ -88,6 +91,7 @@ _HOMES = {
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
     "estimate": "evaluation.estimates",
+    "expected_error": "evaluation.score",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "evaluation.oracle",

@@ -255,3 +255,12 @@ def test_the_plan_draws_tasks_that_are_not_known_and_keeps_its_word(crowd: Crowd
     widest = max((each.high or 1) - (each.low or 0) for each in estimate(crowd.answers, gold=more).prevalence.values())
     assert widest / 2 == pytest.approx(0.04, rel=0.25)
     assert plan.lines()[0].startswith("for ± 0.04 about")
+
+
+def test_the_plan_does_not_depend_on_the_order_of_the_rows(crowd: Crowd) -> None:
+    table = crowd.answers.to_table().arrow
+    turned = table.take(pa.array(np.arange(table.num_rows)[::-1]))
+    one, two = (estimate(each, plan=0.05).plan for each in (table, turned))
+    assert one is not None
+    assert two is not None
+    assert sorted(one.tasks["task"].to_pylist()) == sorted(two.tasks["task"].to_pylist())

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
     WANTED,
@@ -27,7 +27,7 @@ from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.right_by_class import right_by_class
 from quorate.diagnosis.tasks import task_findings, task_test
 from quorate.diagnosis.workers import about_workers
-from quorate.errors import TooLargeError
+from quorate.errors import TooLargeError, in_python
 from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
@@ -45,8 +45,8 @@ from quorate.uncertainty import OneCoinInference
 MOST_SHOWN = 3  # findings of one kind that `lines` tells
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Shown):
     """Everything `quorate diagnose` prints, wherever the answers lie."""
 
     result: Result
@@ -126,7 +126,7 @@ class Diagnosis:
 
     def summary(self) -> str:
         """Tell the findings in a few lines, what is wrong first."""
-        return "\n".join(self.lines())
+        return in_python("\n".join(self.lines()))
 
     def lines(self) -> Iterator[str]:
         """Yield the findings line by line."""
