@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from quorate.cli.app import app
-from tests.cli.test_cli import quorate
+from tests.cli.running import quorate
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
