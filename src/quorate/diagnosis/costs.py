@@ -6,7 +6,7 @@ from quorate.arrays import FloatArray
 from quorate.result import Result
 from quorate.voting.vote import accuracy
 
-WORTH_A_TALK = 10  # wrong answers more than usual: an hour of training costs about as much as they do
+WORTH_A_TALK = 10  # wrong answers more than usual, below which nobody is talked to; a judgement, not a measurement
 
 
 def wrong_answers(result: Result) -> FloatArray:
