@@ -33,9 +33,7 @@ SAYING_NOTHING = frozenset(
     )
 )
 NAMED = 5  # workers or tasks that a step names; the commands give them all
-SHARE = (
-    0.1  # of the answers there are: so many more are advised at the most, and one for a doubtful task; a judgement
-)
+SHARE = 0.1  # of the answers there are: so many more are advised at the most, and one for a doubtful task; a judgement
 # What to do about a worker, by what was found; the gravest first. Whoever misunderstood can be taught.
 BELOW = "below"  # surely less often right than a usual worker
 REMEDIES = {"adversary": "train", "one-button": "stop", "spammer": "stop", BELOW: "train"}
