@@ -1,4 +1,4 @@
-"""The same expressions in Spark: on one machine, on a cluster of two workers, and when one of them is killed."""
+"""Answers that Spark holds: on one machine, on a cluster of two workers, and when one of them is killed."""
 
 import os
 import shutil
@@ -81,20 +81,18 @@ def all_sets(real: type[RealData], folder: Path) -> Path:
 
 def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_path: Path) -> None:
     path = all_sets(real, tmp_path)
-    memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
+    memory = quorate.aggregate(str(path), intervals="fast")
     with session("local[2]") as spark:
-        found = aggregate(str(path), "rank-one", engine="spark", output=tmp_path / "labels.parquet")
+        found = aggregate(str(path), engine="spark", output=tmp_path / "labels.parquet")
         assert_alike(found, memory)
-        assert (tmp_path / "labels.parquet" / "_SUCCESS").exists()
-        assert not list(tmp_path.glob(".labels*"))
+        assert sorted(tmp_path.iterdir()) == [path, tmp_path / "labels.parquet"]
 
-        # Few enough to be read: the standard method; whole numbers stay what they are beside nulls.
+        # Few enough to be read; labels go back as a table.
         read = anywhere(str(path), engine="spark", output_table="labels")
-        expected = quorate.aggregate(str(path))
-        assert labels_of(read) == labels_of(expected)
-        assert spark.table("labels").count() == expected.answers.n_tasks
+        assert labels_of(read) == labels_of(memory)
+        assert spark.table("labels").count() == memory.answers.n_tasks
 
-        # Ids of other types, repeats, conflicts, missing fields, a big task and gold.
+        # Ids of other types, repeats, conflicts, missing fields, gold; whole numbers beside nulls.
         rows = {
             "task": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4],
             "worker": [0.5, 1.5, 2.5, 3.5, 0.5, 0.5, 1.5, 2.5, 0.5, 1.5, 0.5],
@@ -106,7 +104,7 @@ def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_pat
         gold = {1: True}
         expected = quorate.aggregate(quorate.read(rows, **reading), "rank-one", gold=gold, intervals="fast")
         odd = str(tmp_path / "odd.parquet")
-        assert_alike(aggregate(odd, engine="spark", order="place", gold=gold, big_task=3, **reading), expected)
+        assert_alike(aggregate(odd, "rank-one", engine="spark", order="place", gold=gold, **reading), expected)
         few = anywhere(odd, "rank-one", engine="spark", order="place", gold=gold, **reading)
         assert labels_of(few) == labels_of(expected)
 
@@ -115,23 +113,25 @@ def labels_of(result: quorate.Result) -> dict[Any, Any]:
     return {row["task"]: row["label"] for row in result.labels.to_pylist()}
 
 
-def test_public_sets_come_out_alike_on_a_cluster_that_loses_an_executor(real: type[RealData], tmp_path: Path) -> None:
+def test_public_sets_come_out_alike_on_a_cluster_that_loses_an_executor(
+    real: type[RealData], tmp_path: Path, monkeypatch: Any
+) -> None:
     path = all_sets(real, tmp_path)
-    memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
+    memory = quorate.aggregate(str(path), intervals="fast")
+    monkeypatch.setattr("quorate.warehouse.batches.PIECE", 40_000)  # several pieces, of rows that Spark keeps
     with session("local-cluster[2,1,1024]") as spark:
-        assert_alike(aggregate(str(path), "rank-one", engine="spark"), memory)
-
+        assert spark.range(10).count() == 10  # so that both are there
         before = executors()
         assert len(before) == 2
         killed: list[int] = []
 
         def hear(stage: str, done: int, total: int | None) -> None:
-            if stage == "counting pairs" and done == 0 and not killed:
+            if stage == "reading the answers" and done == 0 and not killed:
                 killed.append(min(before))
                 threading.Thread(target=kill_while_it_works, args=(spark, killed[0])).start()
 
         with listening(hear):
-            found = aggregate(str(path), "rank-one", engine="spark")
+            found = aggregate(str(path), engine="spark")
         assert killed
         assert killed[0] not in executors()
         assert_alike(found, memory)
