@@ -8,7 +8,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-# What the tests need not insist on, even in CI: any of browser,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
+# What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
 export QUORATE_SKIP
 
@@ -45,7 +45,7 @@ BUILT := pyproject.toml setup.py src/quorate/blocks/native.c src/quorate/blocks/
 	@touch $@
 
 # Everything that developing needs: extras, linters, test tools. It holds the program too, hence two stamps.
-.venv/.dev: $(BUILT)
+.venv/.dev: $(BUILT) | compiler
 	@$(call install,.venv,-e '.[dev]')
 	@touch .venv/.core $@
 
@@ -58,6 +58,11 @@ if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
   apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(3) >/dev/null; \
 else echo "$(firstword $(2)) is not here, which the tests of $(1) need. On Debian: apt-get install $(3)"; fi
 endef
+
+# For the kernels in C; without, those in numpy serve.
+.PHONY: compiler
+compiler:
+	$(call need,compiler,cc gcc clang,gcc libc6-dev python3-dev)
 
 # What the tests drive besides Python.
 .venv/.tools: .venv/.dev

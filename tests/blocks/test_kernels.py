@@ -14,6 +14,7 @@ from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, check_codes
 from quorate.blocks.plain_meetings import settle_roots
+from tests.conftest import need
 
 FORMS = ["numpy", *(["C"] if kernels.native is not None else [])]
 NATIVE = kernels.native
@@ -222,6 +223,11 @@ def test_both_forms_say_the_same(name: str, seed: int, n_classes: int, n_tasks: 
         in_numpy = BOTH[name](block)
     for one, other in zip(in_c, in_numpy, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_the_kernels_in_c_are_built() -> None:
+    need("compiler", NATIVE, "install a C compiler (on Debian: gcc, python3-dev), and the package again")
+    assert kernels.native is not None
 
 
 @pytest.mark.parametrize(

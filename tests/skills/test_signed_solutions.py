@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
+import quorate
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation import simulate
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, correlations, pair_stats
 from quorate.skills import SOLVERS, from_pairs
 from quorate.skills.evidence import Evidence, gather
-from quorate.skills.signs import solve_signed
+from quorate.skills.solve import solve_signed
 from tests.crowds import connected_odd_graph, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 
@@ -80,8 +81,19 @@ def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
 def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(60, 10, 3, seed=2)
     problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings)
     assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings - 1)
     assert solve_signed(problem, evidence)[1] is None
     assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None
+
+
+@pytest.mark.parametrize("rule", ["descent", "weighed", "breadth-first"])
+@pytest.mark.parametrize("turn", [1, -1])
+def test_known_labels_say_which_way_round_a_crowd_is(rule: str, turn: int) -> None:
+    """Most are wrong, whichever comes first, where the signs are spread from."""
+    skills = np.array([0.8, -0.7, -0.8, -0.6, 0.5, -0.7])[::turn]
+    crowd = simulate.crowd(200, 6, 4, skills=skills, seed=3)
+    known = {row["task"]: row["label"] for row in crowd.truth_table.to_pylist()[:40]}
+    found = quorate.aggregate(crowd.answers, "rank-one", signs=rule, gold=known).skills
+    assert np.sign(found).tolist() == np.sign(skills).tolist()

@@ -45,10 +45,7 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
     table = _aligned(n, stride)
     table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, (frequency * frequency).sum(axis=1), frequency
     for block in blocks:
-        if native is None:
-            plain.centred(block, table, m)
-        else:
-            native.centred(block.start, block.worker, block.label, table, stride, m)
+        _run("centred", block, table, stride, m)
     return table[:, 2].copy(), table[:, 3].copy()
 
 

@@ -14,12 +14,14 @@ LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would 
 LEAST_SHARE = 1e-6  # of a power, for it to be added
 
 
-def centred(block: Block, table: FloatArray, n_classes: int) -> None:
+def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
     """Add omega z_i·(Y - x_i z_i) to signed and omega (sum x² - x_i²) to squares, with Y = sum_j x_j z_j over the task.
+
+    The stride is that of the table, for the twin in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table = np.array([[1.0, 0.5, 0, 0, 0.5, 0.5], [1.0, 0.5, 0, 0, 0.5, 0.5]])  # x, |f|², signed, squares, f
-    >>> centred(block, table, 2)
+    >>> centred(block, table, 6, 2)
     >>> table[:, 2:4].tolist()
     [[0.5, 1.0], [0.5, 1.0]]
     """

@@ -13,7 +13,7 @@ from quorate.evaluation.experiments.public_crowds import PublicCrowd
 from quorate.uncertainty.prediction_powered import Guesses, over_all, powered_rows
 
 Z = 1.959963984540054
-TRIED = (0.05, 0.1, 0.15, 0.2, 0.25, 0.5)
+TRIED = (0.02, 0.05, 0.1, 0.25, 0.5)
 SHARES = (0.02, 0.05, 0.1, 0.3, 0.5)
 N_TASKS, KNOWN = 1000, (30, 100)
 # How a crowd errs on tasks of a class and on the others, by the class's share; what it says is then 50 to 100 % sure.
@@ -68,8 +68,8 @@ def _covered(
     """Return coverage, that of the known labels alone, and the ratio of the widths."""
     rows = np.argsort(rng.random((draws, len(y))), axis=1)[:, :known]
     guesses = Guesses.of(guess[None]).repeated(draws)
-    ends = {"lowest": np.zeros(draws), "highest": np.ones(draws)}
-    found = powered_rows(y[rows], guess[rows], guesses, **ends, z=Z, unseen=unseen)
+    zero, one = np.zeros(draws), np.ones(draws)
+    found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z, unseen=unseen)
     found = over_all(found, 0.0, len(y), len(y), whole=True)
     true, near = y.mean(), 1e-9
     hits, alone = (

@@ -20,12 +20,3 @@ def matching(content: Content) -> list[str]:
     """
     found = [name for name, each in FORMATS.items() if name != LAST and each.recognise(content)]
     return found or [name for name in (LAST,) if FORMATS[name].recognise(content)]
-
-
-def looked_for() -> str:
-    """Say what each format is recognised by.
-
-    >>> looked_for().startswith("labelstudio (objects with")
-    True
-    """
-    return "; ".join(f"{name} ({each.signs})" for name, each in FORMATS.items())

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from quorate.diagnosis.diagnose import diagnose
-from quorate.evaluation.experiments import diagnosed as module
-from quorate.evaluation.experiments.diagnosed import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
+from quorate.evaluation.experiments import diagnosis_truth as module
+from quorate.evaluation.experiments.diagnosis_truth import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.simulate import collect, crowd
 
@@ -16,7 +16,7 @@ MOST_OFF = {RIGHT: (0.08, 50), SKILL: (0.06, 25), EXPLAINED: (0.12, 40), MOVES: 
 
 
 def test_what_is_stated_is_off_by_no_more_than_the_docs_say(real: Any) -> None:
-    every: list[Any] = []
+    every: list[module.Statement] = []
     for name in SOURCES:
         answers = real.load(name).answers
         found = diagnose(answers)

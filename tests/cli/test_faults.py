@@ -1,0 +1,46 @@
+"""Accidents in small numbers; `make faults` runs them by the hundred, and bombs besides."""
+
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+if sys.platform == "win32":
+    pytest.skip("processes are forked, as Unix has it", allow_module_level=True)
+
+from tools.bombs import packed_zeros
+from tools.faults import full_disks, kills, quick, two_at_once
+
+from quorate import errors
+from quorate.reading import loading
+from quorate.reading.read import read
+
+
+def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path: Path) -> None:
+    told = kills(tmp_path, 16, random.Random(1), quick)
+    assert told["killed"] + told["finished first"] == 16
+    assert (told["half a file"], told["left for ever"]) == (0, 0)
+
+
+def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
+    told = full_disks(tmp_path, quick)
+    assert told == {"tried": 12, "said so": 12, "old files changed": 0, "left behind": 0}
+
+
+def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
+    told = two_at_once(tmp_path, 4)
+    assert (told["lost"], told["answers added"] + 50 * told["refused"]) == (0, 400)
+
+
+def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed_zeros(tmp_path / "a.csv.gz", 1 << 25)
+    monkeypatch.setattr(loading, "ROOM", 1 << 24)
+    with pytest.raises(errors.TooLargeError, match="unpack it first"):
+        read(tmp_path / "a.csv.gz")
+
+
+def test_a_file_of_very_many_columns_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("task,worker,label" + ",x" * 20_000 + "\n")
+    with pytest.raises(errors.TooLargeError, match=r"20,003 columns, and at most 10,000"):
+        read(tmp_path / "a.csv")
