@@ -19,8 +19,9 @@ from tests.warehouse.alike import aggregate
 
 def test_a_limit_too_small_says_what_to_do() -> None:
     engine = connect(EngineOptions(memory="1MB"))
+    backend: Any = engine.backend
     with pytest.raises(EngineError, match=r"Allow more memory= \(--memory\)"):
-        engine.fetch(engine.backend.sql("SELECT list(range) AS all_of_it FROM range(1000000)"), "counting")
+        engine.fetch(backend.sql("SELECT list(range) AS all_of_it FROM range(1000000)"), "counting")
     engine.close()
 
 
