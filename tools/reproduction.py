@@ -1,7 +1,7 @@
 """Write docs/reproduction.md from what `make reproduce` left: claims, tables and settings, none of them by hand.
 
-``python -m tools.reproduction [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses a folder that
-is not whole, or that was run with few trials; ``--partly`` writes what is there, and says what is not.
+``python -m tools.reproduction [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses a folder
+that is not whole, or that was run with few trials; ``--partly`` writes what is there, and says what is not.
 """
 
 import json
