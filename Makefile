@@ -152,8 +152,9 @@ MUTANTS ?= 200
 mutate: .venv/.dev  ## put faults into the code, one at a time, and list those that no test notices
 	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty --sample $(MUTANTS)
 
-reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures and a page (half an hour)
+reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour)
 	@$(BIN)/quorate reproduce all -o reproduction
+	@$(BIN)/python -m tools.reproduction reproduction
 
 SETS ?= s10k,m1,m1x2,dense1
 REPEATS ?= 3
