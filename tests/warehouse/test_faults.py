@@ -12,18 +12,8 @@ import pytest
 import quorate
 from quorate.errors import EngineError, QuorateError
 from quorate.warehouse import label_files
-from quorate.warehouse.engine import EngineOptions, connect
 from quorate.warehouse.labels_kept import kept_labels
 from tests.warehouse.alike import aggregate
-
-
-def test_a_limit_too_small_says_what_to_do() -> None:
-    engine = connect(EngineOptions(memory="1MB"))
-    backend: Any = engine.backend
-    with pytest.raises(EngineError, match=r"Allow more memory= \(--memory\)"):
-        engine.fetch(backend.sql("SELECT list(range) AS all_of_it FROM range(1000000)"), "counting")
-    engine.close()
-
 
 # A table whose last rows cannot be computed: the engine is in the middle of handing it out when it finds out.
 BREAKS = """

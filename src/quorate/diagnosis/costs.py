@@ -6,7 +6,7 @@ from quorate.arrays import FloatArray
 from quorate.result import Result
 from quorate.voting.vote import accuracy
 
-WORTH_A_TALK = 10  # wrong answers more than usual: an hour of training costs about as much as they do
+WORTH_A_TALK = 10  # wrong answers more than usual, below which nobody is talked to; a judgement, not a measurement
 
 
 def wrong_answers(result: Result) -> FloatArray:
@@ -29,8 +29,8 @@ def costs(result: Result) -> FloatArray:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
-    >>> costs(result).round().tolist()
-    [-9.0, 1.0, 2.0, 105.0]
+    >>> bool(costs(result)[3] > 80), bool(abs(costs(result)[:3]).max() < 20)
+    (True, True)
     """
     right = accuracy(result.skills, result.roster.n_classes)
     usual = usual_accuracy(result)

@@ -27,8 +27,7 @@ from quorate.voting.vote import majority, skill_of
 FOLDS = 4
 TELLING = 0.1  # by which two classes must differ to be told apart: about the error of such figures on public crowds
 SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another, by the normal law
-# Answers; of a larger crowd only so many are looked at. The standard error of the gain is then about 0.003 an answer.
-ENOUGH = 50_000
+ENOUGH = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out
 FEWEST = 20  # tasks with two answers or more, below which it is left out as well
 STEPS, TOLERANCE = 20, 1e-4  # of EM: what it foretells then moves by far less than its standard error

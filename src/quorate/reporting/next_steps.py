@@ -33,7 +33,7 @@ SAYING_NOTHING = frozenset(
     )
 )
 NAMED = 5  # workers or tasks that a step names; the commands give them all
-SHARE = 0.1  # of the answers there are: as many more are advised at the most, and one for each doubtful task
+SHARE = 0.1  # of the answers there are: so many more are advised at the most, and one for a doubtful task; a judgement
 # What to do about a worker, by what was found; the gravest first. Whoever misunderstood can be taught.
 BELOW = "below"  # surely less often right than a usual worker
 REMEDIES = {"adversary": "train", "one-button": "stop", "spammer": "stop", BELOW: "train"}
@@ -45,7 +45,7 @@ WHY = {
     BELOW: "wrong more often than usual",
 }
 ALIKE = 0.1  # the correlation of errors from which it is named as the reason: ten answers are then worth five
-LITTLE = 0.05  # of the wrong labels: further answers that mend fewer are not advised
+LITTLE = 0.05  # of the wrong labels: further answers that mend fewer are not advised; a judgement, not a measurement
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ class PassingFolder:
 
 @dataclass(frozen=True)
 class LostBlocks:
-    """What a copy by pickle has instead of blocks on disk: how many there were."""
+    """What a copy by pickle has instead of blocks on disk: how many there are of everything."""
 
     n_tasks: int
     n_workers: int
