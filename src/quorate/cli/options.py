@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -35,3 +35,8 @@ def offering(parameters: Iterable[inspect.Parameter], run: Callable[..., None]) 
     run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # what typer reads the options from
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
     return run
+
+
+def said(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were not given."""
+    return {name: value for name, value in options.items() if value is not None}
