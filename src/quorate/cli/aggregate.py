@@ -9,7 +9,7 @@ import typer
 from quorate.cli.arguments import reads_answers
 from quorate.cli.beyond import aggregate_beyond
 from quorate.cli.engine import table_maker
-from quorate.cli.options import ExcelSafe, Gold, Json
+from quorate.cli.options import ExcelSafe, Gold, Json, said
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -64,16 +64,8 @@ def aggregate(
         raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
-    chosen = {
-        "cautious": cautious or None,
-        "dependence": dependence,
-        "solver": solver,
-        "tau": tau,
-        "weighting": weighting,
-        "threshold": threshold,
-        "signs": signs,
-    }
-    options = {name: value for name, value in chosen.items() if value is not None}
+    of_rank_one = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
+    options = said(cautious=cautious or None, dependence=dependence, **of_rank_one)
     make_table = table_maker(reading, output_table)
     with showing_progress():
         result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)

@@ -1,7 +1,9 @@
 """What `quorate aggregate` does where the answers are too many for memory: they are packed into blocks on disk."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from quorate.cli.options import said
 
 if TYPE_CHECKING:
     from quorate.result import Result
@@ -34,16 +36,8 @@ def aggregate_beyond(
     from quorate.warehouse.labels_kept import kept_labels
     from quorate.writing.tables import to_json, write_table
 
-    chosen = {
-        "cautious": cautious or None,
-        "dependence": dependence,
-        "solver": solver,
-        "tau": tau,
-        "weighting": weighting,
-        "threshold": threshold,
-        "signs": signs,
-    }
-    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    of_rank_one = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
+    options = said(cautious=cautious or None, dependence=dependence, **of_rank_one)
     with showing_progress():
         result = aggregate_held(
             held,

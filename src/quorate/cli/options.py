@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,11 @@ ExcelSafe = Annotated[
     bool, typer.Option("--excel-safe", help="In CSV, keep spreadsheets from running text as formulas.")
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same bytes.")]
+
+
+def said(**options: Any) -> dict[str, Any]:
+    """Leave out the options that nobody gave: the method has values of its own for them."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def offering(parameters: Iterable[inspect.Parameter], run: Callable[..., None]) -> Callable[..., None]:
