@@ -82,8 +82,10 @@ def commands(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
         "report": (["report", str(answers), "-o", out["r.html"], "--compare", ""], ["r.html"]),
         "convert": (["convert", sample, *asked, "-o", out["c.csv"]], ["c.csv"]),
         "labels back": (
-            ["convert", sample, *asked, "--labels", str(folder / "labels.csv"), "--to", "labelstudio"]
-            + ["-o", out["p.json"]],
+            [
+                *("convert", sample, *asked, "--labels", str(folder / "labels.csv"), "--to", "labelstudio"),
+                *("-o", out["p.json"]),
+            ],
             ["p.json"],
         ),
     }  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from quorate.answers import Answers, Counted, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
-from quorate.errors import NotInMemoryError, OptionError
+from quorate.errors import NotInMemoryError, OptionError, in_python
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
 from quorate.skills.evidence import STATUSES
@@ -137,6 +137,12 @@ class Result:
 
         return quorate.diagnose_result(self)
 
+    def score(self, truth: Any) -> "quorate.Score":
+        """Score the labels against true ones: a table with the columns task and label, or a mapping."""
+        import quorate
+
+        return quorate.expected_error(self, truth)
+
     @property
     def plot(self) -> "quorate.charts.Plots":
         """Charts of this result: ``skills()``, ``graph()``, ``agreement()`` and ``confidence()``."""
@@ -231,7 +237,7 @@ class Result:
         """
         first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
         skills = self.workforce.lines(self.interval_choice)
-        return "\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster)])
+        return in_python("\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster)]))
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"

@@ -6,7 +6,7 @@ import numpy as np
 
 import quorate
 from quorate.diagnosis.right_by_class import ENOUGH, right_by_class
-from quorate.evaluation.experiments.diagnosed import right_by_truth, truth_of
+from quorate.evaluation.experiments.diagnosis_truth import right_by_truth, truth_of
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.simulate import crowd
 

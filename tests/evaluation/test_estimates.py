@@ -70,8 +70,8 @@ def test_every_figure_holds_the_truth_on_this_crowd(crowd: Crowd, found: Estimat
     for k, part in enumerate(found.parts):
         here = np.arange(400) % 2 == k
         checks += [holds(part.prevalence[f"c{c}"], (truth[here] == c).mean()) for c in range(3)]
-    assert len(checks) == 43
-    assert sum(checks) >= 39  # of 43 at 95 %, two fail on average
+    assert len(checks) == 45
+    assert sum(checks) >= 40  # at 95 % two fail on average
 
 
 def test_answers_narrow_what_known_labels_say(found: Estimates) -> None:
@@ -165,7 +165,7 @@ def test_what_advice_wrote_is_taken_as_it_was_drawn(crowd: Crowd) -> None:
     with pytest.raises(OptionError, match="needs the column inclusion_probability"):
         estimate(crowd.answers, gold={name: gold[name] for name in ("task", "label")}, sampled="advised")
     with pytest.raises(ColumnTypeError, match="not so in row 1 of the known labels"):
-        estimate(crowd.answers, gold={**gold, "inclusion_probability": [2.0] * 60})
+        estimate(crowd.answers, gold={**gold, "inclusion_probability": [2.0, *gold["inclusion_probability"][1:]]})
 
 
 def test_too_few_known_labels_are_refused(crowd: Crowd) -> None:
@@ -177,11 +177,14 @@ def test_too_few_known_labels_are_refused(crowd: Crowd) -> None:
 def test_a_part_with_too_few_known_labels_has_a_figure_but_no_interval(crowd: Crowd) -> None:
     gold = known(crowd, 30)
     tasks = crowd.truth_table["task"].to_pylist()
-    part = ["few" if task in gold["task"][:2] or k < 20 else "many" for k, task in enumerate(tasks)]
+    part = [
+        "few" if task in gold["task"][:2] or (k < 20 and task not in gold["task"]) else "many"
+        for k, task in enumerate(tasks)
+    ]
     found = estimate(crowd.answers, gold=gold, tasks={"task": tasks, "part": part}, by="part")
     few, many = found.parts
     assert (few.value, many.value) == ("few", "many")
-    assert few.n_known < 5
+    assert few.n_known == 2
     assert (few.prevalence["c0"].low, few.prevalence["c0"].value is None) == (None, False)
     assert many.prevalence["c0"].low is not None
     assert "no interval where fewer than 5" in found.summary()
@@ -252,3 +255,12 @@ def test_the_plan_draws_tasks_that_are_not_known_and_keeps_its_word(crowd: Crowd
     widest = max((each.high or 1) - (each.low or 0) for each in estimate(crowd.answers, gold=more).prevalence.values())
     assert widest / 2 == pytest.approx(0.04, rel=0.25)
     assert plan.lines()[0].startswith("for ± 0.04 about")
+
+
+def test_the_plan_does_not_depend_on_the_order_of_the_rows(crowd: Crowd) -> None:
+    table = crowd.answers.to_table().arrow
+    turned = table.take(pa.array(np.arange(table.num_rows)[::-1]))
+    one, two = (estimate(each, plan=0.05).plan for each in (table, turned))
+    assert one is not None
+    assert two is not None
+    assert sorted(one.tasks["task"].to_pylist()) == sorted(two.tasks["task"].to_pylist())

@@ -101,7 +101,7 @@ def test_alpha_is_what_evalica_computes(scale: str, seed: int) -> None:
 
 
 def naive(answers: Answers) -> dict[str, float]:
-    """Every ordered pair of answers, one by one [Gwet 2008; Fleiss 1971; Krippendorff 2019]."""
+    """Every ordered pair of answers, one by one."""
     by_task = [answers.label[answers.task == t].tolist() for t in range(answers.n_tasks)]
     several = [labels for labels in by_task if len(labels) > 1]
     alike = np.mean([np.mean([a == b for a, b in permutations(labels, 2)]) for labels in several])

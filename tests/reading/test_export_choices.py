@@ -107,11 +107,11 @@ def test_an_answer_without_a_worker_names_its_place_or_is_skipped() -> None:
 
 def test_content_of_no_known_format_lists_what_was_looked_for(tmp_path: Path) -> None:
     path = tmp_path / "mystery.csv"
-    path.write_text("id,rater,rating,sure\n1,3,5,4\n2,4,4,5\n3,5,3,3\n")  # could be wide, could be long: no guess
+    path.write_text("number,who,score,sure\n1,3,5,4\n2,4,4,5\n3,5,3,3\n")  # could be wide, could be long: no guess
     with pytest.raises(UnknownFormatError) as caught:
         read_export(path)
     message = str(caught.value)
-    assert "'id', 'rater', 'rating', 'sure'" in message
+    assert "'number', 'who', 'score', 'sure'" in message
     assert "--from" in message
     assert all(name in message for name in FORMATS)
     assert len(message) < 500

@@ -10,7 +10,7 @@ from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, correlations, pair_stats
 from quorate.skills import SOLVERS, from_pairs
 from quorate.skills.evidence import Evidence, gather
-from quorate.skills.signs import solve_signed
+from quorate.skills.solve import solve_signed
 from tests.crowds import connected_odd_graph, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 
@@ -81,9 +81,9 @@ def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
 def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(60, 10, 3, seed=2)
     problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings)
     assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
+    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings - 1)
     assert solve_signed(problem, evidence)[1] is None
     assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None
 

@@ -10,6 +10,7 @@ from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem
+from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.descent import descend
 from quorate.skills.solution import STALLED
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
@@ -78,7 +79,7 @@ def test_where_every_step_raises_the_loss_steps_are_halved_until_they_change_not
         return float(len(tried)), np.zeros(3), best
 
     monkeypatch.setattr("quorate.skills.coordinate._look", rising)
-    solution = SOLVERS["coordinate"](problem, start, max_iterations=1000)
+    solution = coordinate_sweeps(problem, start, max_iterations=1000)
     assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
     steps = [0.5**k * (best - start) for k in range(1, 200)]
     assert np.array_equal(tried[1::2], [start + step for step in steps if np.any(start + step != start)])

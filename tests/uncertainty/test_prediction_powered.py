@@ -13,6 +13,7 @@ from quorate.arrays import FloatArray
 from quorate.uncertainty.prediction_powered import (
     Guesses,
     KnownSample,
+    Powered,
     over_all,
     powered_means,
     powered_rows,
@@ -118,7 +119,13 @@ def test_guesses_that_are_worth_nothing_cost_nothing() -> None:
 def test_where_every_label_is_known_nothing_is_left_to_doubt() -> None:
     y, guess = drawn(60, 0.3, 0.2, 0.1, 6)
     found = powered_means(y[None], guess[None], KnownSample.random(np.arange(60), 60), z=Z, whole=True)
-    assert [found.value[0], found.low[0], found.high[0]] == pytest.approx([y.mean()] * 3)
+    assert [found.value[0], found.low[0], found.high[0]] == pytest.approx([y.mean()] * 3, abs=1e-6)
+
+
+def test_rounding_to_whole_tasks_makes_no_interval_wider_than_by_known_labels_alone() -> None:
+    low, high, known_low, known_high = (np.array([each]) for each in (0.49, 0.51, 0.5, 0.55))
+    found = over_all(Powered(low, low, high, known_low, known_high, low), 0.0, 10, 10, whole=True)
+    assert (found.low[0], found.high[0], found.value[0]) == (0.5, 0.6, 0.5)
 
 
 def test_rows_are_estimated_each_on_its_own() -> None:

@@ -13,16 +13,7 @@ import quorate
 from quorate.errors import EngineError, QuorateError
 from quorate.warehouse import label_files
 from quorate.warehouse.labels_kept import kept_labels
-from quorate.writing.tables import write_table
 from tests.warehouse.alike import aggregate
-
-
-def test_a_limit_too_small_for_anything_says_what_to_do(tmp_path: Path) -> None:
-    write_table(quorate.simulate.crowd(2_000, 50, 5, seed=0).answers.to_table(), tmp_path / "answers.parquet")
-    with pytest.raises(EngineError, match=r"Allow more memory= \(--memory\)"):
-        aggregate(tmp_path / "answers.parquet", memory="1MB", output=tmp_path / "labels.parquet")
-    assert [path.name for path in tmp_path.iterdir() if "labels" in path.name] == []
-
 
 # A table whose last rows cannot be computed: the engine is in the middle of handing it out when it finds out.
 BREAKS = """

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.advice.plan import believed
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_strings, table_of, take
 from quorate.errors import OptionError
 from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
@@ -32,8 +32,8 @@ BROUGHT = (
 )
 
 
-@dataclass(frozen=True)
-class GoldAdvice:
+@dataclass(frozen=True, repr=False)
+class GoldAdvice(Shown):
     """Tasks whose labels an expert should give, in the order to label them."""
 
     result: Result
@@ -80,6 +80,9 @@ class GoldAdvice:
             "notes": [BROUGHT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.tasks,)
 
     def summary(self) -> str:
         """Tell in a few lines what to label, why, and what it should bring.

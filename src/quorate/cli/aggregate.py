@@ -53,7 +53,7 @@ def aggregate(
 
     Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
     """
-    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.errors import OptionError
     from quorate.methods.registry import aggregate
     from quorate.writing.results import write_results
@@ -84,8 +84,8 @@ def aggregate(
     elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty() and to is None:
-        print_head("Labels", result.labels)
-        print_head("Workers", result.workers)
+        print_labels(result)
+        print_workers(result)
         print_lines(["", *lines])
     else:
         if to is None:

@@ -65,13 +65,13 @@ def _show(result: "Result", *, whole: bool) -> None:
     from pyarrow import csv
 
     from quorate.arrays import Table
-    from quorate.cli.terminal import print_head, print_lines
+    from quorate.cli.terminal import print_head, print_lines, print_workers
     from quorate.warehouse.labels_kept import kept_labels
 
     there = kept_labels(result)
     if not whole:
         print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
-        print_head("Workers", result.workers)
+        print_workers(result)
         print_lines(["", *result.summary().splitlines()])
         return
     stream = getattr(sys.stdout, "buffer", None)

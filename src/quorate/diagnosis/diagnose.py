@@ -9,9 +9,10 @@ from typing import Any, Unpack
 import numpy as np
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
+    WANTED,
     ComponentFinding,
     component_row,
     counted_pairs,
@@ -26,7 +27,7 @@ from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.right_by_class import right_by_class
 from quorate.diagnosis.tasks import task_findings, task_test
 from quorate.diagnosis.workers import about_workers
-from quorate.errors import TooLargeError
+from quorate.errors import TooLargeError, in_python
 from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
@@ -44,8 +45,8 @@ from quorate.uncertainty import OneCoinInference
 MOST_SHOWN = 3  # findings of one kind that `lines` tells
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Shown):
     """Everything `quorate diagnose` prints, wherever the answers lie."""
 
     result: Result
@@ -125,7 +126,7 @@ class Diagnosis:
 
     def summary(self) -> str:
         """Tell the findings in a few lines, what is wrong first."""
-        return "\n".join(self.lines())
+        return in_python("\n".join(self.lines()))
 
     def lines(self) -> Iterator[str]:
         """Yield the findings line by line."""
@@ -167,14 +168,15 @@ class Diagnosis:
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        return ["component", "workers", "pairs", "verdict", "witness", "lambda_min", "N_min", "kappa", "K", "bound"]
+        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {WANTED:g}"]
+        return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
         """Yield one row a component, the largest first: what the command prints as a table."""
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            yield component_row(number, finding, names)
+            yield component_row(number, finding, names, self.result.roster.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
         a, mended = self.result.roster, self.repair

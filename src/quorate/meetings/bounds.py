@@ -7,7 +7,7 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.meetings.pairs import PairStats
-from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue
+from quorate.meetings.spectrum import smallest_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,13 @@ class SkillBound:
 
 
 def skill_bound(
-    pairs: PairStats, n_workers: int, n_classes: int, skills: FloatArray, *, delta: float = 0.05
+    pairs: PairStats,
+    n_workers: int,
+    n_classes: int,
+    skills: FloatArray,
+    *,
+    delta: float = 0.05,
+    bipartite: bool | None = None,
 ) -> SkillBound:
     """Collect what the bounds of one component need.
 
@@ -69,6 +75,7 @@ def skill_bound(
         n_classes: M.
         skills: of its workers, known or estimated; kappa and K are the least and the greatest in absolute value.
         delta: the probability with which the finite-task bounds may fail.
+        bipartite: whether the component is, where that is known.
 
     >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
     >>> bound = skill_bound(pairs, 3, 2, np.array([0.8, 0.8, 0.7]))
@@ -87,8 +94,8 @@ def skill_bound(
         delta=delta,
         n_workers=n_workers,
         norm=float(np.bincount(ends, counts).max()),
-        smallest=smallest_eigenvalue(signless_laplacian(n_workers, pairs.i, pairs.j)),
-        smallest_weighted=smallest_eigenvalue(signless_laplacian(n_workers, pairs.i, pairs.j, weights)),
+        smallest=smallest_of(n_workers, pairs.i, pairs.j, bipartite=bipartite),
+        smallest_weighted=smallest_of(n_workers, pairs.i, pairs.j, weights, bipartite=bipartite),
         least_shared=int(pairs.shared.min()),
         degree_sum=2 * len(pairs),
         n_classes=n_classes,

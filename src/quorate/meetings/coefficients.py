@@ -2,7 +2,7 @@
 
 All compare how often two answers to a task differ with how often they would by chance, and part over what chance is.
 Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by shares, and counts every task alike;
-Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff 2019; Fleiss 1971; Gwet 2008].
+Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
 """
 
 from collections.abc import Iterator

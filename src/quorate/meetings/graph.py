@@ -18,6 +18,8 @@ from quorate.blocks.plain_meetings import unite
 from quorate.errors import NotInMemoryError
 from quorate.meetings.pairs import PairStats
 
+FEW = 50  # workers up to which plain loops walk a graph faster than a sparse matrix of it is made
+
 Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
 
 
@@ -197,6 +199,8 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
     {0: -1, 1: 0, 2: 1}
     """
+    if n <= FEW:
+        return _small_tree(n, i, j, root)
     from scipy import sparse
     from scipy.sparse import csgraph
 
@@ -204,3 +208,19 @@ def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[
     order, parents = csgraph.breadth_first_order(links, root, directed=False)
     parents[root] = -1
     return dict(zip(order.tolist(), parents[order].tolist(), strict=True))
+
+
+def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
+    """Do the same with loops, and in the same order: links by their first end, then by their second."""
+    onwards: list[list[int]] = [[] for _ in range(n)]
+    back: list[list[int]] = [[] for _ in range(n)]
+    for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
+        onwards[one].append(two)
+        back[two].append(one)
+    parent, queue = {root: -1}, [root]
+    for node in queue:  # grows while it is walked
+        for other in (*onwards[node], *back[node]):
+            if other not in parent:
+                parent[other] = node
+                queue.append(other)
+    return parent

@@ -7,6 +7,7 @@ from scipy.sparse import csgraph
 from quorate.arrays import FloatArray, IntArray
 
 DENSE = 1_000  # workers up to which all eigenvalues are computed at once: a third of a second
+SMALL = 50  # and up to which a sparse matrix takes longer to make than its eigenvalues to find
 DENSE_VECTORS = 500  # and up to which all their vectors are, which take some five times as long
 
 
@@ -47,6 +48,24 @@ def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
     # The tolerance is for a figure that enters a bound.
     options = {"v0": _start(n), "tol": 1e-6, "maxiter": 50 * n, "return_eigenvectors": False}
     return float(max(eigsh(laplacian, k=1, which="SA", **options)[0], 0))
+
+
+def smallest_of(
+    n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None, *, bipartite: bool | None = None
+) -> float:
+    """Compute lambda_min(L_s) of a connected graph given by its links, without a sparse matrix where it is small.
+
+    >>> smallest_of(3, np.array([0, 0, 1]), np.array([1, 2, 2]), bipartite=False)
+    1.0
+    """
+    if bipartite:
+        return 0.0
+    if bipartite is None or n > SMALL:
+        return smallest_eigenvalue(signless_laplacian(n, i, j, weights))
+    laplacian = np.zeros((n, n))
+    laplacian[i, j] = laplacian[j, i] = 1.0 if weights is None else weights
+    laplacian[np.arange(n), np.arange(n)] = laplacian.sum(axis=1)
+    return float(round(np.linalg.eigvalsh(laplacian)[0], 12))
 
 
 def is_bipartite(laplacian: sparse.csr_array) -> bool:

@@ -10,9 +10,10 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import expected_counts
 from quorate.meetings.graph import identify
 from quorate.methods.fitted import ByMatrices, ByWeights, Fitted
-from quorate.methods.outcome import workforce_of
+from quorate.methods.outcome import fit_notes, workforce_of
+from quorate.skills.notes import Note
 from quorate.voting.em import column_shares
-from quorate.voting.posterior import FLOOR, hold_known, logarithm
+from quorate.voting.posterior import FLOOR, hold_known, log_likelihood, logarithm
 from quorate.voting.vote import Ballot, skill_of, weight
 
 
@@ -33,10 +34,16 @@ def dawid_skene(
     [1]
     """
     empty = 0.0 if zeros == "skip" else 1 / blocks.n_classes
-    theta, vote = _alternate(
-        blocks, lambda counts: column_shares(counts, empty), max_iterations, tolerance, class_prior, zeros
+    theta, vote, notes = _alternate(
+        "dawid-skene",
+        blocks,
+        lambda counts: column_shares(counts, empty),
+        max_iterations,
+        tolerance,
+        class_prior,
+        zeros,
     )
-    return _of_em(blocks, theta, vote)
+    return _of_em(blocks, theta, vote, notes)
 
 
 def one_coin(
@@ -64,51 +71,57 @@ def one_coin(
         theta: FloatArray = np.where(np.eye(m, dtype=bool), p, (1 - p) / max(m - 1, 1))
         return theta
 
-    theta, vote = _alternate(blocks, tied, max_iterations, tolerance, class_prior, zeros)
-    return _of_em(blocks, theta, vote)
+    theta, vote, notes = _alternate("one-coin", blocks, tied, max_iterations, tolerance, class_prior, zeros)
+    return _of_em(blocks, theta, vote, notes)
 
 
 def _alternate(
+    method: str,
     blocks: Blocks,
     matrices: Callable[[FloatArray], FloatArray],
     max_iterations: int,
     tolerance: float,
     class_prior: bool,
     zeros: str,
-) -> tuple[FloatArray, ByMatrices]:
+) -> tuple[FloatArray, ByMatrices, tuple[Note, ...]]:
     """Alternate between matrices and posterior until the posterior stands still; one pass over the answers a step."""
     m = blocks.n_classes
     vote: ByWeights | ByMatrices = ByWeights(np.ones(blocks.n_workers))
     counts, total, _ = blocks.sums(_believed_counts, vote, None)
+    history: list[float] = []
+    converged = False
     for _ in range(max_iterations):
         theta = matrices(counts)
         prior = total / max(blocks.n_tasks, 1) if class_prior else np.full(m, 1 / m)
         before, vote = vote, ByMatrices(logarithm(theta, zeros), np.log(np.maximum(prior, FLOOR)))
-        counts, total, change = blocks.sums(_believed_counts, vote, before)
-        if change[0] <= tolerance * blocks.n_tasks:
+        counts, total, (change, likelihood) = blocks.sums(_believed_counts, vote, before)
+        history.append(float(likelihood))
+        if converged := bool(change <= tolerance * blocks.n_tasks):
             break
     assert isinstance(vote, ByMatrices)  # there was a step
-    return theta, vote
+    return theta, vote, fit_notes(method, history, converged, blocks.n_answers)
 
 
 def _believed_counts(
     blocks: Iterable[Block], vote: Callable[[Block], Ballot], before: Callable[[Block], Ballot] | None
 ) -> Sums:
-    """Count answers and tasks by what a vote makes of them, and how far that is from what it was before."""
+    """Count answers and tasks by what a vote makes of them; how far that is from before, and its log-likelihood."""
     counts: FloatArray | None = None
-    total, change = np.zeros(0), np.zeros(1)
+    total, change = np.zeros(0), np.zeros(2)
     for block in blocks:
-        q = hold_known(vote(block).posterior, block.known)
+        ballot = vote(block)
+        q = hold_known(ballot.posterior, block.known)
+        change[1] += log_likelihood(ballot.scores, block.known)
         (added,) = expected_counts([replace(block, first=0)], q)
         counts, total = (added, q.sum(axis=0)) if counts is None else (counts + added, total + q.sum(axis=0))
         if before is not None:
-            change += np.abs(q - hold_known(before(block).posterior, block.known)).sum()
+            change[0] += np.abs(q - hold_known(before(block).posterior, block.known)).sum()
     assert counts is not None  # there is a block, if an empty one
     return counts, total, change
 
 
-def _of_em(blocks: Blocks, theta: FloatArray, vote: ByMatrices) -> Fitted:
+def _of_em(blocks: Blocks, theta: FloatArray, vote: ByMatrices, notes: tuple[Note, ...]) -> Fitted:
     m = blocks.n_classes
     skills = skill_of(np.einsum("wcc->w", theta) / m, m) if m > 1 else None
     workforce = workforce_of(blocks.per_worker, skills, None if skills is None else weight(skills, m))
-    return Fitted(vote=vote, workforce=workforce, graph=identify(blocks))
+    return Fitted(vote=vote, workforce=workforce, graph=identify(blocks), notes=notes)

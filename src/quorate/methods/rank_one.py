@@ -6,17 +6,15 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.blocks.memory import Answered
 from quorate.errors import OptionError, one_of
 from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.evidence import gather
 from quorate.skills.notes import orientation_note, undetermined_note
-from quorate.skills.signs import SIGN_RULES
-from quorate.skills.solve import solve
+from quorate.skills.solve import SIGN_RULES, solve
 from quorate.uncertainty import OneCoinInference, Workforce
 from quorate.voting.vote import check_prior, majority, plug_in_vote, vote_weights
 
@@ -31,6 +29,7 @@ def rank_one(
     threshold: float | None = None,
     signs: str = "descent",
     prior: FloatArray | None = None,
+    start: float | FloatArray | None = None,
     **solver_options: Any,
 ) -> Result:
     """Estimate skills by rank-one completion of the agreement matrix, then vote by log-odds [Ma20].
@@ -44,6 +43,7 @@ def rank_one(
         threshold: the paper's delta; pairs with |C_ij| < delta + sqrt(log W / N_ij) are dropped. Off by default.
         signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
         prior: probability of each class in order; uniform by default.
+        start: x(0): one skill for everyone, or one for each worker; one half by default. The theory wants it positive.
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.
 
     >>> import quorate
@@ -57,36 +57,27 @@ def rank_one(
     known = known_classes(gold, answers)
 
     evidence = gather(answers, known, weighting=weighting, threshold=threshold)
-    workers = solved(evidence, answers, solver=solver, tau=tau, signs=signs, **solver_options)
-    is_lost = np.isnan(workers.skills).all()
-    ballot = majority(answers) if is_lost else plug_in_vote(answers, workers.weights, prior)
-    notes = (*undetermined_note(workers.status), *orientation_note(evidence))
-    return outcome("rank-one", answers, ballot, gold=known, workforce=workers, graph=evidence.verdict, notes=notes)
+    found = solve(evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
+    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
+    weights = vote_weights(answers, skills)
+    ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights, prior)
+    inference = None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free)
 
-
-def solved(evidence: AnswerEvidence, answers: Answered, **choices: Any) -> Workforce:
-    """Solve for skills and signs, and weigh the votes: what the evidence tells of those who answered.
-
-    Args:
-        evidence: of the answers; its last worker is the known labels, if there are any.
-        answers: without them.
-        choices: what `quorate.skills.solve.solve` takes.
-
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1).answers
-    >>> workers = solved(gather(answers), answers)
-    >>> workers.skills.argmax() == workers.weights.argmax()
-    True
-    """
-    found, n = solve(evidence, **choices), answers.n_workers
-    skills = found.skills[:n]
-    return Workforce(
-        skills=skills,
-        weights=vote_weights(answers, skills),
-        status=found.status[:n],
-        solution=found.solution,
-        signs=found.signs,
-        inference=None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free),
+    return outcome(
+        "rank-one",
+        answers,
+        ballot,
+        gold=known,
+        workforce=Workforce(
+            skills=skills,
+            weights=weights,
+            status=status,
+            solution=found.solution,
+            signs=found.signs,
+            inference=inference,
+        ),
+        graph=evidence.verdict,
+        notes=(*undetermined_note(status), *orientation_note(evidence), *found.notes),
     )
 
 

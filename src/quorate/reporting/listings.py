@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
+from quorate.diagnosis.costs import costs
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
 from quorate.meetings.agreements import Agreement
@@ -19,16 +20,14 @@ from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
 
 TONES = ("good", "doubt", "bad", "unknown", "unknown")
-# Who cannot be judged needs more answers, not a look, and comes last.
+# By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
 URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
-GRAVITY = {"bad": 0, "copy": 1, "doubt": 2}  # of what the diagnosis found of a worker, the worst first
-FEWEST = 2  # answers of a worker who can need a look
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
 def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
-    """List the workers: flagged ones first, the gravest and busiest before the others, then the least skilled.
+    """List the workers by what they cost: the wrong answers that a usual worker would not have given.
 
     Args:
         result: what was aggregated.
@@ -36,22 +35,16 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         file: the address of the whole table.
 
     >>> import quorate
-    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> sheet = worker_sheet(result, {3: [Badge("slow", "doubt")]})
+    >>> crowd = quorate.simulate.crowd(300, 5, 3, skills=[0.8, 0.8, 0.8, 0.0, 0.7])
+    >>> sheet = worker_sheet(quorate.aggregate(crowd.answers), {3: [Badge("slow", "doubt")]})
     >>> sheet.rows[0][0].text, sheet.n_rows
     ('w3', 5)
     """
     answers, sure = result.answers, result.intervals
     kinds = standings(result)
-    # Nobody is looked at first for one answer.
-    urgency = np.where(answers.per_worker < FEWEST, URGENCY[UNKNOWN], [URGENCY[kind] for kind in kinds.tolist()])
-    gravity = np.full(answers.n_workers, len(GRAVITY))
-    for code, badges in flags.items():
-        if answers.per_worker[code] >= FEWEST:
-            gravity[code] = min((GRAVITY.get(badge.tone, len(GRAVITY)) for badge in badges), default=len(GRAVITY))
-    unflagged = gravity == len(GRAVITY)
-    by_skill = np.where(unflagged & (urgency < URGENCY[UNKNOWN]), np.nan_to_num(result.skills), -answers.per_worker)
-    order = np.lexsort([np.arange(answers.n_workers), by_skill, np.where(unflagged, urgency, gravity), unflagged])
+    cost = costs(result)
+    unjudged = (kinds == UNKNOWN) | (kinds == UNASKED)
+    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, unjudged])
     names = answers.worker_names.to_pylist()
     right = accuracy(result.skills, answers.n_classes)
     rows = []
@@ -64,7 +57,8 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         rows.append(
             (
                 Cell(str(names[k])),
-                Cell(why, float(10 + urgency[k] if unflagged[k] else gravity[k]), badges=found),
+                Cell(why, float(URGENCY[kinds[k]]), badges=found),
+                number(None if unjudged[k] else max(float(cost[k]), 0.0), 0),
                 number(float(result.skills[k])),
                 Cell(interval, width),
                 percent(float(right[k])),
@@ -74,12 +68,13 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     columns = (
         Column("worker"),
         Column("standing"),
+        Column("costs", number=True),
         Column("skill", number=True),
         Column(f"{sure.level:.0%} interval", number=True, spare=True),
         Column("right", number=True, spare=True),
         Column("answers", number=True),
     )
-    caption = "Workers, those that need a look first"
+    caption = "Workers, those that cost most first"
     return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
 
 

@@ -15,7 +15,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import centred_products, habit_counts, power_sums
 from quorate.blocks.memory import Answered, blocks_of
-from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
@@ -158,7 +158,7 @@ def centred_skills(
     for _ in range(ROUNDS):
         problem = _drawn_to(empty, mean, known, answers.n_classes)
         start = _start(empty.moments, known) if solution is None else solution.skills
-        solution = coordinate_descent(problem, start, tolerance=tolerance, max_iterations=max_iterations)
+        solution = coordinate_sweeps(problem, start, tolerance=tolerance, max_iterations=max_iterations)
         sweeps += solution.iterations
         before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
         if abs(mean - before) < 1e-3:

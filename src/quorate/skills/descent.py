@@ -14,6 +14,7 @@ from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
 SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
+MANY = 200  # sweeps after which Newton's steps take over, where the step is not fixed: on most crowds fewer are enough
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 

@@ -45,6 +45,8 @@ class Moments:
 
     # x -> (N∘C) x and N x² in one pass over the answers; None where each has its own matrix
     both: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None
+    # every pair: i, j, weight, correlation; None where a table of them is too much
+    table: Callable[[], tuple[IntArray, IntArray, FloatArray, FloatArray]] | None = None
 
     @property
     def n_workers(self) -> int:
@@ -124,6 +126,7 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
         sums_of_ends(n_workers, i, j, weights),
         energy=float((weights * correlation**2).sum()),
         absolute_sums=absolute_sums,
+        table=lambda: (i, j, weights, correlation),
     )
 
 

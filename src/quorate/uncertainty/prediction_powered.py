@@ -1,7 +1,7 @@
 """Means over all tasks from the known labels of some and a guess for every one: prediction-powered inference.
 
 With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is
-unbiased for the mean of y whatever the guess is worth; and so it is with power·f for f [Angelopoulos et al. 2023b]. The
+unbiased for the mean of y whatever the guess is worth; and so it is with power·f for f [Angelopoulos23]. The
 best power is the slope of y on f; each known task has the power that the others suggest, so that it stays unbiased. The
 interval is a score interval (`tilted.py`), which holds where shares are near 0 or 1 and known labels few.
 
@@ -16,7 +16,8 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.uncertainty.tilted import UNSEEN, score_ends
 
-WHOLE = 1e-9  # a count that is off a whole number by less is one
+NEAR = 1e-6  # to which intervals are computed
+FLAT = 1e-9  # a variance of the guesses below this is none
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def powered_rows(
     low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
     alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
     # Where guesses are worth nothing, choosing their power costs more than it brings.
-    alone = high - low >= alone_high - alone_low
+    alone = high - low >= alone_high - alone_low - NEAR
     low, high = (
         np.clip(np.where(alone, by_known, by_both), lowest, highest)
         for by_known, by_both in ((alone_low, low), (alone_high, high))
@@ -206,12 +207,16 @@ def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: 
     def mean(part: FloatArray, side: int = 0) -> FloatArray:
         total = certain + n_rest * part
         if whole and side:
-            total = np.ceil(total - WHOLE) if side > 0 else np.floor(total + WHOLE)
+            off = NEAR * n_rest
+            total = np.ceil(total - off) if side > 0 else np.floor(total + off)
         share: FloatArray = total / n_tasks
         return share
 
-    ends = (mean(found.low, -1), mean(found.high, 1), mean(found.known_low, -1), mean(found.known_high, 1))
-    return Powered(mean(found.value), *ends, found.power)
+    low, high = mean(found.low, -1), mean(found.high, 1)
+    known_low, known_high = mean(found.known_low, -1), mean(found.known_high, 1)
+    wider = high - low > known_high - known_low  # by one task, which rounding can bring
+    low, high = np.where(wider, known_low, low), np.where(wider, known_high, high)
+    return Powered(np.clip(mean(found.value), low, high), low, high, known_low, known_high, found.power)
 
 
 def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
@@ -235,5 +240,5 @@ def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
     mean_y, mean_f = others(y) / total, others(f) / total
     together = others(y * f) / total - mean_y * mean_f
     alone = others(f**2) / total - mean_f**2
-    slope = np.divide(together, alone, out=np.zeros_like(together), where=alone > WHOLE)
+    slope = np.divide(together, alone, out=np.zeros_like(together), where=alone > FLAT)
     return np.clip(slope, 0.0, 1.0)

@@ -1,10 +1,10 @@
 """Score intervals for the mean of bounded values that need no law: the law is the sample itself, tilted.
 
-Wilson's interval for a share holds every share p at which what was seen lies within z standard errors, by the variance
-p(1-p) that the share would have. For values that are no mere yes or no the law of mean u is the sample's own, tilted:
-each value weighs exp(eta·value), and eta is what makes the mean u. The variance of that law takes the place of p(1-p).
-A little weight at either end of the range stands for what was not seen; on yes and no it changes nothing, and the
-interval is Wilson's.
+Wilson's interval for a share [Wilson27] holds every share p at which what was seen is within z standard errors, by the
+variance p(1-p) that the share would have. For values that are no mere yes or no the law of mean u is the sample's own,
+tilted: each value weighs exp(eta·value), and eta is what makes the mean u. The variance of that law takes the place of
+p(1-p). A little weight at either end of the range stands for what was not seen; on yes and no it changes nothing, and
+the interval is Wilson's.
 """
 
 import numpy as np

@@ -58,7 +58,7 @@ class FileBlocks(MemoryBlocks):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the files behind in a copy by pickle, which then has only what was asked for before."""
-        return LostBlocks, ()
+        return LostBlocks, (self.n_tasks, self.n_workers, self.n_classes, self.n_answers, self.per_worker)
 
 
 class PassingFolder:
@@ -71,8 +71,15 @@ class PassingFolder:
         self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
+@dataclass(frozen=True)
 class LostBlocks:
-    """What a copy by pickle has instead of blocks on disk."""
+    """What a copy by pickle has instead of blocks on disk: how many there are of everything."""
+
+    n_tasks: int
+    n_workers: int
+    n_classes: int
+    n_answers: int
+    per_worker: IntArray
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -154,7 +154,8 @@ def _settled(
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
-        first = np.concatenate([[True], found.task[1:] != found.task[:-1]])
+        first = np.ones(len(found.task), dtype=bool)
+        first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
         found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     return names, found

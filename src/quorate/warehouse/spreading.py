@@ -1,6 +1,6 @@
 """Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, tasks as they were.
 
-Which file a task is in, the high bits of a hash of its id say (`quorate.skills.scatter.scattered`). So the files do not
+Which file a task is in, the high bits of a hash of its id say (`quorate.blocks.scatter.scattered`). So the files do not
 depend on the order of the rows, and the first of them are a sample of the tasks.
 """
 
@@ -14,11 +14,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
+from quorate.blocks.scatter import scattered
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
 from quorate.progress import report
 from quorate.reading.columns import encode, in_order_of_ids, order_classes, positions
 from quorate.reading.options import ROLES, ReadOptions
-from quorate.skills.scatter import scattered
 
 IN_A_FILE = 3_000_000  # rows, so that one file is sorted within a few hundred megabytes
 MOST_FILES = 512  # open at a time

@@ -8,6 +8,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take
+from quorate.blocks.scatter import scattered
 from quorate.errors import OptionError, count
 from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel
 from quorate.evaluation.estimates.quantities import Quantity
@@ -84,7 +85,10 @@ def plan_labels(
     if not 0 < half_width < 1:
         raise OptionError(f"an interval of ± {half_width:g} makes no sense; give a number between 0 and 1 (--plan)")
     n_tasks = answers.n_tasks
-    y, f, middle = _seen(meter, quantity, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
+    shuffled = rng.permutation(np.argsort(scattered(answers.task_names), kind="stable"))
+    y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (quantity.lowest, quantity.highest))
     left = y - powers(y, f, np.ones(y.shape[1])) * (f - middle)
     ends = np.minimum(left.min(axis=1), bottom), np.maximum(left.max(axis=1), top)
@@ -92,21 +96,18 @@ def plan_labels(
     needed = min(_needed(left, ends, half_width, n_tasks, meter.z), unaided)
     known = np.zeros(n_tasks, dtype=bool)
     known[meter.sample.rows if isinstance(meter, ByKnown) else []] = True
-    open_tasks = np.flatnonzero(~known)
-    more = min(max(needed - int(known.sum()), 0), len(open_tasks))
-    drawn = np.sort(np.random.default_rng(seed).permutation(open_tasks)[:more])
+    drawn = np.sort(shuffled[~known[shuffled]][: max(needed - int(known.sum()), 0)])
     return LabelPlan(answers, half_width, needed, int(known.sum()), unaided, drawn)
 
 
 def _seen(
-    meter: ByKnown | ByModel, quantity: Quantity, rng: np.random.Generator
+    meter: ByKnown | ByModel, quantity: Quantity, some: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
     guess = quantity.expected(meter.posterior)
     middle = guess.mean(axis=1, keepdims=True)
     if isinstance(meter, ByKnown):
         return quantity.at(meter.sample.rows, meter.true), guess[:, meter.sample.rows], middle
-    some = rng.permutation(len(meter.posterior))[:LOOKED_AT]
     passed = rng.random(len(some))[:, None] > np.cumsum(meter.posterior[some], axis=1)
     drawn = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
     return quantity.at(some, drawn), guess[:, some], middle

@@ -72,8 +72,8 @@ def run(*, quick: bool, seed: int) -> Experiment:
     found: list[Held] = []
     for number, crowd in enumerate(crowds):
         report("estimates", number, len(crowds))
-        for known in (*settings.known, *((JUDGES_KNOWN,) if crowd.name == JUDGES else ())):
-            found += held(crowd, known, settings.draws, np.random.default_rng([seed, 18, known]))
+        known = (*settings.known, *((JUDGES_KNOWN,) if crowd.name == JUDGES else ()))
+        found += held(crowd, known, settings.draws, np.random.default_rng([seed, 18]))
     report("estimates", len(crowds), len(crowds))
     cases = model_cases(crowds)
     beside = (_summary(found), *_by_crowd(found), unseen_table(settings.unseen, seed), lean_table(cases))
@@ -94,22 +94,24 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
             yield PublicCrowd(name, data.answers, class_codes(data.truth, data.answers))
 
 
-def held(crowd: PublicCrowd, known: int, draws: int, rng: np.random.Generator) -> list[Held]:
-    """Estimate all quantities from many draws of known labels; nothing where that would be half of the tasks."""
+def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator) -> list[Held]:
+    """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
     judged = np.flatnonzero(crowd.truth >= 0)
     true, n_tasks, m = crowd.truth[judged], len(judged), crowd.answers.n_classes
-    if n_tasks < 2 * known:
-        return []
     posterior = aggregate(crowd.answers, intervals="none").ballot.posterior[judged]
     models = majority_vote(crowd.answers).ballot.label[judged], _model(true, m, rng)
     quantities: tuple[Quantity, ...] = (Prevalence(m), *(Right(labels) for labels in models))
     guess = np.concatenate([each.expected(posterior) for each in quantities])
     y = np.concatenate([each.at(np.arange(n_tasks), true) for each in quantities])
-    rows = np.argsort(rng.random((draws, n_tasks)), axis=1)[:, :known]
-    ends = np.stack([_ends(y[k][rows], guess[k], rows) for k in range(len(y))], axis=2)
     # Two classes are one question asked twice.
-    parts = {SHARES: slice(0, m if m > 2 else 1), VOTE: slice(m, m + 1), MODEL: slice(m + 1, m + 2)}
-    return [Held(crowd.name, n_tasks, known, what, *_judged(ends[..., at], y[at])) for what, at in parts.items()]
+    parts = {SHARES: range(m if m > 2 else 1), VOTE: (m,), MODEL: (m + 1,)}
+    found = []
+    for n in (n for n in known if 2 * n <= n_tasks):
+        rows = np.argsort(rng.random((draws, n_tasks)), axis=1)[:, :n]
+        for what, at in parts.items():
+            ends = np.stack([_ends(y[k][rows], guess[k], rows) for k in at], axis=2)
+            found.append(Held(crowd.name, n_tasks, n, what, *_judged(ends, y[list(at)])))
+    return found
 
 
 def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:

@@ -246,7 +246,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the tables, or rebuild what ships."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("all", "sets", "regimes"), default="all")
-    parser.add_argument("--seeds", type=int, default=3, help="draws of known labels in each public crowd")
+    parser.add_argument("--seeds", type=int, default=2, help="draws of known labels in each public crowd")
     parser.add_argument("--more", help="folder of the nineteen crowds that no loader reads")
     parser.add_argument("--keep", help="folder for the figures of each crowd")
     parser.add_argument("--part", default="1/1", help="which part of the crowds, of how many")

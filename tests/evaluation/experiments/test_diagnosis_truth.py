@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from quorate.diagnosis.diagnose import diagnose
-from quorate.evaluation.experiments import diagnosed as module
-from quorate.evaluation.experiments.diagnosed import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
+from quorate.evaluation.experiments import diagnosis_truth as module
+from quorate.evaluation.experiments.diagnosis_truth import AGREEMENT, EXPLAINED, KINDS, MOVES, RIGHT, SKILL, statements
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.simulate import collect, crowd
 

@@ -1,7 +1,7 @@
 """Every figure that `quorate diagnose` states and a truth can be held against, on the 21 public sets.
 
-``python -m quorate.evaluation.experiments.diagnosed`` prints the table of docs/diagnosis.md. Counts of answers, shared
-tasks and agreements are facts of the file, and are left out.
+``python -m quorate.evaluation.experiments.diagnosis_truth`` prints the table of docs/diagnosis.md. Counts of answers,
+shared tasks and agreements are facts of the file, and are left out.
 """
 
 from collections.abc import Iterator
