@@ -13,12 +13,10 @@ from quorate.meetings.graph import identify
 from quorate.methods.fitted import ByLogOdds, ByWeights, Fitted
 from quorate.methods.iwmv import not_settled
 from quorate.methods.outcome import workforce_of
-from quorate.methods.rank_one import check_choices
+from quorate.methods.rank_one import check_choices, judge_workers
 from quorate.skills.evidence import gather
-from quorate.skills.notes import Note, orientation_note, undetermined_note
-from quorate.skills.solve import solve
-from quorate.uncertainty import OneCoinInference, Workforce
-from quorate.voting.vote import check_prior, skill_of, vote_weights
+from quorate.skills.notes import Note
+from quorate.voting.vote import check_prior, skill_of
 
 
 def majority(blocks: Blocks) -> Fitted:
@@ -77,6 +75,7 @@ def rank_one(
     threshold: float | None = None,
     signs: str = "descent",
     prior: FloatArray | None = None,
+    start: float | FloatArray | None = None,
     **solver_options: Any,
 ) -> Fitted:
     """Estimate skills by rank-one completion, and vote by log-odds; see `quorate.methods.rank_one`.
@@ -89,22 +88,10 @@ def rank_one(
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs)
     prior = None if prior is None else check_prior(prior, blocks.n_classes)
-    n = blocks.n_workers
     evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold)
-    found = solve(evidence, solver=solver, tau=tau, signs=signs, **solver_options)
-    skills, status = found.skills[:n], found.status[:n]  # without gold's own
-    weights = vote_weights(blocks, skills)
-    inference = None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free)
-    return Fitted(
-        vote=ByWeights(np.ones(n)) if np.isnan(skills).all() else ByLogOdds(weights, prior),
-        workforce=Workforce(
-            skills=skills,
-            weights=weights,
-            status=status,
-            solution=found.solution,
-            signs=found.signs,
-            inference=inference,
-        ),
-        graph=evidence.verdict,
-        notes=(*undetermined_note(status), *orientation_note(evidence)),
+    workforce, notes = judge_workers(
+        blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
     )
+    nothing = bool(np.isnan(workforce.skills).all())
+    vote = ByWeights(np.ones(blocks.n_workers)) if nothing else ByLogOdds(workforce.weights, prior)
+    return Fitted(vote=vote, workforce=workforce, graph=evidence.verdict, notes=notes)

@@ -6,14 +6,15 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.memory import Answered
 from quorate.errors import OptionError, one_of
 from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.skills.evidence import gather
-from quorate.skills.notes import orientation_note, undetermined_note
+from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.notes import Note, orientation_note, undetermined_note
 from quorate.skills.solve import SIGN_RULES, solve
 from quorate.uncertainty import OneCoinInference, Workforce
 from quorate.voting.vote import check_prior, majority, plug_in_vote, vote_weights
@@ -57,28 +58,41 @@ def rank_one(
     known = known_classes(gold, answers)
 
     evidence = gather(answers, known, weighting=weighting, threshold=threshold)
-    found = solve(evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
-    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
-    weights = vote_weights(answers, skills)
-    ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights, prior)
-    inference = None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free)
-
-    return outcome(
-        "rank-one",
-        answers,
-        ballot,
-        gold=known,
-        workforce=Workforce(
-            skills=skills,
-            weights=weights,
-            status=status,
-            solution=found.solution,
-            signs=found.signs,
-            inference=inference,
-        ),
-        graph=evidence.verdict,
-        notes=(*undetermined_note(status), *orientation_note(evidence), *found.notes),
+    workforce, notes = judge_workers(
+        answers, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
     )
+    ballot = majority(answers)
+    if not np.isnan(workforce.skills).all():
+        ballot = plug_in_vote(answers, workforce.weights, prior)
+    return outcome("rank-one", answers, ballot, gold=known, workforce=workforce, graph=evidence.verdict, notes=notes)
+
+
+def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -> tuple[Workforce, tuple[Note, ...]]:
+    """Solve for the skills, and weigh the workers by them, wherever the answers lie.
+
+    Args:
+        answers: who answered what.
+        evidence: of the pairs; its last worker is the known labels, if there are any.
+        choices: of the solver; see `rank_one`.
+
+    Returns what was found out of the workers, and what a reader must know of it.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> judge_workers(crowd.answers, gather(crowd.answers))[0].solution.converged
+    True
+    """
+    found = solve(evidence, **choices)
+    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
+    workforce = Workforce(
+        skills=skills,
+        weights=vote_weights(answers, skills),
+        status=status,
+        solution=found.solution,
+        signs=found.signs,
+        inference=None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free),
+    )
+    return workforce, (*undetermined_note(status), *orientation_note(evidence), *found.notes)
 
 
 def check_choices(

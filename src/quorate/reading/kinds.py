@@ -31,7 +31,7 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         elif _is_bytes(kind):
             column = _as_text(column, name)
         elif is_kind.is_string_view(kind):
-            column = column.cast(pa.large_string())
+            column = _from_views(column)
         elif is_kind.is_float16(kind):
             column = column.cast(pa.float32())
     except (pa.ArrowException, TypeError) as error:
@@ -72,6 +72,14 @@ def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
     pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
     kind = pieces[0][0].type if pieces else column.type.value_type
     return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
+
+
+def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Copy text that is stored as views, as polars hands it out."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # older versions of Arrow have no such cast
+        return _chunked(column, pa.large_string(), lambda chunk: pa.array(chunk.to_pylist(), pa.large_string()))
 
 
 def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
