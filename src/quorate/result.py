@@ -11,7 +11,7 @@ from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings
 from quorate.errors import NotInMemoryError, OptionError
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
-from quorate.meetings.pairs import pair_stats
+from quorate.meetings.pairs import peers_of
 from quorate.skills.evidence import STATUSES
 from quorate.skills.notes import LOW_TRUST, Note
 from quorate.skills.signs import Signs
@@ -160,7 +160,7 @@ class Result:
         """
         roster, sure = self.roster, self.intervals
         unknown = np.isnan(self.skills)
-        peers = pair_stats(roster).n_peers(roster.n_workers) if isinstance(roster, Answers) else roster.n_peers()
+        peers = peers_of(roster) if isinstance(roster, Answers) else roster.n_peers()
         component = None if self.graph is None else self.graph.component[: roster.n_workers]
         nothing = from_numpy(np.zeros(roster.n_workers, np.int64), mask=np.ones(roster.n_workers, dtype=bool))
         columns = {

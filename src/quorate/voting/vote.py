@@ -142,6 +142,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     >>> tally(answers, np.array([2.0, 0.5, 0.25])).tolist()
     [[2.0, 0.75]]
     """
+    answers.check_cells()
     flat = np.bincount(answers.cells, weights[answers.worker], minlength=answers.n_tasks * answers.n_classes)
     return flat.astype(np.float64, copy=False).reshape(answers.n_tasks, answers.n_classes)
 
