@@ -190,8 +190,8 @@ class Answers(_Names):
         if self.n_tasks * self.n_classes > MOST_CELLS:
             raise TooLargeError(
                 f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and there "
-                f"may be {MOST_CELLS:,} of them. If the labels are free text, make classes of them; merge rare classes, or "
-                "give the tasks in parts"
+                f"may be {MOST_CELLS:,} of them. If the labels are free text, make classes of them; merge rare ones, "
+                "or give the tasks in parts"
             )
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:

@@ -22,6 +22,7 @@ from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.spelling import merged
 
 
 def read_rows(source: Source, reading: ReadOptions = AS_USUAL) -> Answers:
@@ -47,6 +48,8 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL) -> Answers:
         report("encoding", k, len(names))
         columns.append(encode(table.column(name), name, is_label=k == 2))
     report("encoding", len(columns), len(columns))
+    if reading.merge_spellings:
+        columns[2] = merged(*columns[2])
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
     if not present.all() and not reading.skip_missing:
         _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)})
