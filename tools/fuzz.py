@@ -1,4 +1,4 @@
-"""Hostile input, in thousands: `make fuzz`. Every case must end in a result or in one named line, and leave nothing half.
+"""Hostile input, in thousands: `make fuzz`. Every case must end in a result or a named line, and leave nothing half.
 
     python -m tools.fuzz                     # three minutes over all targets, from a seed that it prints
     python -m tools.fuzz --cases 100000 --seed 1

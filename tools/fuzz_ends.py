@@ -30,9 +30,9 @@ COMMANDS: Any = None
 
 
 def end_of(case: Case) -> str:
-    """Run a case in this process.
+    r"""Run a case in this process.
 
-    >>> end_of(Case(["aggregate", "{a.csv}"], {"a.csv": b"task,worker,label\\n1,a,x\\n"}))
+    >>> end_of(Case(["aggregate", "{a.csv}"], {"a.csv": b"task,worker,label\n1,a,x\n"}))
     'read'
     >>> end_of(Case(["aggregate", "{a.csv}"], {"a.csv": b""}))
     'refused'

@@ -9,16 +9,18 @@ from typing import Any
 
 # What parsers stumble over: ends of lines and of text, quotes, halves of characters, numbers that no type holds.
 TOKENS = [
-    b'"', b"'", b"\r", b"\n", b"\r\n", b",", b"\t", b";", b"\0", b"\\", b"\x0b", b"\x1b]0;x\x07", b"\xff", b"\xef\xbb\xbf",
-    b"\xc2\xa0", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"null", b"NaN", b"nan", b"Infinity", b"-0", b"1e999",
-    b"true", b"{", b"}", b"[", b"]", b":", b"{}", b"[]", b'"\\ud800"', b"\\u0000", b"99999999999999999999", b"9007199254740993",
-    b"18446744073709551616", b"0.1", b"=1+1", b"[red]", b"constructor", b"__proto__", b"../x", b"%s", b"task", b"label",
+    b'"', b"'", b"\r", b"\n", b"\r\n", b",", b"\t", b";", b"\0", b"\\", b"\x0b", b"\x1b]0;x\x07", b"\xff",
+    b"\xef\xbb\xbf", b"\xc2\xa0", b"\xe2\x80\xae", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"null", b"NaN", b"nan",
+    b"Infinity", b"-0", b"1e999", b"true", b"{", b"}", b"[", b"]", b":", b"{}", b"[]", b'"\\ud800"', b"\\u0000",
+    b"99999999999999999999", b"9007199254740993", b"18446744073709551616", b"0.1", b"=1+1", b"[red]", b"constructor",
+    b"__proto__", b"../x", b"%s", b"task", b"label",
 ]  # fmt: skip
 ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "latin-1", "cp1252", "utf-7", "utf-8-sig")
 # What may stand in the place of any value of an export.
 VALUES: list[Any] = [
-    None, True, False, 0, -1, 1.5, 2**53 + 1, 2**70, float("nan"), float("inf"), "", " ", "\u00a0", "x" * 5000, "\ud800",
-    "\x1b[2J", [], [[]], [None], ["a", "b"], [{}], {}, {"a": None}, {"choices": [1]}, {"value": []}, "[1]", "{}", "null",
+    None, True, False, 0, -1, 1.5, 2**53 + 1, 2**70, float("nan"), float("inf"), "", " ", "\u00a0", "x" * 5000,
+    "\ud800", "\x1b[2J", [], [[]], [None], ["a", "b"], [{}], {}, {"a": None}, {"choices": [1]}, {"value": []}, "[1]",
+    "{}", "null",
 ]  # fmt: skip
 
 
@@ -96,8 +98,8 @@ def _title(data: bytes, rng: random.Random) -> bytes:
 
 
 BYTES: list[Callable[[bytes, random.Random], bytes]] = [
-    _flip, _flip, _insert, _insert, _insert, _replace, _replace, _delete, _delete, _double, _cut, _noise, _lines, _recode,
-    _long, _title,
+    _flip, _flip, _insert, _insert, _insert, _replace, _replace, _delete, _delete, _double, _cut, _noise, _lines,
+    _recode, _long, _title,
 ]  # fmt: skip
 
 
