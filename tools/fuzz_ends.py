@@ -85,7 +85,7 @@ def _run(arguments: list[str], stdin: bytes | None) -> tuple[int, str, str, str]
     texts = []
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8", errors="replace"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("utf-8", errors="replace"))
     sys.stdin, sys.stdout, sys.stderr = before
     return code, texts[0], texts[1], raised
 

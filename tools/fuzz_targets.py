@@ -68,7 +68,8 @@ def _parquet(table: pa.Table, rng: random.Random) -> bytes:
         row_group_size=rng.choice((3, 1000)),
         data_page_version=rng.choice(("1.0", "2.0")),
     )
-    return stream.getvalue().to_pybytes()
+    data: bytes = stream.getvalue().to_pybytes()
+    return data
 
 
 def _aggregate(file: str, data: bytes, rng: random.Random, *more: str) -> Case:

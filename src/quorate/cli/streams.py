@@ -18,9 +18,9 @@ class _Closed(io.TextIOBase):
 def prepare_streams() -> None:
     """Let letters that a stream cannot hold be written out, and closed streams say so."""
     if sys.stdout is None:
-        sys.stdout = _Closed()  # type: ignore[unreachable]  # Python has None for a closed stream
+        sys.stdout = _Closed()  # Python has None for a closed stream
     if sys.stderr is None:
-        sys.stderr = io.StringIO()  # type: ignore[unreachable]  # nobody could read it
+        sys.stderr = io.StringIO()  # nobody could read it
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
