@@ -8,7 +8,7 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
-# What the tests need not insist on, even in CI: any of browser,crowdkit,spark. CONTRIBUTING.md tells why one would.
+# What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
 export QUORATE_SKIP
 
@@ -20,7 +20,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks mutate oldest reproduce test
+.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks mutate oldest reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -36,13 +36,16 @@ else \
 fi
 endef
 
+# What is built into the program: where a compiler is, the kernels are in C.
+BUILT := pyproject.toml setup.py src/quorate/blocks/native.c src/quorate/blocks/passes.h
+
 # The program and what it cannot do without: all that the demonstration needs.
-.venv/.core: pyproject.toml
+.venv/.core: $(BUILT)
 	@$(call install,.venv,-e .)
 	@touch $@
 
 # Everything that developing needs: extras, linters, test tools. It holds the program too, hence two stamps.
-.venv/.dev: pyproject.toml
+.venv/.dev: $(BUILT) | compiler
 	@$(call install,.venv,-e '.[dev]')
 	@touch .venv/.core $@
 
@@ -56,9 +59,15 @@ if command -v apt-get >/dev/null 2>&1 && [ "$$(id -u)" = 0 ]; then \
 else echo "$(firstword $(2)) is not here, which the tests of $(1) need. On Debian: apt-get install $(3)"; fi
 endef
 
+# For the kernels in C; without, those in numpy serve.
+.PHONY: compiler
+compiler:
+	$(call need,compiler,cc gcc clang,gcc libc6-dev python3-dev)
+
 # What the tests drive besides Python.
 .venv/.tools: .venv/.dev
 	$(call need,browser,chromium chromium-browser google-chrome,chromium)
+	$(call need,postgres,initdb /usr/lib/postgresql/*/bin/initdb,postgresql)
 	$(call need,spark,java,openjdk-17-jre-headless)
 	@touch $@
 
@@ -89,6 +98,18 @@ hooks: .venv/.dev  ## let git run the checks before each commit
 
 coverage: .venv/.tools $(CI_CROWDKIT)  ## the tests again, counting the lines they reach; fails below what is held
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term:skip-covered
+
+# The kernels in C with AddressSanitizer and UBSan, in a copy of the package; EXAMPLES random blocks for each kernel.
+EXAMPLES ?= 3000
+SANITIZED := build/sanitized
+sanitize: .venv/.dev  ## let the kernels in C run over random blocks under sanitizers
+	@mkdir -p $(SANITIZED) && rm -rf $(SANITIZED)/quorate && cp -r src/quorate $(SANITIZED)/
+	@cc -g -O1 -fPIC -shared -fsanitize=address,undefined -fno-sanitize-recover=all \
+	  -I$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))") \
+	  src/quorate/blocks/native.c -lm -o $(SANITIZED)/quorate/blocks/_native.abi3.so
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" ASAN_OPTIONS=detect_leaks=0 \
+	  QUORATE_EXAMPLES=$(EXAMPLES) PYTHONPATH=$(SANITIZED):. \
+	  $(BIN)/python -m pytest -q -p no:cacheprovider tests/blocks
 
 # The oldest versions that pyproject.toml allows, with the oldest Python. Only uv can resolve downwards; pip brings it.
 .venv-oldest/.installed: pyproject.toml

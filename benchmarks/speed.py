@@ -33,11 +33,12 @@ class Contender:
     name: str
     command: tuple[str, ...]  # {python}, {crowdkit}, {source} and {target} are filled in
     in_memory: bool = False  # it prints its own times
+    kernels: str = ""  # "numpy": the kernels in C are not used
 
 
-def cli(method: str) -> tuple[str, ...]:
+def cli(method: str, *more: str) -> tuple[str, ...]:
     """Return the command line of quorate for a method."""
-    return ("{python}", "-m", "quorate", "aggregate", "{source}", "-o", "{target}", "--method", method)
+    return ("{python}", "-m", "quorate", "aggregate", "{source}", "-o", "{target}", "--method", method, *more)
 
 
 def crowdkit(name: str) -> tuple[str, ...]:
@@ -53,10 +54,9 @@ def memory(method: str, kind: str) -> tuple[str, ...]:
 METHODS = ("rank-one", "quorate", "majority", "iwmv", "one-coin", "dawid-skene")
 CONTENDERS = [
     Contender("floor", ("{python}", str(HERE / "contender_floor.py"), "{source}", "{target}")),
-    *(
-        Contender(f"quorate {m}", cli(m))
-        for m in ("rank-one", "quorate", "majority", "iwmv", "one-coin", "dawid-skene")
-    ),
+    *(Contender(f"quorate {m}", cli(m)) for m in METHODS),
+    Contender("quorate quorate with workers", cli("quorate", "--workers-out", "{target}.workers.csv")),
+    *(Contender(f"quorate {m} in numpy", cli(m), kernels="numpy") for m in ("quorate", "rank-one")),
     *(Contender(f"quorate rank-one from {k}", memory("rank-one", k), in_memory=True) for k in ("pandas", "arrow")),
     *(Contender(f"crowd-kit {c}", crowdkit(c)) for c in ("MajorityVote", "OneCoinDawidSkene", "DawidSkene", "MMSR")),
 ]
@@ -64,6 +64,8 @@ CONTENDERS = [
 GOALS: list[tuple[str, str, float, tuple[str, ...]]] = [
     ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 12, ("m1",)),
     ("crowd-kit OneCoinDawidSkene", "quorate rank-one", 25, ("m10",)),
+    ("crowd-kit DawidSkene", "quorate quorate", 15, ("m1",)),
+    ("crowd-kit DawidSkene", "quorate quorate", 45, ("zipf5",)),
     ("crowd-kit DawidSkene", "quorate rank-one", 60, ("zipf5",)),
     ("crowd-kit DawidSkene", "quorate rank-one", 8, ("dense1",)),
     ("crowd-kit MajorityVote", "quorate rank-one", 3, ("m1", "m10")),
@@ -73,8 +75,12 @@ GOALS: list[tuple[str, str, float, tuple[str, ...]]] = [
 ]
 CEILINGS: list[tuple[str, str, float, tuple[str, ...]]] = [
     ("quorate rank-one", "floor", 2.5, ("m1",)),
-    ("quorate rank-one", "floor", 2.0, ("m10", "dense1")),
-    ("quorate quorate", "quorate rank-one", 4, ("m1", "m10")),
+    ("quorate rank-one", "floor", 1.6, ("m10",)),
+    ("quorate rank-one", "floor", 2.0, ("dense1",)),
+    ("quorate quorate", "floor", 1.5, ("m1",)),
+    ("quorate quorate", "floor", 2.0, ("m10",)),
+    ("quorate quorate", "floor", 2.6, ("zipf5",)),
+    ("quorate quorate with workers", "quorate quorate", 1.2, ("m10",)),
 ]
 
 
@@ -91,11 +97,12 @@ class Run:
     failed: str | None = None
 
 
-def measure(command: Sequence[str], in_memory: bool) -> tuple[float, float, float]:
+def measure(command: Sequence[str], in_memory: bool, kernels: str = "") -> tuple[float, float, float]:
     """Run a command to its end; return CPU seconds, wall seconds and peak megabytes."""
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        environment = {**os.environ, **({"QUORATE_KERNELS": kernels} if kernels else {})}
+        process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
         alarm = threading.Timer(TIMEOUT, process.kill)
         alarm.start()
         _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
@@ -132,7 +139,8 @@ def race(crowd: str, contenders: Sequence[Contender], repeats: int, folder: Path
                 continue
             fill = {"python": sys.executable, "crowdkit": crowdkit_python, "source": str(source), "target": str(target)}
             try:
-                cpu, wall, megabytes = measure([part.format(**fill) for part in contender.command], contender.in_memory)
+                command = [part.format(**fill) for part in contender.command]
+                cpu, wall, megabytes = measure(command, contender.in_memory, contender.kernels)
                 accuracy = 1 - error_of(target, truth)
             except (RuntimeError, subprocess.CalledProcessError) as error:
                 best[contender.name] = Run(crowd, contender.name, failed=str(error))
@@ -158,7 +166,7 @@ def report(runs: Sequence[Run]) -> None:
             for crowd in crowds:
                 one, two = cpu.get((crowd, upper)), cpu.get((crowd, lower))
                 if one is not None and two is not None:
-                    print(f"| {upper} / {lower} | {crowd} | {sign} {goal:g} | {one / two:.1f} |")
+                    print(f"| {upper} / {lower} | {crowd} | {sign} {goal:g} | {one / two:.2f} |")
     one, two = cpu.get(("m10", "quorate rank-one")), cpu.get(("m1", "quorate rank-one"))
     if one is not None and two is not None:
         print(f"| quorate rank-one, m10 / m1 | | ≤ 11 | {one / two:.1f} |")

@@ -9,6 +9,11 @@ from quorate.evaluation.datasets import Dataset, load
 # Shared machines stall now and then: a slow example is no failure, and every run tries the same examples.
 settings.register_profile("quorate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("quorate")
+if "QUORATE_EXAMPLES" in os.environ:  # a long look, as `make sanitize` takes it, at other examples every time
+    settings.register_profile(
+        "long", settings.get_profile("quorate"), max_examples=int(os.environ["QUORATE_EXAMPLES"]), derandomize=False
+    )
+    settings.load_profile("long")
 
 
 def need(what: str, here: object, remedy: str) -> None:

@@ -40,6 +40,7 @@ def test_places_and_sums_are_those_of_plain_loops(table: list[tuple[int, str, st
         by_worker[w] += value
         alike[w] += c == label[t]
     assert answers.by_task(values).tolist() == by_task.tolist()
+    assert answers.by_task(np.stack([values, 2 * values], axis=1)).tolist() == [[x, 2 * x] for x in by_task]
     assert answers.by_worker(values).tolist() == by_worker.tolist()
     assert answers.alike(label).tolist() == alike.tolist()
 

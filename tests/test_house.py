@@ -78,7 +78,7 @@ def test_every_public_function_has_a_docstring_with_an_example() -> None:
     # These need more around them than an example can show; the tests do.
     assert set(missing) <= {
         "descent.py:descend",
-        "signs.py:solve_signed",
+        "solve.py:solve_signed",
         "datasets.py:fetch",
         "progress.py:listening",
     }

@@ -65,6 +65,7 @@ def main() -> int:
         importlib.import_module(name)
     tests = _traced(chosen.jobs, work)
     faults = list(_faults(chosen.where))
+    _tell_stale(faults)
     if chosen.sample is not None:
         faults = random.Random(chosen.seed).sample(faults, min(chosen.sample, len(faults)))
     return _tell(list(_outcomes(faults, tests, chosen.jobs, chosen.budget, work / "found.jsonl")))
@@ -161,9 +162,8 @@ def _outcomes(
     keys = {(path, each.number): f"{path}:{each.number}:{_digest([path])}" for path, each in faults}
     why, work = _explained(), []
     for path, each in faults:
-        told = _described(path, each)
-        if tuple(told[name].replace("|", "\\|") for name in ("file", "statement", "mutation")) in why:
-            known[keys[path, each.number]] = told | {"outcome": EXPLAINED}
+        if _row(path, each) in why:
+            known[keys[path, each.number]] = _described(path, each) | {"outcome": EXPLAINED}
         elif keys[path, each.number] not in known:
             stages = _stages(path, each, tests, budget)
             tree = partial(mutated, path.read_text(encoding="utf-8"), each.number)
@@ -187,6 +187,20 @@ def _outcomes(
 def _described(path: Path, mutation: Mutation) -> dict[str, Any]:
     name = str(path.relative_to("src/quorate"))
     return {"file": name, "line": mutation.line, "statement": mutation.statement, "mutation": str(mutation)}
+
+
+def _row(path: Path, mutation: Mutation) -> tuple[str, ...]:
+    """Return the cells of a fault in that table."""
+    told = _described(path, mutation)
+    return tuple(told[name].replace("|", "\\|") for name in ("file", "statement", "mutation"))
+
+
+def _tell_stale(faults: list[tuple[Path, Mutation]]) -> None:
+    """Print the rows of the table whose statement is no longer there, of the files that are looked at."""
+    rows, files = {_row(*fault) for fault in faults}, {str(path.relative_to("src/quorate")) for path, _ in faults}
+    for file, statement, mutation in sorted(_explained() - rows):
+        if file in files:
+            print(f"explained, but not there any more: {file}: {mutation} in `{statement}`", flush=True)
 
 
 def _explained() -> set[tuple[str, ...]]:

@@ -204,8 +204,7 @@ def run(case: Case, folder: Path) -> None:
 
 def record(folder: Path, jobs: int, sets: str) -> None:
     """Record every case; say how many there are, and which have a traceback or a warning on standard error."""
-    started = time.monotonic()
-    cases = [case for place in sets.split(",") for case in cases_of(place)]
+    started, cases = time.monotonic(), [case for place in sets.split(",") for case in cases_of(place)]
     list(map(import_module, HEAVY.split()))  # once, not in every command anew; no module of ours is among them
     with ProcessPoolExecutor(jobs, FORK) as pool:
         list(pool.map(partial(run, folder=folder), [case for case in cases if case[1] == "inputs"]))
@@ -265,8 +264,9 @@ def library() -> Iterator[Any]:
             yield from (result.workers, result.to_dict(labels=False), result.workers.to_pandas(), result.intervals)
         yield from (result.diagnosis.summary(), result.posterior.to_polars(), result._repr_html_())
         yield from (getattr(result.plot, name)().to_json() for name in ("skills", "graph", "agreement", "confidence"))
-    found, advice = quorate.diagnose(answers), quorate.advise(answers, 20, target_error=0.1)
-    yield from (answers.counts, found.to_dict(), list(found.rows()), advice.summary(), advice.tasks)
+    yield from (answers.counts, (found := quorate.diagnose(answers)).to_dict(), list(found.rows()))
+    with suppress(quorate.errors.QuorateError):  # where everybody has answered everything
+        yield from ((advice := quorate.advise(answers, 20, target_error=0.1)).summary(), advice.tasks)
     ledger, other = quorate.Ledger(), quorate.Ledger()
     yield from (ledger.add("first.csv"), other.add("second.csv"), ledger, ledger.skills(), ledger.pairs)
     yield from ((ledger + other).aggregate().labels, quorate.warehouse.aggregate("answers.csv", "rank-one").workers)

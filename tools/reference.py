@@ -30,9 +30,20 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 API = [
     ("Reading and aggregating", ["read", "Answers", "aggregate", "majority_vote", "Result"]),
     ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
+    (
+        "How alike, what share, may it go on",
+        ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckedAnswers"],
+    ),
     ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
     ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),
+    (
+        "The theory",
+        [
+            *("complete", "Completion", "skill_error", "SkillError", "task_bounds", "committee_potential"),
+            *("optimal_error_bounds", "average_regret", "plug_in_bound"),
+        ],
+    ),
     ("Streams", ["Ledger"]),
     ("Exports", ["read_export", "Export", "write_results", "write_table"]),
     ("Modules", ["simulate", "estimators", "warehouse", "charts"]),

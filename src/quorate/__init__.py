@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quorate import charts as charts
     from quorate import estimators as estimators
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
@@ -21,13 +20,28 @@ if TYPE_CHECKING:
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
     from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
+    from quorate.diagnosis.gate import CheckedAnswers as CheckedAnswers
+    from quorate.diagnosis.gate import check as check
     from quorate.evaluation import datasets as datasets
     from quorate.evaluation import simulate as simulate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
+    from quorate.evaluation.estimates import Estimates as Estimates
+    from quorate.evaluation.estimates import estimate as estimate
+    from quorate.evaluation.guarantees import skill_error as skill_error
+    from quorate.evaluation.guarantees import task_bounds as task_bounds
+    from quorate.evaluation.oracle import average_regret as average_regret
+    from quorate.evaluation.oracle import committee_potential as committee_potential
+    from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
+    from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
+    from quorate.evaluation.score import Score as Score
     from quorate.evaluation.score import calibration_error as calibration_error
+    from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
     from quorate.ledger import Ledger as Ledger
+    from quorate.meetings.agreements import Agreement as Agreement
+    from quorate.meetings.agreements import agreement as agreement
+    from quorate.meetings.needs import SkillError as SkillError
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
@@ -35,8 +49,11 @@ if TYPE_CHECKING:
     from quorate.reading.read import read as read
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
+    from quorate.reporting import charts as charts
     from quorate.reporting import report as report
     from quorate.result import Result as Result
+    from quorate.skills.completion import Completion as Completion
+    from quorate.skills.completion import complete as complete
     from quorate.writing.results import write_results as write_results
     from quorate.writing.tables import write_table as write_table
 
@@ -45,34 +62,51 @@ __version__ = "0.2.0"
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
     "Advice": "advice",
+    "Agreement": "meetings.agreements",
     "Answers": "answers",
+    "CheckedAnswers": "diagnosis.gate",
     "Comparison": "evaluation.compare",
+    "Completion": "skills.completion",
     "Diagnosis": "diagnosis.diagnose",
+    "Estimates": "evaluation.estimates",
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
     "Report": "reporting",
     "Result": "result",
+    "Score": "evaluation.score",
+    "SkillError": "meetings.needs",
     "adaptive_skills": "advice",
     "advise": "advice",
     "advise_gold": "advice",
     "advise_result": "advice",
     "aggregate": "methods.registry",
+    "agreement": "meetings.agreements",
+    "average_regret": "evaluation.oracle",
     "calibration_error": "evaluation.score",
+    "check": "diagnosis.gate",
+    "committee_potential": "evaluation.oracle",
     "compare": "evaluation.compare",
+    "complete": "skills.completion",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
+    "estimate": "evaluation.estimates",
+    "expected_error": "evaluation.score",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
+    "optimal_error_bounds": "evaluation.oracle",
+    "plug_in_bound": "evaluation.oracle",
     "read": "reading.read",
     "read_export": "reading.exports",
     "read_times": "reading.times",
     "report": "reporting",
+    "skill_error": "evaluation.guarantees",
+    "task_bounds": "evaluation.guarantees",
     "write_results": "writing.results",
     "write_table": "writing.tables",
 }
 _MODULES = {
-    "charts": "charts",
+    "charts": "reporting.charts",
     "datasets": "evaluation.datasets",
     "estimators": "estimators",
     "simulate": "evaluation.simulate",

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, starts_of, table_of, take
-from quorate.errors import TooLargeError
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
+from quorate.errors import TooLargeError, count
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -111,8 +111,8 @@ class Roster(_Names):
         return None
 
 
-@dataclass(frozen=True)
-class Answers(_Names):
+@dataclass(frozen=True, repr=False)
+class Answers(_Names, Shown):
     """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
 
     The codes of tasks and workers follow their first appearance; those of classes follow the order of the classes
@@ -131,6 +131,19 @@ class Answers(_Names):
     n_skipped: int = 0  # rows left out because a field was missing
     group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
     group_names: pa.Array | None = None
+
+    def summary(self) -> str:
+        """Count what there is.
+
+        >>> import quorate
+        >>> quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+        <Answers: 2 answers by 2 workers to 1 task, 2 classes>
+        """
+        by = f"{count(self.n_answers, 'answer')} by {count(self.n_workers, 'worker')}"
+        return f"{by} to {count(self.n_tasks, 'task')}, {count(self.n_classes, 'class')}"
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.where(np.arange(self.n_answers) <= 10).to_table(),)
 
     @property
     def engine(self) -> None:
@@ -195,7 +208,9 @@ class Answers(_Names):
             )
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:
-        """Sum a value of each answer over the answers of each task."""
+        """Sum a value of each answer, or a row of values, over the answers of each task."""
+        if values.ndim == 2:
+            return np.stack([self.by_task(column) for column in values.T], axis=1)
         return np.bincount(self.task, values, self.n_tasks).astype(np.float64, copy=False)
 
     def by_worker(self, values: NDArray[Any]) -> FloatArray:

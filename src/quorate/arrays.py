@@ -5,13 +5,14 @@ command would spend on nothing.
 """
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from quorate.errors import QuorateError
+from quorate.errors import QuorateError, in_python
 
 IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
@@ -167,6 +168,42 @@ class Table:
 
     def __repr__(self) -> str:
         return repr(self.arrow)
+
+    def _repr_html_(self) -> str:
+        return table_html(self)
+
+
+def table_html(table: Table, most: int = 10) -> str:
+    """Show the first rows of a table as HTML; ids and labels stay text.
+
+    >>> table_html(Table(pa.table({"label": ["<b>", "cat"]})), most=1)
+    '<table><tr><th>label</th></tr><tr><td>&lt;b&gt;</td></tr></table><p>the first 1 of 2 rows</p>'
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+    rows = [
+        "".join(f"<td>{escape(f'{cell:.4g}' if isinstance(cell, float) else str(cell))}</td>" for cell in row.values())
+        for row in table.arrow.slice(0, most).to_pylist()
+    ]
+    more = f"<p>the first {most:,} of {len(table):,} rows</p>" if len(table) > most else ""
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>{more}"
+
+
+class Shown:
+    """A short repr, and a view in notebooks, of whatever has a summary; tables are added by `_tables`."""
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        raise NotImplementedError
+
+    def _tables(self) -> tuple[Table, ...]:
+        return ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary().splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{escape(line)}</p>" for line in in_python(self.summary()).splitlines())
+        return f"<div class='quorate'>{lines}{''.join(table_html(each) for each in self._tables())}</div>"
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 
 LONGEST = 800  # characters of a message: ten lines of a terminal
 LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
@@ -35,6 +36,10 @@ class UnknownDatasetError(UnknownNameError):
 
 class NotInMemoryError(OptionError):
     """The answers lie in an engine, and what was asked for needs them in memory."""
+
+
+class ServiceError(QuorateError):
+    """Another program's server cannot be reached, or refuses what it is asked."""
 
 
 class InputError(QuorateError, ValueError):
@@ -178,6 +183,31 @@ def listing(items: Iterable[object], most: int = 5) -> str:
     items = list(items)
     text = ", ".join(shown(item) for item in items[:most])
     return f"{text} and {len(items) - most:,} more" if len(items) > most else text
+
+
+# What a summary advises: as a shell takes it, and as Python does.
+IN_PYTHON = (
+    (r"`?quorate advise --gold (\d+)`?", r"`quorate.advise_gold(answers, \1)`"),
+    (r"`quorate advise --budget N`", "`quorate.advise(answers, N)`"),
+    (r"`quorate (diagnose|report|aggregate)`", r"`quorate.\1(answers)`"),
+    (r"--json lists all", "`findings` lists all"),
+    (r"that --json lists", "that `repair` lists"),
+    (r"--gold FILE, with", "gold=, with"),
+)
+in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether it is the command line that speaks
+
+
+def in_python(text: str) -> str:
+    """Let advice name Python's functions where no command line speaks.
+
+    >>> in_python("label some yourself (`quorate advise --gold 30`)")
+    'label some yourself (`quorate.advise_gold(answers, 30)`)'
+    """
+    if in_shell.get():
+        return text
+    for pattern, said in IN_PYTHON:
+        text = re.sub(pattern, said, text)
+    return text
 
 
 def count(n: int, noun: str) -> str:

@@ -192,6 +192,9 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
     if found.options.merge_spellings:
         labels = respelled(labels, found.answers.classes)
+    if found.is_sample:
+        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 

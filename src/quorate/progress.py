@@ -8,7 +8,9 @@ from typing import TypeAlias, TypeVar
 T = TypeVar("T")
 Observer: TypeAlias = Callable[[str, int, int | None], None]
 
-_observer: ContextVar[Observer | None] = ContextVar("observer", default=None)
+# Who listens, if anybody does. Most work says `report` or `tracked`; short loops look here once, and so does work in
+# other threads, which cannot see it.
+listener: ContextVar[Observer | None] = ContextVar("listener", default=None)
 
 
 def report(stage: str, done: int, total: int | None = None) -> None:
@@ -20,9 +22,9 @@ def report(stage: str, done: int, total: int | None = None) -> None:
     >>> heard
     [('sweeps', 3)]
     """
-    observer = _observer.get()
-    if observer is not None:
-        observer(stage, done, total)
+    told = listener.get()
+    if told is not None:
+        told(stage, done, total)
 
 
 def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
@@ -34,7 +36,7 @@ def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
     >>> doubled, heard
     ([6, 8], [(0, 2), (1, 2), (2, 2)])
     """
-    return items if _observer.get() is None else _tracked(stage, items)
+    return items if listener.get() is None else _tracked(stage, items)
 
 
 def _tracked(stage: str, items: Sequence[T]) -> Iterator[T]:
@@ -44,20 +46,11 @@ def _tracked(stage: str, items: Sequence[T]) -> Iterator[T]:
     report(stage, len(items), len(items))
 
 
-def listener() -> Observer | None:
-    """Return who listens, if anybody does: for work in other threads, which cannot see it, and for short loops.
-
-    >>> listener() is None
-    True
-    """
-    return _observer.get()
-
-
 @contextmanager
 def listening(observer: Observer) -> Iterator[None]:
     """Hear every report that is made inside the block."""
-    token = _observer.set(observer)
+    token = listener.set(observer)
     try:
         yield
     finally:
-        _observer.reset(token)
+        listener.reset(token)

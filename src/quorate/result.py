@@ -8,10 +8,10 @@ import numpy as np
 
 from quorate.answers import Answers, Counted, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
-from quorate.errors import NotInMemoryError, OptionError
+from quorate.blocks.memory import blocks_of
+from quorate.errors import NotInMemoryError, OptionError, in_python
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
-from quorate.meetings.pairs import peers_of
 from quorate.reading.spelling import told_likenesses
 from quorate.skills.evidence import STATUSES
 from quorate.skills.notes import LOW_TRUST, Note
@@ -138,6 +138,12 @@ class Result:
 
         return quorate.diagnose_result(self)
 
+    def score(self, truth: Any) -> "quorate.Score":
+        """Score the labels against true ones: a table with the columns task and label, or a mapping."""
+        import quorate
+
+        return quorate.expected_error(self, truth)
+
     @property
     def plot(self) -> "quorate.charts.Plots":
         """Charts of this result: ``skills()``, ``graph()``, ``agreement()`` and ``confidence()``."""
@@ -161,7 +167,7 @@ class Result:
         """
         roster, sure = self.roster, self.intervals
         unknown = np.isnan(self.skills)
-        peers = peers_of(roster) if isinstance(roster, Answers) else roster.n_peers()
+        peers = blocks_of(roster).n_peers() if isinstance(roster, Answers) else roster.n_peers()
         component = None if self.graph is None else self.graph.component[: roster.n_workers]
         nothing = from_numpy(np.zeros(roster.n_workers, np.int64), mask=np.ones(roster.n_workers, dtype=bool))
         columns = {
@@ -233,7 +239,7 @@ class Result:
         first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
         skills = self.workforce.lines(self.interval_choice)
         alike = told_likenesses(self.roster.classes)
-        return "\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster), *alike])
+        return in_python("\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster), *alike]))
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"

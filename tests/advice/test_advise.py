@@ -3,13 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from quorate.advice import adaptive_skills, advise
-from quorate.cli.advise import advise as command
 from quorate.errors import InputError, OptionError, QuorateError
 from quorate.evaluation.simulate import crowd
+from tests.advice.samples import run
 from tests.crowds import answers_of
 
 
@@ -62,12 +60,6 @@ def files(tmp_path: Path) -> Path:
     write_table(crowd(60, 8, 3, seed=0).answer_table, tmp_path / "answers.csv")
     (tmp_path / "workers.csv").write_text("worker,price\nw1,1\nw2,2\nnew,1.5\n")
     return tmp_path
-
-
-def run(*arguments: object) -> Any:
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def test_the_command_writes_what_the_function_advises(files: Path) -> None:

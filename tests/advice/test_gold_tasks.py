@@ -1,19 +1,16 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
 import quorate
 from quorate.advice import advise_gold
 from quorate.advice.gold_tasks import gold_tasks
-from quorate.cli.advise import advise as command
 from quorate.errors import OptionError
 from quorate.evaluation.simulate import crowd
 from quorate.writing.tables import write_table
+from tests.advice.samples import run
 
 CROWD = crowd(120, 15, 4, n_classes=3, seed=4)
 
@@ -96,12 +93,6 @@ def files(tmp_path: Path) -> Path:
     write_table(CROWD.answer_table, tmp_path / "answers.csv")
     (tmp_path / "known.csv").write_text("task,label\nt0,c0\nt1,c1\n")
     return tmp_path
-
-
-def run(*arguments: object) -> Any:
-    app = typer.Typer()
-    app.command()(command)
-    return CliRunner().invoke(app, [str(each) for each in arguments])
 
 
 def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> None:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quorate import __version__
+from quorate.blocks import in_use
 from quorate.cli.app import app, main
 from quorate.evaluation.public_sets import SOURCES
 from tests.cli.running import ROWS, quorate
@@ -113,8 +114,8 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["aggregate"], "give FILE, or the --table of an engine"),
-        (["compare"], "Missing argument"),
+        (["aggregate"], "give FILE: a file or a pattern of files"),
+        (["compare"], "give FILE: a file or a pattern of files"),
         (["aggregate", "ANSWERS", "--to", "labelstudio"], "the answers are a plain table"),
         (["aggregate", "nothing.csv"], "there is no file nothing.csv"),
         (["aggregate", "ANSWERS", "--method", "magic"], "there is no method 'magic'"),
@@ -155,10 +156,11 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, answers: Path, mon
 def test_ids_are_data_and_never_markup(capsys: Any, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("task,worker,label\n[bold]t[/],[red]w,[/x]\n1,[red]w,ok\n1,b,ok\n1,c,[/x]\n")
-    for command in (["aggregate", path, "-o", tmp_path / "o.csv"], ["diagnose", path]):
-        code, _, _ = quorate(capsys, *command)
-        assert code == 0
+    assert quorate(capsys, "aggregate", path, "-o", tmp_path / "o.csv")[0] == 0
     assert "[bold]t[/]" in (tmp_path / "o.csv").read_text()
+    code, out, _ = quorate(capsys, "diagnose", path)
+    assert code == 0
+    assert "'[red]w', 'b', 'c'" in out
 
 
 def run(*arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":
@@ -184,7 +186,7 @@ def test_a_reader_who_leaves_early_is_no_error(answers: Path) -> None:
 
 
 def test_version_and_help_start_fast() -> None:
-    assert run("--version").stdout == f"quorate {__version__}\n"
+    assert run("--version").stdout == f"quorate {__version__}, kernels in {in_use()}\n"
     before = os.times()
     run("--help")
     after = os.times()
@@ -229,8 +231,16 @@ def test_reproduce_lists_runs_and_refuses(capsys: Any, tmp_path: Path) -> None:
 
 
 def test_every_command_has_help(capsys: Any) -> None:
-    for command in app.registered_commands:
-        assert command.callback is not None
-        code, out, _ = quorate(capsys, command.name or command.callback.__name__, "--help")
+    groups = [("", app), *((f"{group.name} ", group.typer_instance) for group in app.registered_groups)]
+    commands = {
+        f"{name}{command.name or command.callback.__name__}": command.callback.__doc__
+        for name, group in groups
+        for command in (group.registered_commands if group else ())
+        if command.callback
+    }
+    assert {"aggregate", "simulate", "ledger add", "datasets fetch"} <= set(commands)
+    for command, text in commands.items():
+        code, out, _ = quorate(capsys, *command.split(), "--help")
         assert code == 0
-        assert (command.callback.__doc__ or "").split(".")[0].split()[0] in out
+        assert text
+        assert " ".join(text.split("\n\n")[0].split()) in " ".join(out.split())

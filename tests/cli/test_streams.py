@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +10,17 @@ from typing import Any
 import pytest
 
 from tests.cli.running import ROWS, quorate
+from tests.terminal import on_a_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell, pipes and terminals as Unix has them")
 QUORATE = f"{sys.executable} -m quorate"
 SAMPLES = Path(__file__).parents[1] / "reading" / "formats" / "samples"
+
+
+def shown(arguments: list[str]) -> str:
+    """What a terminal gets; the bar that moves on standard error is rich's own."""
+    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm"}
+    return on_a_terminal([sys.executable, "-m", "quorate", *arguments], "stdout", env=environment)
 
 
 def shell(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -92,14 +98,14 @@ OBEYED = ("\x1b]", "\x1b[2J", "\x07", "‮", "\r")
 
 @pytest.mark.parametrize("command", ["aggregate", "diagnose", "advise --budget 5", "compare --methods majority"])
 def test_a_terminal_shows_ids_and_obeys_none(odd: Path, command: str) -> None:
-    text = _on_a_terminal([sys.executable, "-m", "quorate", *command.split(), str(odd)]).replace("\r\n", "\n")
+    text = shown([*command.split(), str(odd)]).replace("\r\n", "\n")
     ours = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
     assert not any(mark in ours for mark in OBEYED)
     assert "Traceback" not in text
 
 
 def test_ids_are_shown_as_they_are(odd: Path) -> None:
-    text = _on_a_terminal([sys.executable, "-m", "quorate", "aggregate", str(odd)])
+    text = shown(["aggregate", str(odd)])
     for name in ("[red]r", "[link=http://x]l", ":smile:", "d\\ ", "ann\\x1b]0;x\\x07"):
         assert name in text
 
@@ -117,24 +123,3 @@ def test_errors_ledgers_and_plain_tables_obey_nothing(capsys: Any, odd: Path, tm
     ):
         _, out, err = quorate(capsys, *arguments)
         assert not any(mark in out + err for mark in OBEYED)
-
-
-def _on_a_terminal(command: list[str]) -> str:
-    """Run a command on a terminal of its own, and return what it was sent."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "200", "TERM": "xterm"}
-    nothing = subprocess.DEVNULL  # the bar that moves on standard error is rich's own
-    process = subprocess.Popen(command, stdout=theirs, stderr=nothing, stdin=nothing, env=environment)
-    os.close(theirs)
-    seen = b""
-    while True:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        seen += piece
-    process.wait(timeout=60)
-    os.close(ours)
-    return seen.decode()

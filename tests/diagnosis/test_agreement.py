@@ -115,6 +115,6 @@ def test_gold_answers_are_no_pair() -> None:
     simulated = crowd(100, 5, 4, skills=np.full(5, 0.9), seed=0)
     result = rank_one(simulated.answers, gold=simulated.truth_table)
     assert isinstance(result.inference, OneCoinInference)
-    test = agreement_test(result.inference, pair_stats(result.inference.crowd), 5)
+    test = agreement_test(result.inference, pair_stats(result.inference.answers), 5)
     assert test.pairs.j.max() < 5
     assert len(test.flagged) == 0

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from quorate.cli.ledger import app
@@ -15,7 +14,6 @@ from quorate.errors import (
     OptionError,
 )
 from quorate.ledger import Ledger
-from quorate.meetings.pairs import PairStats
 
 
 @pytest.fixture
@@ -94,5 +92,4 @@ def test_a_ledger_does_without_pandas(ledger_command: Callable[..., str]) -> Non
         "b = Ledger.load('x.ledger'); b.pairs; b.add('two.csv'); b.skills(); sys.exit('pandas' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
-    assert isinstance(Ledger.load("x.ledger").pairs, PairStats)
-    assert np.all(Ledger.load("x.ledger").pairs.shared > 0)
+    assert len(Ledger.load("x.ledger")) == 10  # of the first batch, as it was saved

@@ -8,6 +8,7 @@ from quorate.evaluation.simulate import crowd
 from quorate.meetings.cuts import weakest_cut
 from quorate.meetings.pairs import pair_stats
 from quorate.meetings.ties import FEW_TIES, LooseGroup, held_by_few, loose_groups, tying_tasks, within
+from tests.crowds import coded
 from tests.meetings.samples import bridged, two_halves
 
 
@@ -40,6 +41,17 @@ def test_crowds_whose_workers_all_met_have_no_loose_group() -> None:
         assert groups_of(answers) == []
         near = weakest_cut(pair_stats(answers), 20, two_sided=True)
         assert near is None or not held_by_few(near)
+
+
+def test_two_halves_that_one_worker_ties_are_told_once() -> None:
+    """Of two sides alike in size, the joint and the cut may name different ones."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        half = [(t, w) for t in range(20) for w in rng.permutation(5)[:3]]
+        other = [(t + 20, w + 5) for t in range(20) for w in rng.permutation(5)[:3]]
+        answers = coded({(int(t), int(w)) for t, w in [*half, *other]} | {(0, 5), (1, 5)}, 40, 10)
+        (group,) = groups_of(answers)
+        assert (len(group.workers), group.ties, group.by) == (5, 2, 5)
 
 
 def test_the_groups_are_those_without_gold() -> None:

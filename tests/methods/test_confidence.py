@@ -11,6 +11,7 @@ from quorate.errors import OptionError, TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import regimes
 from quorate.evaluation.experiments.panels import family_panel
+from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.methods import opinions
 from quorate.voting import habit_vote, known_labels
@@ -24,14 +25,16 @@ def gold_of(crowd: simulate.Crowd, chosen: Any) -> dict[str, Any]:
 
 
 def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independent() -> None:
+    """The targets, over three crowds of each kind. Of either figure .012 is chance: labels drawn as stated have it."""
     told: dict[str, list[float]] = {"measured": [], "independent": []}
     for regime in ALONE:
-        crowd = regime.draw(np.random.default_rng([5, len(regime.name)]))
-        for dependence, found in told.items():
-            result = quorate.aggregate(crowd.answers, dependence=dependence)
-            found.append(calibration_error(result, crowd.truth_table))
-    assert np.mean(told["measured"]) <= 0.055  # .05 over more seeds, by `make honesty`
-    assert np.mean(told["independent"]) <= 0.025  # .02 over more seeds
+        for seed in range(3):
+            crowd = regime.draw(np.random.default_rng([seed, len(regime.name)]))
+            for dependence, found in told.items():
+                result = quorate.aggregate(crowd.answers, dependence=dependence)
+                found.append(calibration_error(result, crowd.truth_table))
+    assert np.mean(told["measured"]) <= 0.05
+    assert np.mean(told["independent"]) <= 0.02
 
 
 def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
@@ -73,27 +76,28 @@ def test_what_is_checked_is_about_as_often_right_as_the_other_labels() -> None:
     assert abs(np.mean(shares)) < 0.02
 
 
-def test_five_known_labels_make_confidence_better_and_leave_the_labels_alone(real: Any) -> None:
-    """Over six public sets, on the tasks that are not known. Over all 26 the error falls too; here it rises by 0.2
-    points on average (twelve draws), most of it on bluebird, whose 108 tasks are few to learn from.
+def test_five_known_labels_already_help(real: Any) -> None:
+    """On average over eighteen public sets, on the tasks that are not known; three more are large, and left out here.
+
+    Single sets, and single draws, lie on both sides.
     """
     gains = []
-    for name in ("bluebird", "rte1", "temp", "wsd", "dogs", "web"):  # trec has few truths among many tasks
+    for name in sorted(set(SOURCES) - {"trec", "zencrowd_all", "product"}):
         data = real.load(name)
         tasks, labels = data.truth["task"].to_pylist(), data.truth["label"].to_pylist()
-        without = quorate.aggregate(data.answers)
+        without = quorate.aggregate(data.answers, intervals="none")
         for seed in range(2):
             chosen = np.random.default_rng([seed, 5]).permutation(len(tasks))[:5]
             gold = {"task": [tasks[t] for t in chosen], "label": [labels[t] for t in chosen]}
             rest = np.setdiff1d(np.arange(len(tasks)), chosen)
             truth = {"task": [tasks[t] for t in rest], "label": [labels[t] for t in rest]}
-            with_five = quorate.aggregate(data.answers, gold=gold)
+            with_five = quorate.aggregate(data.answers, gold=gold, intervals="none")
             gains.append(
                 [expected_error(each, truth).error for each in (without, with_five)]
                 + [log_loss(each, truth) for each in (without, with_five)]
             )
     error, error_five, loss, loss_five = np.mean(gains, axis=0)
-    assert error_five <= error + 0.005
+    assert error_five <= error
     assert loss_five < loss
 
 

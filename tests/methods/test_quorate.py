@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.arrays import FloatArray
+from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import regimes
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.skills.centred import centred_moments, centred_skills, habits_of
 from quorate.skills.objective import Problem
 from quorate.skills.trust import trust
-from quorate.voting.refine import refine
+from quorate.voting.dependence import Dependence, Matrices, dependence_of
+from quorate.voting.refine import counted, refine
 from quorate.voting.vote import majority
 from tests.crowds import answers_of
 from tests.skills.slopes import assert_that_the_gradient_is_the_slope
@@ -128,8 +131,8 @@ def test_with_plenty_of_data_the_matrices_are_recovered_and_with_none_the_prior_
     crowd = regimes.class_biased(np.random.default_rng(1), n_classes=3)
     a = crowd.answers
     exact = np.eye(3)[crowd.truth]
-    found = refine(a, exact, crowd.skills, gold=crowd.truth)
-    assert found.posterior == pytest.approx(exact)
+    found = refine(blocks_of(a, crowd.truth), counted(a, exact), crowd.skills)
+    assert found.counts == pytest.approx(counted(a, exact)[0])
     # Counts and prior are all there is to a matrix: with the truth known, it is their weighted mean.
     assert found.confusion.sum(axis=1) == pytest.approx(1)
     counts = found.counts.sum(axis=1, keepdims=True)
@@ -206,3 +209,17 @@ def test_the_class_order_does_not_matter() -> None:
 def test_majority_is_the_answer_where_nobody_can_be_identified() -> None:
     answers = answers_of([(t, f"w{t}{k}", "xy"[t % 2]) for t in range(4) for k in range(2)])
     assert (quorate.aggregate(answers).ballot.label == majority(answers).label).all()
+
+
+def test_a_large_crowd_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = quorate.simulate.crowd(200, 10, 3, seed=0).answers
+    seen = []
+
+    def note(sample: quorate.Answers, belief: FloatArray, of: Matrices) -> Dependence:
+        seen.append((sample.n_answers, belief.shape))
+        return dependence_of(sample, belief, of)
+
+    monkeypatch.setattr("quorate.voting.dependence.ENOUGH", 90)
+    monkeypatch.setattr("quorate.methods.views.dependence_of", note)
+    quorate.aggregate(answers)
+    assert seen == [(90, (30, 2))]

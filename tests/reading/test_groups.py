@@ -70,21 +70,28 @@ def test_aggregate_reads_the_column_and_takes_a_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("command", "code", "says"),
     [
-        ("aggregate answers.csv --group site --json", '"families": [["ann", "cem"]]'),
-        ("aggregate answers.csv --group site --engine duckdb", "--group does not work inside an engine"),
-        ("diagnose answers.csv --group site", "6 answers"),
-        ("aggregate answers.csv --dependence independent -o -", "as you say"),
-        ("aggregate answers.csv --group team", "--group"),
+        ("aggregate answers.csv --group site --json", 0, '"families": [["ann", "cem"]]'),
+        ("aggregate answers.csv --group site --engine duckdb", 0, "few enough for memory"),
+        ("diagnose answers.csv --group site", 0, "6 answers"),
+        ("diagnose answers.csv --group team", 2, "no column 'team'"),
+        ("aggregate answers.csv --dependence independent -o -", 0, "as you say"),
+        ("aggregate answers.csv --group team", 2, "--group"),
     ],
 )
 def test_the_command_line_takes_a_group(
-    command: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str,
+    code: int,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     quorate.write_table(quorate.arrays.Table(quorate.arrays.table_of(ROWS)), "answers.csv")
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as left:
         main(command.split())
+    assert left.value.code == code
     told = capsys.readouterr()
     assert says in (told.out + told.err).replace("\n      ", " ")

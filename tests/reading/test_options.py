@@ -95,7 +95,7 @@ def test_what_is_said_to_an_engine_is_parted_by_what_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({}, "has no column 'task'; it has 'item', 'worker', 'label'. Name the right one with task= (--task)"),
+        ({}, "'item', 'worker', 'label'"),  # and what to do, as each has it
         ({"task": "id"}, "has no column 'id'; it has 'item', 'worker', 'label'. Let task= (--task) name one of those"),
     ],
 )

@@ -151,6 +151,7 @@ def test_structure_for_those_who_listen(opened: Browser) -> None:
     assert levels.count(1) == 1
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     assert opened.run("['header', 'nav', 'main', 'footer'].every((name) => document.querySelector(name))")
+    assert opened.run("['svg', 'table', 'input'].every((name) => document.querySelector(name))")
     assert opened.run("[...document.querySelectorAll('svg')].every((e) => e.getAttribute('role') == 'img')")
     assert opened.run("[...document.querySelectorAll('svg')].every((e) => e.getAttribute('aria-label'))")
     assert opened.run("[...document.querySelectorAll('table')].every((e) => e.caption && e.caption.textContent)")

@@ -6,7 +6,7 @@ import pytest
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.skills import Problem, coordinate_descent, from_pairs
-from quorate.skills.coordinate import sweeps_left
+from quorate.skills.coordinate import coordinate_sweeps, sweeps_left
 from tests.skills.samples import exact_problem
 
 
@@ -54,9 +54,9 @@ def test_extrapolation_saves_sweeps_and_changes_nothing_else(monkeypatch: pytest
 
     ones = np.ones(25)
     problem = Problem(from_answers(a), -ones, ones, a.per_worker.astype(float))
-    fast = coordinate_descent(problem, tolerance=1e-9)
+    fast = coordinate_sweeps(problem, tolerance=1e-9)
     monkeypatch.setattr("quorate.skills.coordinate._Memory.extrapolate", lambda self, point, move: point)
-    plain = coordinate_descent(problem, tolerance=1e-9)
+    plain = coordinate_sweeps(problem, tolerance=1e-9)
     assert fast.skills == pytest.approx(plain.skills, abs=1e-7)
     assert fast.iterations < 0.7 * plain.iterations
 

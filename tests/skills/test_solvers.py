@@ -1,7 +1,6 @@
 """The three solvers: exact where the correlations are exact, at the same optimum where they are not."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -9,19 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation import simulate
-from quorate.meetings.graph import identify_pairs
-from quorate.meetings.pairs import PairStats, correlations, pair_stats
+from quorate.meetings.pairs import correlations, pair_stats
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
 from quorate.skills.constructive import constructive
-from quorate.skills.evidence import Evidence, gather
-from quorate.skills.signs import solve_signed
+from quorate.skills.evidence import gather
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
-from tests.skills.samples import exact_problem, noisy_problem
+from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 from tests.skills.slopes import assert_that_the_gradient_is_the_slope
-
-TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -34,53 +28,6 @@ def test_exact_correlations_return_the_skills(solver: str, seed: int) -> None:
     problem = exact_problem(skills, i, j, rng.integers(1, 20, len(i)).astype(float))
     solution = SOLVERS[solver](problem, **TIGHT)
     assert solution.converged
-    assert solution.skills == pytest.approx(skills, abs=1e-6)
-
-
-class ExactEvidence(Evidence):
-    """Evidence whose table holds exact correlations, which no count of answers does."""
-
-    def __init__(self, skills: FloatArray, i: IntArray, j: IntArray, weights: FloatArray) -> None:
-        pairs = PairStats.linked(i, j)
-        n = len(skills)
-        super().__init__(
-            np.ones(n, np.int64),
-            2,
-            np.zeros(n, dtype=bool),
-            pairs,
-            "shared",
-            identify_pairs(pairs, n),
-            len(i),
-            lambda: pairs,
-            lambda: from_pairs(n, i, j, weights, skills[i] * skills[j]),
-        )
-        self.__dict__["table"] = (i, j, weights, skills[i] * skills[j])
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("rule", ["descent", "weighed", "breadth-first"])
-@pytest.mark.parametrize("seed", range(25))
-def test_signs_are_recovered_too(solver: str, rule: str, seed: int) -> None:
-    rng = np.random.default_rng(1000 + seed)
-    n = int(rng.integers(3, 13))
-    i, j = connected_odd_graph(n, rng)
-    skills = signed_skills(n, rng)
-    weights = rng.integers(1, 20, len(i)).astype(float)
-    problem = exact_problem(skills, i, j, weights)
-    solution, signs = solve_signed(problem, ExactEvidence(skills, i, j, weights), solver=solver, rule=rule, **TIGHT)
-    assert solution.skills == pytest.approx(skills, abs=1e-6)
-    assert signs is not None
-    assert signs.contradicted == 0
-
-
-def test_two_groups_of_opposite_sign_joined_by_one_pair_are_told_apart() -> None:
-    """From a positive start, descent ends in a local minimum here; the signs of the pairs lead out of it."""
-    i, j = np.array([0, 0, 1, 3, 3, 4, 2]), np.array([1, 2, 2, 4, 5, 5, 3])
-    skills = np.array([0.9, 0.8, 0.7, -0.6, -0.5, -0.6])
-    weights = np.array([50.0, 50, 50, 50, 50, 50, 1])
-    problem = exact_problem(skills, i, j, weights)
-    assert SOLVERS["coordinate"](problem, **TIGHT).loss > 0.01
-    solution, _ = solve_signed(problem, ExactEvidence(skills, i, j, weights), **TIGHT)
     assert solution.skills == pytest.approx(skills, abs=1e-6)
 
 

@@ -1,27 +1,21 @@
 """What a sweep promises: the loss never rises, theory's steps hold, a cap is told, large crowds are summed alike."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from scipy import sparse
 
-from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
-from quorate.meetings.pairs import correlations, pair_stats
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
-from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers
-from quorate.skills.evidence import gather
-from quorate.skills.matrices import matrix_products
-from quorate.skills.signs import solve_signed
+from quorate.skills import SOLVERS, WEIGHTINGS, Problem
+from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.descent import descend
+from quorate.skills.solution import STALLED
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
-from tests.crowds import connected_odd_graph, of_several_classes
+from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem, noisy_problem
-
-TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
 
 def losses(problem: Problem, path: tuple[FloatArray, ...]) -> FloatArray:
@@ -72,19 +66,46 @@ def test_a_capped_run_says_so() -> None:
         assert solution.iterations == 2
 
 
+def test_where_every_step_raises_the_loss_steps_are_halved_until_they_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No loss of real answers does so. Every other sweep is extrapolated, and that memory is dropped with it."""
+    problem = exact_problem(np.array([0.8, 0.6, 0.7]), *simulate.clique(3), np.ones(3))
+    start, best = np.array([0.5, 0.4, 0.3]), np.array([0.75, 0.5, 0.1])
+    tried: list[FloatArray] = []
+
+    def rising(_: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        tried.append(x)
+        return float(len(tried)), np.zeros(3), best
+
+    monkeypatch.setattr("quorate.skills.coordinate._look", rising)
+    solution = coordinate_sweeps(problem, start, max_iterations=1000)
+    assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
+    steps = [0.5**k * (best - start) for k in range(1, 200)]
+    assert np.array_equal(tried[1::2], [start + step for step in steps if np.any(start + step != start)])
+
+
+def test_gradient_descent_halves_its_steps_until_they_change_nothing() -> None:
+    problem = exact_problem(np.array([0.8, 0.6, 0.7]), *simulate.clique(3), np.ones(3))
+    start, gradient = np.array([0.5, 0.4, 0.3]), np.array([0.25, -0.1, 0.2])
+    tried: list[FloatArray] = []
+
+    def rising(x: FloatArray) -> tuple[float, FloatArray]:
+        tried.append(x)
+        return float(len(tried)), gradient
+
+    solution = descend(problem, rising, start, solver="rising", max_iterations=1000, tolerance=1e-5, record=False)
+    assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
+    steps = [0.5**k * gradient for k in range(1, 200)]  # each worker met two others: the first step is one half
+    assert np.array_equal(tried[1:], [start - step for step in steps if np.any(start - step != start)])
+
+
 def test_a_known_skill_stays_where_it_is() -> None:
     problem = noisy_problem(simulate.crowd(400, 15, 4, seed=9))
     lower, upper = problem.lower.copy(), problem.upper.copy()
     lower[3] = upper[3] = 1.0
     for solver in SOLVERS.values():
         assert solver(replace(problem, lower=lower, upper=upper)).skills[3] == 1.0
-
-
-@given(of_several_classes())
-def test_products_by_matrices_equal_those_by_sums(answers: Answers) -> None:
-    x = np.linspace(-0.4, 0.9, answers.n_workers)
-    for by_sums, by_matrix in zip(from_answers(answers).products(x), matrix_products(answers)(x), strict=True):
-        np.testing.assert_allclose(by_matrix, by_sums, atol=1e-9)  # rounding of sums of a few dozen terms
 
 
 def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> None:
@@ -94,38 +115,3 @@ def test_pairs_weigh_as_often_as_they_met_or_all_alike_or_by_the_square() -> Non
         "binary": [1, 1, 1],
         "squared": [1, 4, 25],
     }
-
-
-def test_large_crowds_are_summed_by_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = simulate.crowd(50, 6, 3, n_classes=3, seed=0).answers
-    for many, by_matrices in ((answers.n_answers + 1, False), (answers.n_answers, True)):
-        monkeypatch.setattr("quorate.skills.moments.MANY", many)
-        both = from_answers(answers).both
-        assert both is not None
-        assert ("matrix_products" in both.__qualname__) is by_matrices
-
-
-def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
-    """The share of N_ij |C_ij x_i x_j| whose correlation has not the sign of x_i x_j, by a loop over pairs."""
-    crowd = simulate.crowd(60, 10, 3, skills=np.linspace(-0.3, 0.6, 10), seed=2)
-    evidence, problem = gather(crowd.answers), noisy_problem(crowd)
-    solution, signs = solve_signed(problem, evidence)
-    pairs = pair_stats(crowd.answers)
-    total = against = 0.0
-    for i, j, n, c in zip(pairs.i, pairs.j, pairs.shared, correlations(pairs, 2), strict=True):
-        weight = n * abs(c * solution.skills[i] * solution.skills[j])
-        total += weight
-        against += weight * (c * solution.skills[i] * solution.skills[j] < 0)
-    assert signs is not None
-    assert signs.contradicted == pytest.approx(against / total)
-    assert signs.contradicted > 0.01
-
-
-def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    crowd = simulate.crowd(60, 10, 3, seed=2)
-    problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings)
-    assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.signs.CHECKED", evidence.n_meetings - 1)
-    assert solve_signed(problem, evidence)[1] is None
-    assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None

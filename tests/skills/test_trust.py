@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation import simulate
 from quorate.skills import trust as module
-from quorate.skills.centred import habits_of
-from quorate.skills.trust import FOLDS, SLACK, _tetrad_sums, trust
+from quorate.skills.centred import Habits, centred_skills, habits_of
+from quorate.skills.trust import FOLDS, SLACK, _tetrad_sums, left_out_skills, trust
 from tests.crowds import answers_of
 
 
@@ -22,17 +22,16 @@ def test_the_sums_of_a_task_are_those_over_its_pairs() -> None:
             if a != b and answers.task[a] == answers.task[b]:
                 one, two = u[answers.worker[a]], u[answers.worker[b]]
                 expected[answers.task[a]] += z[a] @ z[b] / 3 * np.array([1, one, one * two])  # 1/(R - 1)
-    assert _tetrad_sums(answers, habits, u) == pytest.approx(expected)
+    assert _tetrad_sums(answers, habits, u[answers.worker]) == pytest.approx(expected)
     alone = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "y")])
-    assert _tetrad_sums(alone, habits_of(alone), np.array([0.2, -0.2]))[1] == pytest.approx(np.zeros(3))
+    assert _tetrad_sums(alone, habits_of(alone), np.array([0.2, -0.2])[alone.worker])[1] == pytest.approx(np.zeros(3))
 
 
 def test_it_is_one_less_the_excess_beyond_what_chance_explains(monkeypatch: pytest.MonkeyPatch) -> None:
     """a0 a2 against a1², with the error of their difference by the delta method over tasks."""
     rng = np.random.default_rng(0)
     sums = rng.normal([2.0, 0.3, 0.5], 0.2, (40, 3))
-    parts = iter(np.split(sums, FOLDS))
-    monkeypatch.setattr(module, "_fold_sums", lambda *_: next(parts))
+    monkeypatch.setattr(module, "_tetrad_sums", lambda *_: sums)
     a0, a1, a2 = sums.sum(axis=0)
     pulls = np.array([a2 * x - 2 * a1 * y + a0 * z for x, y, z in sums])
     error = np.sqrt(((pulls - pulls.mean()) ** 2).sum())
@@ -41,27 +40,37 @@ def test_it_is_one_less_the_excess_beyond_what_chance_explains(monkeypatch: pyte
     assert trust(simulate.crowd(40, 6, 4, seed=0).answers) == pytest.approx(a1**2 / (a1**2 + excess))
 
 
-@pytest.mark.parametrize("enough", [10**6, 500])
-def test_every_task_looked_at_is_tested_once_by_skills_from_others(
-    monkeypatch: pytest.MonkeyPatch, enough: int
-) -> None:
-    """Of 400 tasks with 1,600 answers all, or with room for 500 answers about 125."""
-    seen: list[tuple[BoolArray, BoolArray]] = []
+@pytest.mark.parametrize("k", range(FOLDS))
+def test_skills_of_a_fold_are_those_of_the_other_tasks(k: int) -> None:
+    """Whatever is answered in a fold says nothing of the skills that the fold is tested by."""
+    crowd = simulate.crowd(200, 10, 4, seed=0)
+    fold = np.arange(200) % FOLDS
+    found = left_out_skills(crowd.answers, fold)[k]
+    turned = np.where(fold[crowd.answers.task] == k, 1 - crowd.answers.label, crowd.answers.label)
+    other = simulate.collect(crowd.answers.task, crowd.answers.worker, turned, crowd.truth, crowd.skills, 2).answers
+    again = left_out_skills(other, fold)[k]
+    # The other folds' skills change, and with them the one mean that all are shrunk toward.
+    assert np.corrcoef(found, again)[0, 1] > 0.99
+    alone = centred_skills(crowd.answers.only(fold != k), tolerance=1e-6).solution.skills
+    here = crowd.answers.only(fold == k).per_worker
+    assert found == pytest.approx(alone - np.average(alone, weights=here), abs=0.02)
 
-    def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:
-        seen.append((fitted, test))
+
+def test_a_large_crowd_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for 500 of 1,600 answers, 125 tasks; every one is tested."""
+    seen: list[Answers] = []
+
+    def note(answers: Answers, _: Habits, own: FloatArray) -> FloatArray:
+        seen.append(answers)
+        assert own.shape == (answers.n_answers,)
         return np.zeros((0, 3))
 
-    monkeypatch.setattr(module, "ENOUGH", enough)
-    monkeypatch.setattr(module, "_fold_sums", note)
-    assert trust(simulate.crowd(400, 20, 4, seed=0).answers) == 1.0
-    tested = np.sum([test for _, test in seen], axis=0)
-    assert tested.max() == 1
-    assert 100 < tested.sum() < 150 or (enough > 1600 and tested.all())
-    assert len(seen) == FOLDS
-    for fitted, test in seen:
-        assert not (fitted & test).any()
-        assert np.array_equal(fitted | test, tested == 1)
+    monkeypatch.setattr(module, "_tetrad_sums", note)
+    crowd = simulate.crowd(400, 20, 4, seed=0)
+    assert trust(crowd.answers) == 1.0
+    monkeypatch.setattr(module, "ENOUGH", 500)
+    assert trust(crowd.answers) == 1.0
+    assert [answers.n_tasks for answers in seen] == [400, 125]
 
 
 def test_where_there_is_nothing_to_compare_nothing_speaks_against_it() -> None:
@@ -74,24 +83,21 @@ def test_two_answers_a_task_and_two_classes_are_enough_to_look(monkeypatch: pyte
     def look(*_: object) -> None:
         raise LookupError
 
-    monkeypatch.setattr(module, "_fold_sums", look)
+    monkeypatch.setattr(module, "_tetrad_sums", look)
     with pytest.raises(LookupError):
         trust(simulate.crowd(40, 6, 2, seed=0).answers)
 
 
 @pytest.mark.parametrize("n", [90, 100, 120])
-def test_it_works_at_every_size(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
-    """Every fold has its share, however much too large the crowd is (once three to four times made it blind)."""
-    seen: list[tuple[BoolArray, BoolArray]] = []
+def test_every_fold_has_its_share_at_every_size(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    """However much too large the crowd is (once three to four times made it blind)."""
+    seen: list[IntArray] = []
 
-    def note(_: Answers, fitted: BoolArray, test: BoolArray) -> FloatArray:
-        seen.append((fitted, test))
-        return np.zeros((0, 3))
+    def note(answers: Answers, fold: IntArray) -> FloatArray:
+        seen.append(np.bincount(fold, minlength=FOLDS))
+        return np.zeros((FOLDS, answers.n_workers))
 
     monkeypatch.setattr(module, "ENOUGH", 3000)
-    monkeypatch.setattr(module, "_fold_sums", note)
+    monkeypatch.setattr(module, "left_out_skills", note)
     trust(simulate.crowd(n * 20, 20, 5, seed=0).answers)
-    assert len(seen) == FOLDS
-    for fitted, tested in seen:
-        assert 150 * 0.7 < tested.sum() < 150 * 1.3
-        assert 450 * 0.8 < fitted.sum() < 450 * 1.2
+    assert ((seen[0] > 150 * 0.7) & (seen[0] < 150 * 1.3)).all()

@@ -1,9 +1,11 @@
 """The score of centred answers, by loops over tasks, peers and classes."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
@@ -45,7 +47,7 @@ def drawn(n_classes: int, with_gold: bool) -> CentredInference:
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     inference = drawn(n_classes, with_gold)
-    a, x, habits = inference.crowd, inference.skills, inference.habits
+    a, x, habits = inference.answers, inference.skills, inference.habits
     n, f, prior = a.per_worker, habits.frequency, habits.prior
     kept = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
@@ -86,6 +88,35 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
 def test_who_met_nobody_skilled_is_told_nothing() -> None:
     inference = drawn(2, with_gold=False)
     alone = CentredInference(
-        inference.crowd, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
+        inference.answers, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
     )
     assert np.isnan(alone.score().raw).all()
+
+
+def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """f hardly feels them, so they are looked at themselves. Mates are taken for poorer than they are: raw skills
+    come out larger, some of them beyond one and one below the least skill."""
+    good = drawn(3, with_gold=False)
+    inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
+    seen: list[FloatArray] = []
+
+    def look(_: object, pulls: sparse.csr_array, **__: int) -> FloatArray:
+        seen.append(pulls.toarray())
+        return np.ones(5)
+
+    monkeypatch.setattr("quorate.uncertainty.inflation.inflation", look)
+    inference.inflation(draws=1, seed=0)
+    a, x, f = inference.answers, inference.skills, inference.habits.frequency
+    raw = inference.score().raw
+    assert raw.max() > 1
+    assert raw.min() < -1 / 2
+    tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
+    psi = np.zeros((a.n_tasks, 5))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.habits.spread
+                psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
+    assert seen[0] == pytest.approx(psi)

@@ -16,7 +16,7 @@ from tests.uncertainty.samples import METHODS, meetings
 
 def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArray]:
     """D, the curvature and psi by task, from a double loop."""
-    a, x, m = score_of.crowd, score_of.skills, score_of.n_classes
+    a, x, m = score_of.answers, score_of.skills, score_of.n_classes
     n = a.n_workers
     d, h, psi = np.zeros(n), np.zeros((n, n)), np.zeros((a.n_tasks, n))
     for task, there in meetings(a):

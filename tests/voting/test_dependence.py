@@ -5,12 +5,10 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments.regimes import one_coin
 from quorate.evaluation.experiments.reliability import hard_tasks
-from quorate.voting import dependence as module
-from quorate.voting.dependence import HIDDEN, Matrices, dependence_of, flattening, ratio, residual_products
+from quorate.voting.dependence import HIDDEN, Matrices, flattening, ratio, residual_products
 
 
 def crowd_of(n_classes: int) -> tuple[Answers, np.ndarray, np.ndarray]:
@@ -60,22 +58,6 @@ def test_the_interval_is_as_wide_as_a_bootstrap_over_tasks() -> None:
     draws = [ratio(products[pick], alike[pick]).rho for pick in rng.integers(0, 800, (500, 800))]
     assert found.high - found.low == pytest.approx(2 * 1.96 * np.std(draws), rel=0.15)
     assert found.low < HIDDEN * 0.05 < found.high
-
-
-def test_a_large_crowd_is_measured_on_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, q, theta = crowd_of(2)
-    matrices = Matrices(theta, np.zeros(6), 2)
-    seen = []
-    monkeypatch.setattr(module, "ENOUGH", 60)
-    whole = module.residual_products
-
-    def note(sample: Answers, belief: FloatArray, of: Matrices) -> tuple[FloatArray, FloatArray]:
-        seen.append(sample.n_tasks)
-        return whole(sample, belief, of)
-
-    monkeypatch.setattr(module, "residual_products", note)
-    dependence_of(answers, q, matrices)
-    assert 0 < seen[0] < 30
 
 
 def test_answers_that_repeat_each_other_are_worth_one() -> None:

@@ -11,6 +11,7 @@ from quorate.evaluation.simulate import crowd
 from quorate.skills.clusters import groupings
 from quorate.voting.families import _Model, learn_families
 from quorate.voting.group_units import Units, one_voice
+from quorate.voting.kin import start_of
 from tests.crowds import answers_of
 
 FAMILY = tuple(f"w{k}" for k in range(6))
@@ -96,3 +97,11 @@ def test_groupings_leave_out_whoever_gave_few_answers() -> None:
     panel = family_panel(np.random.default_rng(0), 0.9).answers
     few = panel.where((panel.worker > 0) | (panel.task < 5))
     assert all((group == group[0]).sum() == 1 for group in groupings(few))
+
+
+def test_groups_begin_by_what_they_believe_where_three_voices_are_left() -> None:
+    answers = crowd(9, 4, 4, seed=0).answers
+    own, voiced = np.full((9, 2), 0.5), np.full((9, 2), 0.25)
+    heard = [start_of(answers, np.array(group), own, lambda _: voiced) for group in ([0, 0, 0, 1], [0, 0, 1, 2])]
+    assert heard[0] is own
+    assert heard[1] is voiced

@@ -13,7 +13,9 @@ from quorate.methods.views import weigh
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting import known_labels as module
+from quorate.voting.corrections import exchanges
 from quorate.voting.known_labels import REFITS, Views, learn
+from quorate.voting.population import identity
 
 
 def views_of(crowd: Crowd) -> Views:
@@ -82,6 +84,25 @@ def test_the_fold_of_a_task_learns_nothing_from_it(monkeypatch: pytest.MonkeyPat
     for taught, scored in seen:
         assert (taught[scored] == -1).all()
         assert ((taught == known) | (taught == -1)).all()
+
+
+def test_whether_classes_are_exchanged_is_decided_without_the_task() -> None:
+    """Two labels of classes that the crowd exchanges: one alone would not show it, so neither task is turned round."""
+    counts = np.array([[6.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 0.0]])
+    answers = simulate.crowd(4, 6, 6, seed=0).answers
+    views = Views(answers, (counts,) * 3, np.ones(4), 0.0, np.ones(3) / 3, identity())
+    learned = learn(views, np.array([1, 1, -1, -1]))
+    assert learned.turned == ((0, 1),)
+    assert learned.posterior.argmax(axis=1).tolist() == [0, 0, 0, 1]
+
+
+def test_no_label_alone_turns_classes_round_however_sure_the_crowd_was() -> None:
+    sure = np.array([[1 - 2e-9, 1e-9, 1e-9]])
+    assert exchanges(sure, np.array([1])) == ()
+    assert exchanges(np.repeat(sure, 2, axis=0), np.array([1, 1])) == ((0, 1),)
+    many = np.full((2, 30), 1e-9)
+    many[:, 0] = 1 - 29e-9
+    assert exchanges(many, np.array([1, 1])) == ()  # two are chance where 435 exchanges were tried
 
 
 def test_without_disagreement_known_labels_leave_the_labels_alone() -> None:

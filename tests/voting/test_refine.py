@@ -5,8 +5,10 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
-from quorate.voting.refine import MOST_WRONG, refine
+from quorate.voting.posterior import softmax
+from quorate.voting.refine import MOST_WRONG, SETTLED, counted, refine
 from quorate.voting.shrinkage import LEAST_WORTH, MOST_WORTH, SPREAD
 from quorate.voting.vote import accuracy, majority
 
@@ -55,13 +57,12 @@ def test_one_step_is_that_of_the_formulae(kind: str, n_classes: int) -> None:
     skills = CROWDS[kind]
     answers = simulate.crowd(80, 6, 4, n_classes=n_classes, skills=skills, seed=1).answers
     start = majority(answers).posterior
-    found = refine(answers, start, skills, steps=1)
+    found = refine(blocks_of(answers), counted(answers, start), skills, steps=1)
     theta, strength, scores = naive_step(answers, start, skills)
     assert found.steps == 1
     assert found.strength == pytest.approx(strength)
     assert found.confusion == pytest.approx(theta)
-    assert found.scores == pytest.approx(scores)
-    assert found.posterior == pytest.approx(np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True))
+    assert found.scores(answers) == pytest.approx(scores)
 
 
 def test_the_cases_reach_both_ends_of_the_strength() -> None:
@@ -69,20 +70,21 @@ def test_the_cases_reach_both_ends_of_the_strength() -> None:
     for kind, skills in CROWDS.items():
         answers = simulate.crowd(80, 6, 4, skills=skills, seed=1).answers
         truth = simulate.crowd(80, 6, 4, skills=skills, seed=1).truth
-        ends[kind] = refine(answers, np.eye(2)[truth], skills, gold=truth, steps=1).strength
+        ends[kind] = refine(blocks_of(answers, truth), counted(answers, np.eye(2)[truth]), skills, steps=1).strength
     assert ends["perfect"] == LEAST_WORTH
     assert LEAST_WORTH < ends["middling"] < ends["guessing"] == MOST_WORTH
 
 
-def test_it_stops_where_the_posterior_stands_still_and_at_the_cap() -> None:
+def test_it_stops_where_the_counts_stand_still_and_at_the_cap() -> None:
     crowd = simulate.crowd(300, 10, 5, n_classes=3, skills=np.linspace(0.2, 0.8, 10), seed=2)
-    start = majority(crowd.answers).posterior
-    capped = refine(crowd.answers, start, crowd.skills, steps=3)
-    assert capped.steps == 3
-    settled = refine(crowd.answers, start, crowd.skills, steps=500)
-    assert 3 < settled.steps < 500
-    again = refine(crowd.answers, settled.posterior, crowd.skills, steps=1)
-    assert np.abs(again.posterior - settled.posterior).sum(axis=1).mean() <= 1e-4  # the tolerance
-    before = refine(crowd.answers, start, crowd.skills, steps=settled.steps - 1)
-    earlier = refine(crowd.answers, start, crowd.skills, steps=settled.steps - 2)
-    assert np.abs(before.posterior - earlier.posterior).sum(axis=1).mean() > 1e-4
+    a, start = crowd.answers, counted(crowd.answers, majority(crowd.answers).posterior)
+
+    def after(steps: int) -> FloatArray:
+        """The expected counts of the posterior after so many steps."""
+        return counted(a, softmax(refine(blocks_of(a), start, crowd.skills, steps=steps).scores(a)))[0]
+
+    assert refine(blocks_of(a), start, crowd.skills, steps=3).steps == 3
+    settled = refine(blocks_of(a), start, crowd.skills, steps=500).steps
+    assert 3 < settled < 500
+    assert np.abs(after(settled) - after(settled - 1)).sum() <= SETTLED * a.n_answers
+    assert np.abs(after(settled - 1) - after(settled - 2)).sum() > SETTLED * a.n_answers

@@ -1,18 +1,15 @@
-"""The commands that read answers, sent into an engine by an option; the answers stay there."""
+"""The commands that read answers, where an engine holds them; and where they are too many for memory."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pytest
-import typer
 
 import quorate
-from quorate.cli.aggregate import aggregate as aggregate_here
-from quorate.cli.diagnose import diagnose as diagnose_here
-from quorate.cli.engine import aggregate_there, diagnose_there, in_engine
-from quorate.errors import OptionError
-from quorate.warehouse import diagnose
+from quorate.cli.app import app
+from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError
 from quorate.writing.tables import write_table
 from tests.warehouse.alike import by_id
 
@@ -26,41 +23,119 @@ def folder(tmp_path: Path, monkeypatch: Any) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def few(monkeypatch: Any) -> None:
+    """Memory that holds no answers at all."""
+    monkeypatch.setattr("quorate.warehouse.taken_out.MOST", 0)
+
+
 def run(command: str) -> None:
-    """Run a command as the command line would have it wired."""
-    app = typer.Typer()
-    for name, here, there in (
-        ("aggregate", aggregate_here, aggregate_there),
-        ("diagnose", diagnose_here, diagnose_there),
-    ):
-        # Wrapped once here if the command is not yet wrapped where it stands.
-        wired = here if "engine" in _options(here) else in_engine(there)(here)
-        app.command(name)(wired)
+    """Run a command; its errors are raised."""
     app(command.split(), standalone_mode=False)
 
 
-def _options(command: Any) -> Any:
-    import inspect
-
-    return inspect.signature(command).parameters
+def labels_of(path: str) -> dict[Any, Any]:
+    table = quorate.reading.files.read_table(path, {"task": "", "label": ""})
+    return {task: row["label"] for task, row in by_id(table, "task").items()}
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_pattern_of_files_is_aggregated_where_it_lies(capsys: Any) -> None:
-    run("aggregate answers*.parquet --engine duckdb --memory 500MB -o labels.parquet --workers-out workers.csv")
+def test_a_pattern_needs_no_other_option(capsys: Any) -> None:
+    run("aggregate answers*.parquet -o labels.parquet --workers-out workers.csv --posterior-out posterior.csv")
+    first, second, *_ = capsys.readouterr().out.splitlines()
+    assert (
+        first
+        == "duckdb has the answers, because answers*.parquet is a pattern of files: 240 rows, few enough for memory"
+    )
+    assert second == "quorate: 60 tasks labelled from 240 answers by 8 workers, 2 classes"
+    run("aggregate answers.csv -o expected.csv")
+    assert labels_of("labels.parquet") == labels_of("expected.csv")
+    assert len(Path("workers.csv").read_text().splitlines()) == 9
+    assert len(Path("posterior.csv").read_text().splitlines()) == 121
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("aggregate answers.csv --engine duckdb -o labels.csv", "because --engine names it"),
+        ("aggregate answers.csv --memory 1GB -o labels.csv --method dawid-skene", "because --memory is its option"),
+        ("aggregate lake.duckdb -o labels.csv --method iwmv", "because lake.duckdb is a database of it"),
+        ("aggregate duckdb://lake.duckdb -o labels.csv", "because its URL was given"),
+        ("aggregate --connect duckdb://lake.duckdb --table judged -o labels.csv", "because --connect names it"),
+        ("diagnose answers*.csv", "because answers*.csv is a pattern of files"),
+        ("report lake.duckdb --table judged --compare majority", "because lake.duckdb is a database of it"),
+        ("compare answers*.csv --methods majority,quorate", "because answers*.csv is a pattern of files"),
+        ("advise answers*.csv --budget 3 -o next.csv", "because answers*.csv is a pattern of files"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_the_first_line_says_which_engine_and_why(command: str, says: str, capsys: Any) -> None:
+    if "lake" in command:
+        con = ibis.duckdb.connect("lake.duckdb")
+        con.con.execute("CREATE TABLE judged AS FROM 'answers.parquet'")
+        con.disconnect()
+    run(command)
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == f"duckdb has the answers, {says}: 240 rows, few enough for memory"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_pipe_gets_the_labels_and_nothing_else(capsys: Any) -> None:
+    run("aggregate answers*.csv --method majority")
+    told = capsys.readouterr()
+    assert told.out.splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
+    assert len(told.out.splitlines()) == 61
+    assert told.err.startswith("duckdb has the answers")
+    run("aggregate answers*.csv --json")
+    assert json.loads(capsys.readouterr().out)["method"] == "quorate"
+
+
+@pytest.mark.usefixtures("folder")
+def test_times_and_groups_come_along(capsys: Any) -> None:
+    lines = Path("answers.csv").read_text().splitlines()
+    with_more = [f"{line},{number},site {number % 1}" for number, line in enumerate(lines)]
+    with_more[0] = f"{lines[0]},when,site"
+    Path("more.csv").write_text("\n".join(with_more) + "\n")
+    said = []
+    for file in ("more.csv", "more*.csv"):
+        run(f"diagnose {file} --time when --group site")
+        said.append(capsys.readouterr().out.partition("Components")[0].splitlines())
+    assert said[1][1:] == said[0]
+    with pytest.raises(MissingColumnError, match="no column 'then'"):
+        run("diagnose more*.csv --time then")
+
+
+@pytest.mark.usefixtures("folder")
+def test_labels_go_back_as_a_table(capsys: Any) -> None:
+    con = ibis.duckdb.connect("lake.duckdb")
+    con.con.execute("CREATE SCHEMA crowd; CREATE TABLE crowd.judged AS FROM 'answers.parquet'")
+    con.disconnect()
+    run("aggregate lake.duckdb --table crowd.judged --output-table crowd.labels")
+    assert "60 tasks labelled" in capsys.readouterr().out
+    con = ibis.duckdb.connect("lake.duckdb")
+    assert con.con.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall() == [
+        ("judged",),
+        ("labels",),
+    ]
+    assert con.con.execute("SELECT count(*) FROM crowd.labels").fetchone() == (60,)
+    con.disconnect()
+    with pytest.raises(EngineError, match=r"there is a table 'crowd.labels' already"):
+        run("aggregate lake.duckdb --table crowd.judged --output-table crowd.labels")
+
+
+@pytest.mark.usefixtures("folder", "few")
+def test_too_many_for_memory_are_aggregated_where_they_lie(capsys: Any) -> None:
+    run("aggregate answers*.parquet --memory 500MB -o labels.parquet --workers-out workers.csv")
     told = capsys.readouterr().out
-    assert "rank-one was used" in told
-    assert "rank-one in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
-    expected = quorate.aggregate("answers.csv", "rank-one")
-    ours = by_id(quorate.reading.files.read_table("labels.parquet", {"task": "", "label": ""}), "task")
-    assert {task: row["label"] for task, row in ours.items()} == {
-        row["task"]: row["label"] for row in expected.labels.to_pylist()
-    }
+    assert told.splitlines()[0].endswith("because --memory is its option: 240 rows, too many for memory")
+    assert "quorate in duckdb: 60 tasks labelled from 240 answers by 8 workers" in told
+    run("aggregate answers.csv -o expected.csv")
+    assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
 
 
-@pytest.mark.usefixtures("folder")
-def test_a_pipe_gets_the_labels(capsys: Any) -> None:
+@pytest.mark.usefixtures("folder", "few")
+def test_a_pipe_gets_labels_that_stay_in_the_engine(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --method majority")
     told = capsys.readouterr()
     lines = told.out.splitlines()
@@ -69,61 +144,55 @@ def test_a_pipe_gets_the_labels(capsys: Any) -> None:
     assert "majority in duckdb" in told.err
 
 
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "few")
 def test_json_tells_which_queries_ran(capsys: Any) -> None:
     run("aggregate answers.csv --engine duckdb --json")
     told = json.loads(capsys.readouterr().out)
     assert told["engine"] == "duckdb"
-    assert len(told["queries"]) == 9  # the last hands out the labels, as without an engine
+    assert told["queries"] == ["counting the rows", "reading the answers"]
     assert len(told["labels"]) == 60
     assert len(told["skills"]) == 8
 
 
+@pytest.mark.parametrize("command", ["diagnose", "compare --methods majority,quorate", "report", "advise --budget 3"])
 @pytest.mark.usefixtures("folder")
-def test_diagnose_tells_what_pairs_can(capsys: Any) -> None:
-    run("diagnose answers.csv --engine duckdb")
-    told = capsys.readouterr().out
-    assert "240 answers to 60 tasks by 8 workers" in told
-    assert "not asked: which tasks are hard" in told
-    run("diagnose answers.csv --engine duckdb --json")
-    assert json.loads(capsys.readouterr().out)["repair"] == {"possible": True, "answers": 0, "assignments": None}
-
-
-@pytest.mark.usefixtures("folder")
-def test_without_an_engine_nothing_changes(capsys: Any) -> None:
-    run("aggregate answers.csv --json")
-    assert json.loads(capsys.readouterr().out)["method"] == "quorate"
+def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("quorate.warehouse.taken_out.MOST", 150)
+    name, _, options = command.partition(" ")
+    run(f"{name} answers*.csv {options}")
+    told = capsys.readouterr()
+    lines = (told.out + told.err).splitlines()
+    assert any(line.endswith("240 rows, too many for memory") for line in lines)
+    assert any("a sample of whole tasks, drawn by a hash of their ids: " in line for line in lines)
 
 
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        ("aggregate answers.csv --engine duckdb --cautious", "--cautious does not work inside an engine"),
-        ("aggregate answers.csv --engine duckdb --posterior-out p.csv", "--posterior-out does not work"),
-        ("aggregate answers.csv --engine duckdb --from argilla", "--from does not work"),
-        ("aggregate answers.csv --memory 4GB", "--memory needs --engine"),
-        ("aggregate", "give FILE, or the --table of an engine"),
-        ("diagnose answers.csv --engine duckdb --time when", "--time does not work"),
+        ("aggregate answers.csv --engine duckdb --posterior-out p.csv", "--posterior-out needs every answer"),
+        ("aggregate answers.csv --engine duckdb --group label", "--group"),
+    ],
+)
+@pytest.mark.usefixtures("folder", "few")
+def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> None:
+    with pytest.raises(NotInMemoryError, match=says):
+        run(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        ("aggregate answers.csv --engine duckdb --from argilla", "--from does not work where duckdb reads the answers"),
+        ("aggregate answers*.csv --encoding latin-1", "--encoding does not work where duckdb reads"),
+        ("aggregate answers.csv --output-table labels", "--output-table is for an engine"),
+        ("aggregate answers.csv --order task", "--order is for an engine"),
+        ("aggregate answers.csv --table judged", "--table judged is a table of what?"),
+        ("aggregate duckdb://a.duckdb --connect duckdb://b.duckdb", "give one of them"),
+        ("aggregate answers*.csv --on-conflict last", "name the column that says so with order="),
+        ("aggregate", "give FILE: a file or a pattern of files, the URL of an engine, or a database"),
     ],
 )
 @pytest.mark.usefixtures("folder")
 def test_options_that_mean_nothing_there_say_so(command: str, says: str) -> None:
-    with pytest.raises(OptionError, match=says):
+    with pytest.raises(OptionError, match=says.replace("?", r"\?")):
         run(command)
-
-
-def test_the_findings_of_pairs_are_those_of_memory() -> None:
-    rows = quorate.simulate.crowd(200, 12, 5, seed=0).answers.to_table().to_pylist()
-    rows += [{**row, "worker": "z copycat"} for row in rows if row["worker"] == "w0"]
-    table = {name: [row[name] for row in rows] for name in ("task", "worker", "label")}
-    ours, theirs = diagnose(table), quorate.diagnose(quorate.read(table))
-    for kind in ("agreeing-pair", "cannot-be-judged", "loosely-tied"):
-        assert {finding.sentence for finding in theirs.of_kind(kind)} == {
-            finding.sentence for finding in ours.findings if finding.kind == kind
-        }
-    assert any("copycat" in finding.sentence for finding in ours.findings)
-    here, there = ours.components[0], theirs.components[0]
-    assert here.n_pairs == there.n_pairs
-    assert here.bound is not None
-    assert there.bound is not None
-    assert abs(here.bound.smallest - there.bound.smallest) < 1e-9  # an eigenvalue of the same matrix, reordered

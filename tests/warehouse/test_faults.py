@@ -2,97 +2,62 @@
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import ibis
-import numpy as np
 import pytest
 
 import quorate
-from quorate.errors import EngineError
-from quorate.meetings.pairs import pair_stats
-from quorate.reading.columns import positions
-from quorate.warehouse import aggregate
-from quorate.warehouse.engine import EngineOptions, connect
-from quorate.warehouse.engine_labels import labels_there
-from quorate.warehouse.write import write_file
-from quorate.warehouse.write import write_table as write_engine_table
-from quorate.writing.tables import write_table
-from tests.warehouse.alike import pairs_of
+from quorate.errors import EngineError, QuorateError
+from quorate.warehouse import label_files
+from quorate.warehouse.labels_kept import kept_labels
+from tests.warehouse.alike import aggregate
 
-
-def test_duckdb_spills_to_disk_under_its_limit(tmp_path: Path) -> None:
-    """Half a million meetings of two thousand workers take more than the limit: what does not fit goes to disk."""
-    n_workers = 2_000
-    answers = quorate.simulate.crowd(n_tasks=50_000, n_workers=n_workers, per_task=5, seed=0).answers
-    write_table(answers.to_table(), tmp_path / "answers.parquet")
-    spill, stop, spilt = tmp_path / "spill", threading.Event(), 0
-
-    def watch() -> None:
-        nonlocal spilt
-        while not stop.wait(0.005):
-            for path in spill.glob("*"):
-                try:
-                    spilt = max(spilt, path.stat().st_size)
-                except OSError:
-                    continue
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        found = aggregate(tmp_path / "answers.parquet", engine="duckdb", memory="56MB", temp=str(spill))
-    finally:
-        stop.set()
-        watcher.join()
-    assert spilt > 0
-    # The same pairs, once the workers have the codes that memory gave them.
-    code = positions(found.roster.worker_names, answers.worker_names)
-    ours, theirs = pairs_of(found).table, pair_stats(answers)
-    i, j = code[ours.i], code[ours.j]
-    order = np.lexsort([np.maximum(i, j), np.minimum(i, j)])
-    for mine, other in (
-        (np.minimum(i, j), theirs.i),
-        (np.maximum(i, j), theirs.j),
-        (ours.shared, theirs.shared),
-        (ours.agreed, theirs.agreed),
-    ):
-        assert np.array_equal(mine[order], other)
-
-
-def test_a_limit_too_small_for_anything_says_what_to_do(tmp_path: Path) -> None:
-    write_table(quorate.simulate.crowd(2_000, 50, 5, seed=0).answers.to_table(), tmp_path / "answers.parquet")
-    with pytest.raises(EngineError, match=r"Allow more memory= \(--memory\)"):
-        aggregate(tmp_path / "answers.parquet", memory="1MB", output=tmp_path / "labels.parquet")
-    assert [path.name for path in tmp_path.iterdir() if "labels" in path.name] == []
-
-
-# A table whose last rows cannot be computed: the engine is in the middle of writing when it finds out.
+# A table whose last rows cannot be computed: the engine is in the middle of handing it out when it finds out.
 BREAKS = """
-CREATE VIEW breaks AS
-SELECT CASE WHEN range < 1999990 THEN range ELSE error('the line went dead') END AS task FROM range(2000000)
+CREATE VIEW breaks AS SELECT range AS task, 'w' || range % 3 AS worker,
+CASE WHEN range < 1999990 THEN 'x' ELSE error('the line went dead') END AS label FROM range(2000000)
 """
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv"])
-def test_a_failure_in_the_middle_of_a_file_leaves_what_was_there(ending: str, tmp_path: Path) -> None:
-    engine, target = connect(), tmp_path / f"labels.{ending}"
+def test_a_failure_while_rows_are_read_leaves_what_was_there(tmp_path: Path) -> None:
+    target = tmp_path / "labels.parquet"
     target.write_text("yesterday's labels")
-    engine.backend.con.execute(BREAKS)
+    con = ibis.duckdb.connect()
+    con.con.execute(BREAKS)
     with pytest.raises(EngineError, match="the line went dead"):
-        write_file(engine, engine.backend.table("breaks"), target)
+        aggregate(con.table("breaks"), "majority", output=target, temp=str(tmp_path / "temp"))
     assert target.read_text() == "yesterday's labels"
-    assert list(tmp_path.iterdir()) == [target]
+    assert list((tmp_path / "temp").iterdir()) == []
+    assert _tables(con) == [("breaks",)]
 
 
-def test_a_failure_in_the_middle_of_a_table_leaves_none(tmp_path: Path) -> None:
-    engine = connect(EngineOptions(connect=f"duckdb://{tmp_path / 'lake.duckdb'}"))
-    engine.backend.con.execute(BREAKS)
-    with pytest.raises(EngineError, match="the line went dead"):
-        write_engine_table(engine, engine.backend.table("breaks"), "labels")
-    assert _tables(engine.backend) == [("breaks",)]
+@pytest.mark.parametrize("kind", ["output", "output_table"])
+def test_a_failure_while_labels_are_written_leaves_no_half_of_them(kind: str, tmp_path: Path, monkeypatch: Any) -> None:
+    con = ibis.duckdb.connect()
+    con.con.execute(
+        "CREATE TABLE judged AS SELECT range // 5 AS task, range % 5 AS worker, 'x' AS label FROM range(5000)"
+    )
+    whole = label_files.labels_of_part
+
+    def breaks(part: Any, *others: Any) -> Any:
+        breaks.calls += 1  # type: ignore[attr-defined]
+        if breaks.calls > 3:  # type: ignore[attr-defined]
+            raise OSError("the line went dead")
+        return whole(part, *others)
+
+    breaks.calls = 0  # type: ignore[attr-defined]
+    monkeypatch.setattr("quorate.warehouse.label_files.labels_of_part", breaks)
+    monkeypatch.setattr("quorate.warehouse.label_files.AT_ONCE", 100)
+    monkeypatch.setattr("quorate.blocks.memory.PIECE", 500)
+    target = tmp_path / "labels.csv"
+    where: dict[str, Any] = {kind: target if kind == "output" else "labels"}
+    with pytest.raises(QuorateError, match="the line went dead"):
+        aggregate(con.table("judged"), "majority", **where)
+    assert list(tmp_path.iterdir()) == []
+    assert _tables(con) == [("judged",)]
 
 
 KILLED = """
@@ -105,7 +70,7 @@ def hear(stage, done, total):
         print("voting", flush=True)
 
 with listening(hear):
-    aggregate(method="majority", connect=sys.argv[1], table="judged", **{sys.argv[2]: sys.argv[3]})
+    aggregate(method="majority", connect=sys.argv[1], table="judged", most=0, **{sys.argv[2]: sys.argv[3]})
 """
 
 
@@ -136,7 +101,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     where: dict[str, Any] = {kind: name}
     found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **where)
     assert found.roster.n_tasks == 300_000
-    labels_there(found).engine.backend.disconnect()
+    kept_labels(found).engine.backend.disconnect()
 
 
 def test_what_was_left_in_the_engine_is_taken_out_after_a_failure() -> None:

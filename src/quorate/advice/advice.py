@@ -9,7 +9,8 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
+from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.errors import in_python
 from quorate.result import count, left_out, sizes
 
 INFORMATION = "information"
@@ -19,8 +20,8 @@ METHOD = (
 )
 
 
-@dataclass(frozen=True)
-class Advice:
+@dataclass(frozen=True, repr=False)
+class Advice(Shown):
     """Further assignments, the first to be asked first, and what can be said about stopping."""
 
     answers: Answers
@@ -114,9 +115,15 @@ class Advice:
         20 further answers advised, of a budget of 20, to ... tasks by ... of 12 available workers
         expected error now 0...; at 0.05, ... tasks need no more answers
         the other ... tasks will need about ... further answers to be as sure each; about ... bring the mean of all ...
-        how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, ...
+        how sure a label is, is what `quorate.aggregate(answers)` says; whom to ask follows one-coin EM, ...
         """
-        return "\n".join([*self.notes, *self._lines(), METHOD, *left_out(self.answers)])
+        return in_python("\n".join([*self.notes, *self._lines(), METHOD, *left_out(self.answers)]))
+
+    def __repr__(self) -> str:
+        return f"<Advice: {self._lines()[0]}>"
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.assignments,)
 
     def _lines(self) -> list[str]:
         n, needs = self.n_assignments, self.need

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.advice.plan import believed
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_strings, table_of, take
 from quorate.errors import OptionError
 from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
@@ -32,8 +32,8 @@ BROUGHT = (
 )
 
 
-@dataclass(frozen=True)
-class GoldAdvice:
+@dataclass(frozen=True, repr=False)
+class GoldAdvice(Shown):
     """Tasks whose labels an expert should give, in the order to label them."""
 
     result: Result
@@ -80,6 +80,9 @@ class GoldAdvice:
             "notes": [BROUGHT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.tasks,)
 
     def summary(self) -> str:
         """Tell in a few lines what to label, why, and what it should bring.
@@ -191,7 +194,7 @@ def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list
         at = int(worth.argmax())
         ahead = int((left & (doubt > doubt[at])).sum())
         new = max(unlike, key=lambda name: float(unlike[name][at]))
-        why.append(_why(result, int(pool[at]), f"; before surer ones for its {new}" if ahead else ""))
+        why.append(_why(result, int(pool[at]), f"; before less sure ones for its {new}" if ahead else ""))
         chosen.append(int(pool[at]))
         left[at] = False
         spread.take(at)
@@ -202,7 +205,7 @@ def _why(result: Result, task: int, more: str) -> str:
     """Tell how the two likeliest classes of a task stand."""
     answers, posterior = result.answers, result.ballot.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
-    told = ", ".join(f"{answers.classes[int(k)].as_py()!r} {100 * posterior[k]:.0f} %" for k in best)
+    told = " or ".join(f"{answers.classes[int(k)].as_py()!r} {100 * posterior[k]:.0f} %" for k in best)
     return f"unsure: {told}{more}"
 
 

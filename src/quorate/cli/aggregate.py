@@ -1,27 +1,31 @@
 """`quorate aggregate`: answers -> labels, skills, posterior."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.engine import aggregate_there, in_engine
+from quorate.cli.beyond import aggregate_beyond
+from quorate.cli.engine import table_maker
 from quorate.cli.options import ExcelSafe, Gold, Json
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@in_engine(aggregate_there)
-@reads_answers
+@partial(reads_answers, beyond=aggregate_beyond)
 def aggregate(
     reading: "Reading",
     *,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    output_table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the labels there.")
+    ] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
     posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
-    method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
+    method: Annotated[str | None, typer.Option(help="See `quorate methods`.", show_default="quorate")] = None,
     cautious: Annotated[
         bool,
         typer.Option("--cautious", help="quorate: follow the plain vote; it leans so by itself where trust is low."),
@@ -49,7 +53,7 @@ def aggregate(
 
     Without -o, a terminal gets tables and a summary; a pipe gets the labels, and the summary goes to standard error.
     """
-    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.errors import OptionError
     from quorate.methods.registry import aggregate
     from quorate.writing.results import write_results
@@ -70,9 +74,11 @@ def aggregate(
         "signs": signs,
     }
     options = {name: value for name, value in chosen.items() if value is not None}
+    make_table = table_maker(reading, output_table)
     with showing_progress():
-        result = aggregate(reading, method, gold=gold, level=level, intervals=intervals, **options)
-    told = to_json(result.to_dict(labels=output is None, workers=workers_out is None)) if json else ""
+        result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)
+    is_written = output is not None or output_table is not None
+    told = to_json(result.to_dict(labels=not is_written, workers=workers_out is None)) if json else ""
     lines = result.summary().splitlines()
     with together():  # the files appear all or none
         if to is not None and reading.export is not None:
@@ -80,13 +86,14 @@ def aggregate(
         places = (None if to else output, workers_out, posterior_out)
         tables = (lambda: result.labels, lambda: result.workers, lambda: result.posterior)
         write_tables(zip(tables, places, strict=True), format, excel_safe=excel_safe)
+        make_table(result)
     if json:
         print_data(told)
-    elif output is not None:
+    elif is_written:
         print_lines(lines, error=output == "-")
     elif sys.stdout.isatty() and to is None:
-        print_head("Labels", result.labels)
-        print_head("Workers", result.workers)
+        print_labels(result)
+        print_workers(result)
         print_lines(["", *lines])
     else:
         if to is None:

@@ -11,11 +11,15 @@ from quorate import __version__
 from quorate.cli import (
     advise,
     aggregate,
+    agreement,
+    check,
     compare,
     convert,
     datasets,
     diagnose,
+    estimate,
     ledger,
+    push,
     report,
     reproduce,
     score,
@@ -24,7 +28,7 @@ from quorate.cli import (
 from quorate.cli.places import keeping_places
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
-from quorate.errors import QuorateError, visible
+from quorate.errors import QuorateError, in_shell, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -33,7 +37,6 @@ app = typer.Typer(
     name="quorate",
     help="Labels you can trust from many unreliable workers, and an honest account of what the data cannot tell.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -41,7 +44,9 @@ app = typer.Typer(
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"quorate {__version__}")
+        from quorate.blocks import in_use
+
+        typer.echo(f"quorate {__version__}, kernels in {in_use()}")
         raise typer.Exit
 
 
@@ -58,9 +63,14 @@ def quorate(
 for command in (
     aggregate.aggregate,
     diagnose.diagnose,
+    agreement.agreement,
+    estimate.estimate,
+    check.check,
     advise.advise,
     report.report,
     convert.convert,
+    push.pull,
+    push.push,
     compare.compare,
     compare.methods,
     simulate.simulate,
@@ -75,10 +85,12 @@ app.add_typer(datasets.app, name="datasets")
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; errors are one line on standard error, with exit code 2."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    # Without a word, what there is; typer would end it with an error that says nothing.
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
+    speaking = in_shell.set(True)
     try:
-        code = app(given, standalone_mode=False)
+        code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)
@@ -96,6 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except OSError as error:  # files have errors of their own: this is standard output
         give_up_output()
         _fail(f"cannot write to standard output: {error.strerror or error}")
+    finally:
+        in_shell.reset(speaking)
     sys.exit(code if isinstance(code, int) else 0)
 
 

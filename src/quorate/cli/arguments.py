@@ -7,21 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from quorate.cli.engine import ENGINE, closing_engine, find_in_engine, flag_of
 from quorate.cli.options import Delimiter, Encoding, JoinChoices, KeepRejected, Question, Tool, offering
 
 if TYPE_CHECKING:
     from quorate.reading.options import ReadOptions
     from quorate.reading.read import Reading
+    from quorate.warehouse.taken_out import Held
 
 
 def _reading_options(
     file: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="FILE",
-            help="Answers: CSV, TSV, Parquet or JSON lines, or another tool's export; - for standard input.",
+            help="Answers: CSV, TSV, Parquet or JSON lines, a pattern of such files, or another tool's export; a "
+            "database, or the URL of one; - for standard input.",
+            show_default=False,
         ),
-    ],
+    ] = None,
     task: Annotated[str, typer.Option(metavar="COLUMN", help="Column of task ids.")] = "task",
     worker: Annotated[str, typer.Option(metavar="COLUMN", help="Column of worker ids.")] = "worker",
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column of labels.")] = "label",
@@ -64,24 +68,46 @@ def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
     return ReadOptions(**said, format=given.get("input_format"))
 
 
-def reads_answers(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the reading options, and hand it what was read as its first argument."""
+def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | None = None) -> Callable[..., None]:
+    """Give a command the options of reading and of engines, and hand it what was read as its first argument.
+
+    ``beyond`` runs instead where the answers are too many for memory. It takes what an engine holds, and names as its
+    other parameters the options of the command that mean something there; any other that is given says that it does
+    not. A command without it looks at a sample of whole tasks.
+    """
     own = list(inspect.signature(command).parameters.values())[1:]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(_read(given), **{parameter.name: given[parameter.name] for parameter in own})
+        from quorate.reading.read import Reading
 
-    return offering((*FLAGS.values(), *own), run)
+        chosen = {parameter.name: given[parameter.name] for parameter in own}
+        found = _read(given, sample=beyond is None)
+        if isinstance(found, Reading):
+            with closing_engine(found):
+                command(found, **chosen)
+        else:
+            assert beyond is not None  # or a sample would have been read
+            taken = list(inspect.signature(beyond).parameters)[1:]
+            for parameter in own:
+                if parameter.name not in taken and chosen[parameter.name] != parameter.default:
+                    raise found.refuse(flag_of(parameter.name))
+            beyond(found, **{name: chosen[name] for name in taken})
+
+    return offering((*FLAGS.values(), *own, *ENGINE.values()), run)
 
 
-def _read(given: Mapping[str, Any]) -> "Reading":
-    """Read the answers, and say what was read from another tool's export."""
+def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | Held":
+    """Read the answers, and say what an engine or another tool's export held; or find that they are too many."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.reading.read import read_source
 
+    reading = read_options_of(given)
+    there = find_in_engine(given, reading, sample=sample)
+    if there is not None:
+        return there
     with showing_progress():
-        found = read_source(given["file"], read_options_of(given))
+        found = read_source(given["file"], reading)
     if found.export is not None:
         print_lines(found.export.lines(), error=True)
     return found

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.engine import diagnose_there, in_engine
 from quorate.cli.options import Gold, Json
 
 if TYPE_CHECKING:
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
     from quorate.reading.read import Reading
 
 
-@in_engine(diagnose_there)
 @reads_answers
 def diagnose(
     reading: "Reading",

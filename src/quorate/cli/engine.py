@@ -1,32 +1,34 @@
-"""The options that let a command run inside the engine that holds the answers, and what it then does."""
+"""The options that say which engine holds the answers, and what is read there."""
 
 import inspect
 import sys
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import read_options_of
-from quorate.cli.options import offering
 from quorate.errors import OptionError
 
 if TYPE_CHECKING:
     from quorate.reading.options import ReadOptions
+    from quorate.reading.read import Reading
     from quorate.result import Result
-    from quorate.warehouse.engine import EngineOptions
+    from quorate.warehouse.taken_out import EngineReading, Held
 
 
 def _engine_options(
     engine: Annotated[
-        str | None, typer.Option(help="duckdb or spark: count and vote inside it; FILE may be a pattern.")
+        str | None,
+        typer.Option(help="duckdb or spark, to read FILE, which may be a pattern; mostly it is chosen for you."),
     ] = None,
-    memory: Annotated[str | None, typer.Option(help="duckdb: what it may use, as 4GB; beyond it, it spills.")] = None,
+    memory: Annotated[str | None, typer.Option(help="What may be used, as 4GB; beyond it, duckdb spills.")] = None,
     temp: Annotated[str | None, typer.Option(metavar="DIR", help="duckdb: where it spills to.")] = None,
     master: Annotated[str | None, typer.Option(metavar="URL", help="spark: its master, as local[4].")] = None,
-    connect: Annotated[str | None, typer.Option(metavar="URL", help="An ibis connection, for other engines.")] = None,
-    table: Annotated[str | None, typer.Option(metavar="NAME", help="A table of the engine, instead of FILE.")] = None,
+    connect: Annotated[
+        str | None, typer.Option(metavar="URL", help="Of an engine, as postgres://host/name; or give it for FILE.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(metavar="NAME", help="The table there, if it has more than one.")] = None,
     order: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="In an engine: what says which of two answers came first.")
     ] = None,
@@ -34,175 +36,85 @@ def _engine_options(
     """Where the answers are."""
 
 
-OURS = inspect.signature(_engine_options).parameters
-WHICH = ("engine", "connect", "table")  # any of these sends the command into an engine
-READING = ("task", "worker", "label", "on_conflict", "skip_missing", "input_format", "delimiter")  # that it can heed
-METHOD = typer.Option(help="See `quorate methods`.", show_default="quorate; in an engine rank-one")
-OUTPUT_TABLE = inspect.Parameter(
-    "output_table",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the labels there.")
-    ],
-)
+ENGINE = inspect.signature(_engine_options).parameters
+# How a file is read that an engine does not read.
+NOT_THERE = {"tool": "auto", "question": None, "join_choices": False, "keep_rejected": False, "encoding": "utf-8"}
 
 
-def in_engine(there: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command that reads answers the engine options; with one of them, ``there`` runs instead.
+def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: bool) -> "EngineReading | Held | None":
+    """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
-    ``there`` takes how the answers are read and where they are, and names as its other parameters the options of the
-    command that mean something inside an engine; any other that is given says that it does not.
+    The first line that is printed says which engine it is, and why.
     """
+    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.warehouse.choose import choose_engine
+    from quorate.warehouse.engine import EngineOptions
 
-    def wrap(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command).parameters
-        taken = {name for name in inspect.signature(there).parameters if name not in ("reading", "where")}
-        extra = [OURS[name] for name in OURS] + ([OUTPUT_TABLE] if "output_table" in taken else [])
+    where = EngineOptions(**{name: given[name] for name in ENGINE})
+    choice = choose_engine(given["file"], where)
+    if choice is None:
+        if given["file"] is None:
+            raise OptionError("give FILE: a file or a pattern of files, the URL of an engine, or a database")
+        if where.order is not None or given.get("output_table") is not None:
+            flag = "--order" if where.order is not None else "--output-table"
+            raise OptionError(f"{flag} is for an engine, and {given['file']} is read without one; say --engine duckdb")
+        return None
+    _refuse_others(given, choice.name)
+    from quorate.warehouse.taken_out import find_answers, take_out
 
-        @wraps(command)
-        def run(**given: Any) -> None:
-            if any(given[name] is not None for name in WHICH):
-                from quorate.warehouse.engine import EngineOptions
-
-                _refuse_others(given, own, taken | set(READING))
-                chosen = {name: value for name, value in given.items() if name in taken}
-                where = EngineOptions(**{name: given[name] for name in OURS})
-                there(reading=read_options_of({name: given[name] for name in READING}), where=where, **chosen)
-                return
-            here = {name: given[name] for name in own}
-            for parameter in extra:
-                if given[parameter.name] is not None:
-                    raise OptionError(f"{_flag(parameter.name)} needs --engine, --connect or --table")
-            if here["file"] is None:
-                raise OptionError("give FILE, or the --table of an engine")
-            if here.get("method", "") is None:
-                here["method"] = own["method"].default
-            command(**here)
-
-        return offering([*map(_shown, own.values()), *extra], run)
-
-    return wrap
+    with showing_progress():
+        held, time = find_answers(given["file"], reading, where), given.get("time")
+        try:
+            also = [] if time is None else [time]
+            found = take_out(held, also, sample=sample) if held.is_small or sample else held
+        except BaseException:
+            held.engine.close()
+            raise
+    print_lines(found.lines(), error=_has_data(given))
+    return found
 
 
-def _shown(parameter: inspect.Parameter) -> inspect.Parameter:
-    """Let FILE and --method be left out: a table stands for the one, and the engine decides the other's default."""
-    if parameter.name == "file":
-        help_text = parameter.annotation.__metadata__[0].help
-        optional = typer.Argument(metavar="FILE", help=help_text, show_default=False)
-        return parameter.replace(default=None, annotation=Annotated[str | None, optional])
-    if parameter.name == "method":
-        return parameter.replace(default=None, annotation=Annotated[str | None, METHOD])
-    return parameter
+@contextmanager
+def closing_engine(reading: "Reading") -> Iterator[None]:
+    """End the connection to the engine that the answers came from, if there is one, after the block."""
+    try:
+        yield
+    finally:
+        held = getattr(reading, "held", None)
+        if held is not None:
+            held.engine.close()
 
 
-def _refuse_others(given: dict[str, Any], own: Any, taken: set[str]) -> None:
-    """Say which of the options given mean nothing inside an engine; none is passed over in silence."""
-    for name, parameter in own.items():
-        default = None if name in ("file", "method") else parameter.default
-        if name not in taken and given[name] != default:
-            there = " and ".join(_flag(each) for each in WHICH if given[each] is not None)
-            raise OptionError(f"{_flag(name)} does not work inside an engine; leave it out, or leave out {there}")
+def _refuse_others(given: Mapping[str, Any], engine: str) -> None:
+    """Say which of the options given mean nothing to an engine; none is passed over in silence."""
+    for name, default in NOT_THERE.items():
+        if given.get(name, default) != default:
+            raise OptionError(f"{flag_of(name)} does not work where {engine} reads the answers; leave it out")
 
 
-def _flag(name: str) -> str:
+def flag_of(name: str) -> str:
+    """Write an option as people type it."""
     return "--from" if name == "tool" else f"--{name.replace('_', '-')}"
 
 
-def aggregate_there(
-    reading: "ReadOptions",
-    where: "EngineOptions",
-    *,
-    file: str | None,
-    method: str | None,
-    output: str | None,
-    output_table: str | None,
-    workers_out: str | None,
-    gold: str | None,
-    level: float,
-    intervals: str,
-    solver: str | None,
-    tau: float | None,
-    weighting: str | None,
-    threshold: float | None,
-    signs: str | None,
-    json: bool,
-) -> None:
-    """Aggregate inside an engine, and print what `quorate aggregate` prints."""
-    from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.warehouse import aggregate
-    from quorate.warehouse.engine_labels import labels_there
-    from quorate.writing.tables import to_json, write_table
-
-    chosen = {"solver": solver, "tau": tau, "weighting": weighting, "threshold": threshold, "signs": signs}
-    options: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    with showing_progress():
-        result = aggregate(
-            file,
-            method,
-            gold=gold,
-            output=None if output == "-" else output,
-            output_table=output_table,
-            intervals=intervals,
-            level=level,
-            **vars(reading),
-            **vars(where),
-            **options,
-        )
-    told = ""
-    if json:
-        found = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
-        told = to_json({**found, **labels_there(result).run()})
-    if workers_out is not None:
-        write_table(result.workers, workers_out)
-    if json:
-        print_data(told)
-    elif labels_there(result).output is not None:
-        print_lines(result.summary().splitlines())
-    else:
-        _show(result, whole=output == "-" or not sys.stdout.isatty())
+def _has_data(given: Mapping[str, Any]) -> bool:
+    """Whether standard output is for a program: JSON, or a table in a pipe."""
+    in_pipe = "output" in given and given["output"] in (None, "-") and not sys.stdout.isatty()
+    return bool(given.get("json")) or (in_pipe and given.get("output_table") is None)
 
 
-def diagnose_there(
-    reading: "ReadOptions", where: "EngineOptions", *, file: str | None, gold: str | None, delta: float, json: bool
-) -> None:
-    """Diagnose inside an engine, and print what `quorate diagnose` prints."""
-    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
-    from quorate.warehouse import diagnose
-    from quorate.warehouse.engine_labels import labels_there
-    from quorate.writing.tables import to_json
+def table_maker(reading: "Reading", name: str | None) -> Callable[["Result"], None]:
+    """Return what makes a table of the labels in the engine that the answers came from; nothing, without a name.
 
-    with showing_progress():
-        found = diagnose(file, gold=gold, delta=delta, **vars(reading), **vars(where))
-    if json:
-        print_data(to_json({**found.to_dict(), **labels_there(found.result).run()}))
-        return
-    print_lines(found.lines())
-    print_table("Components", found.columns(), found.rows())
+    Raises:
+        EngineError: there is a table of that name.
+    """
+    if name is None:
+        return lambda result: None
+    from quorate.warehouse.taken_out import EngineReading
+    from quorate.warehouse.write import check_table, put_table
 
-
-def _show(result: "Result", *, whole: bool) -> None:
-    """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from quorate.arrays import Table
-    from quorate.cli.terminal import print_head, print_lines
-    from quorate.warehouse.engine_labels import labels_there
-
-    there = labels_there(result)
-    if not whole:
-        print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
-        print_head("Workers", result.workers)
-        print_lines(["", *result.summary().splitlines()])
-        return
-    stream = getattr(sys.stdout, "buffer", None)
-    for number, batch in enumerate(there.engine.stream(there.table, "handing out the labels")):
-        piece = pa.BufferOutputStream()
-        csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
-        data = piece.getvalue().to_pybytes()
-        if stream is None:  # a stand-in for standard output that takes text only
-            sys.stdout.write(data.decode())
-        else:
-            stream.write(data)
-    print_lines(result.summary().splitlines(), error=True)
+    assert isinstance(reading, EngineReading)  # `find_in_engine` refuses the option where there is none
+    engine = reading.home
+    check_table(engine, name)
+    return lambda result: put_table(engine, result.labels.arrow, name)

@@ -86,7 +86,7 @@ def show_ledger(
     json: Json = False,
 ) -> None:
     """Say what a ledger holds, and what label and skill its answers give."""
-    from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.ledger import Ledger
     from quorate.writing.tables import to_json, write_tables
 
@@ -101,9 +101,9 @@ def show_ledger(
         return
     piped = "-" in (output, workers_out, answers_out)
     if not piped:
-        for title, tabled, path in (("Labels", "labels", output), ("Workers", "workers", workers_out)):
+        for show, path in ((print_labels, output), (print_workers, workers_out)):
             if path is None:
-                print_head(title, getattr(result, tabled))
+                show(result)
     print_lines([f"{ledger}: {book.sizes()}", *result.summary().splitlines()], error=piped)
 
 

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 def report(
     reading: "Reading",
     *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes.")] = "report.html",
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes; - for standard output.")
+    ] = "report.html",
     tables: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
     ] = None,
     excel_safe: ExcelSafe = False,
-    title: Annotated[str | None, typer.Option(help="Of the page; by default the name of the file.")] = None,
+    title: Annotated[str | None, typer.Option(help="Of the page; by default what the name of the file says.")] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     compare: Annotated[
         str | None, typer.Option(metavar="METHODS", help="To compare with, separated by commas; '' for none.")
@@ -32,14 +34,11 @@ def report(
     ] = None,
 ) -> None:
     """Write one page that tells who answered how well, how sure the labels are, and what stands out."""
-    from pathlib import Path
-
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.reporting.build import FAST, report
 
     chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
-    named = Path(reading.source).name if isinstance(reading.source, str) else "The answers"  # of a stream
     with showing_progress():
-        made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title or named)
+        made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title)
         written = made.write(output, folder=tables, excel_safe=excel_safe)
-    print_lines(f"wrote {path}" for path in written)
+    print_lines((f"wrote {path}" for path in written if str(path) != "-"), error=output == "-")

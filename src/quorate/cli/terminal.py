@@ -6,11 +6,17 @@ rich draws where there is a terminal to draw on; it is not imported where there 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quorate.arrays import Table
+import numpy as np
+
+from quorate.arrays import FloatArray, Table
+from quorate.cli.fitting import fit
 from quorate.errors import visible
 from quorate.progress import listening
+
+if TYPE_CHECKING:
+    from quorate.result import Result
 
 MOST_ROWS = 10
 
@@ -18,7 +24,7 @@ MOST_ROWS = 10
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
     """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys."""
     stream = sys.stderr if error else sys.stdout
-    stream.writelines(f"{visible(line)}\n" for line in lines)
+    stream.writelines([f"{visible(line)}\n" for line in lines])
     stream.flush()
 
 
@@ -50,21 +56,43 @@ def _draw_table(title: str, columns: Sequence[str], cells: Sequence[Sequence[str
     from rich.table import Table as RichTable
     from rich.text import Text  # what it is given, it shows: no markup, no emoji codes
 
-    table = RichTable(box=None, pad_edge=False)
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(Text(visible(column)), justify="right" if right else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
     console = Console(highlight=False)
+    fitted = fit(columns, cells, numeric, console.width)
+    table = RichTable(box=None, pad_edge=False)
+    for k, width in fitted.widths.items():
+        table.add_column(
+            Text(visible(columns[k])), justify="right" if numeric[k] else "left", width=width, overflow="ellipsis"
+        )
+    for row in cells:
+        table.add_row(*(Text(row[k]) for k in fitted.widths))
     console.print(Text(visible(title), style="bold"))
     console.print(table)
+    if fitted.dropped:
+        named = ", ".join(columns[k] for k in fitted.dropped)
+        print_lines([f"(too narrow for: {named}; a file, a pipe or --json has all)"])
 
 
-def print_head(title: str, table: Table, most: int = MOST_ROWS) -> None:
-    """Print the first rows of a table, and say how many more there are."""
-    head = table.arrow.slice(0, most)
-    more = f" (the first {most} of {len(table):,})" if len(table) > most else ""
+def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArray | None = None, how: str = "") -> None:
+    """Print the rows that matter, and say how many more there are: the first, or those of which ``by`` is smallest."""
+    rows, n = table.arrow, len(table)
+    if by is None or n == 0:
+        head, told = rows.slice(0, most), f"the first {most}"
+    else:
+        head, told = rows.take(np.argsort(by, kind="stable")[:most]), f"the {most} {how}"
+    more = f" ({told} of {n:,})" if n > most else ""
     print_table(title + more, table.column_names, [list(row.values()) for row in head.to_pylist()])
+
+
+def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
+    """Print the labels that are least sure."""
+    print_head("Labels", result.labels, most, by=result.ballot.confidence, how="least sure")
+
+
+def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
+    """Print the workers who cost most: by the wrong answers that a usual worker would not have given."""
+    from quorate.diagnosis.costs import costs
+
+    print_head("Workers", result.workers, most, by=-costs(result), how="that cost most")
 
 
 @contextmanager
@@ -84,7 +112,8 @@ def showing_progress() -> Iterator[None]:
         def hear(stage: str, done: int, total: int | None) -> None:
             if stage not in stages:
                 stages[stage] = bars.add_task(visible(stage), total=total, speed="")
-            bars.update(stages[stage], completed=done, total=total)
+            # What is done leaves: a bar that stands at its end says that something hangs.
+            bars.update(stages[stage], completed=done, total=total, visible=total is None or done < total)
             rate = bars.tasks[stages[stage]].speed
             bars.update(stages[stage], speed=f"{rate:,.1f}/s" if rate else "")
 

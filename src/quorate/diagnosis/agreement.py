@@ -20,7 +20,7 @@ from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.meetings.graph import grouped, identify_pairs
 from quorate.meetings.pairs import PairStats, correlations
-from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.moments import from_pairs
 from quorate.skills.objective import Problem, box
 from quorate.uncertainty import Inference
@@ -162,7 +162,7 @@ class _Fit:
         moments = from_pairs(len(per_worker), self.pairs.i, self.pairs.j, weight, self.correlation)
         problem = Problem(moments, lower, upper, per_worker.astype(np.float64))
         # Warm and rough: the skills move little, and enter a test whose noise is larger.
-        skills = coordinate_descent(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
+        skills = coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
         return _Fit(self.inference, self.pairs, self.correlation, weight, skills, self.is_gold)
 
     def expected(self, *, with_spread: bool = True) -> tuple[FloatArray, FloatArray]:

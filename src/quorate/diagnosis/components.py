@@ -8,8 +8,16 @@ from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.graph import Component, Identifiability, grouped
+from quorate.meetings.needs import SkillError, pair_error
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
 from quorate.result import Result
+
+WANTED = 0.05  # error of a skill: half of what tells two workers apart
+
+
+def _told(value: float) -> float | None:
+    """Return a number, or None where there is none to tell."""
+    return None if value != value else value
 
 
 @dataclass(frozen=True)
@@ -19,6 +27,7 @@ class ComponentFinding:
     component: Component
     n_pairs: int | None  # None where there were too many meetings to count
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
+    error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
 
     def bound_dict(self) -> dict[str, float] | None:
         """Return the bound's figures by name."""
@@ -33,6 +42,8 @@ class ComponentFinding:
             "per_unit_of_disturbance": bound.perturbation(1.0),
             "finite_task": bound.finite_task,
             "finite_task_hoeffding": bound.finite_task_hoeffding,
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": _told(self.error.expected)}),
+            **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
 
 
@@ -99,10 +110,12 @@ def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
     if len(own) == 0 or result.roster.n_classes < 2:
         return ComponentFinding(found.part, len(own), None)
     skills = result.skills[found.members[:n]]
+    m = result.roster.n_classes
+    error = pair_error(own, m, skills, result.roster.per_worker[found.members[:n]], delta=delta)
     # Of all the pairs the verdict is known; without gold's own it may be another.
     verdict = found.part.bipartite if own is found.pairs else None
-    bound = skill_bound(own, n, result.roster.n_classes, skills, delta=delta, bipartite=verdict)
-    return ComponentFinding(found.part, len(own), bound)
+    bound = skill_bound(own, n, m, skills, delta=delta, bipartite=verdict)
+    return ComponentFinding(found.part, len(own), bound, error)
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:
@@ -118,13 +131,16 @@ def without(pairs: PairStats, first_left_out: int) -> PairStats:
     return pairs.among(kept)
 
 
-def component_row(number: int, finding: ComponentFinding, names: list[str]) -> list[Any]:
+def component_row(number: int, finding: ComponentFinding, names: list[str], n_tasks: int) -> list[Any]:
     """Return one row of the table of components; the names are those of its witness.
+
+    Its last two figures are the error to expect of a skill, and how many tasks more, answered alike, an error of WANTED
+    takes.
 
     >>> import numpy as np
     >>> from quorate.meetings.graph import identify_pairs
     >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
-    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"])[:5]
+    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"], 9)[:5]
     [0, 1, 0, 'alone', 'one side: ann']
     """
     part, bound = finding.component, finding.bound
@@ -132,5 +148,8 @@ def component_row(number: int, finding: ComponentFinding, names: list[str]) -> l
     verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
     row = [number, len(part.workers), finding.n_pairs, verdict, witness]
     if bound is None:
-        return [*row, *[None] * 5]
-    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, bound.finite_task_hoeffding]
+        return [*row, *[None] * 6]
+    error = finding.error
+    told = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
+    needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
+    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, told, needed]

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import Any, Unpack
 
 import numpy as np
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import (
+    WANTED,
     ComponentFinding,
     component_row,
     counted_pairs,
@@ -22,12 +24,12 @@ from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
 from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.misfit import held_out, misfit_findings
-from quorate.diagnosis.one_button import button_findings, one_button
 from quorate.diagnosis.right_by_class import right_by_class
 from quorate.diagnosis.tasks import task_findings, task_test
-from quorate.diagnosis.workers import worker_findings
-from quorate.errors import TooLargeError
+from quorate.diagnosis.workers import about_workers
+from quorate.errors import TooLargeError, in_python
 from quorate.gold import answers_and_gold, named_gold
+from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats
 from quorate.meetings.repair import Repair, repair
@@ -43,8 +45,8 @@ from quorate.uncertainty import OneCoinInference
 MOST_SHOWN = 3  # findings of one kind that `lines` tells
 
 
-@dataclass(frozen=True)
-class Diagnosis:
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Shown):
     """Everything `quorate diagnose` prints, wherever the answers lie."""
 
     result: Result
@@ -57,6 +59,11 @@ class Diagnosis:
     def answers(self) -> Answers:
         """What was diagnosed."""
         return self.result.answers
+
+    @cached_property
+    def agreement(self) -> Agreement | None:
+        """How alike the answers are; None where they stay in an engine."""
+        return None if isinstance(self.result.roster, Roster) else agreement(self.answers)
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnosis.finding.KINDS`."""
@@ -77,6 +84,7 @@ class Diagnosis:
         undetermined = self.undetermined()
         return {
             **sizes(a),
+            "agreement": None if self.agreement is None else self.agreement.brief(),
             "findings": [finding.to_dict(a) for finding in self.findings],
             "not_asked": list(self.not_asked),
             "components": [self._component_dict(finding) for finding in self.components],
@@ -118,7 +126,7 @@ class Diagnosis:
 
     def summary(self) -> str:
         """Tell the findings in a few lines, what is wrong first."""
-        return "\n".join(self.lines())
+        return in_python("\n".join(self.lines()))
 
     def lines(self) -> Iterator[str]:
         """Yield the findings line by line."""
@@ -130,6 +138,8 @@ class Diagnosis:
         )
         yield from left_out(a)
         yield from self._finding_lines()
+        if self.agreement is not None:
+            yield self.agreement.line()
         broken = int((~verdict.identifiable).sum())
         if broken or self.result.notes:
             yield from (note.text for note in self.result.notes)
@@ -158,14 +168,15 @@ class Diagnosis:
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
-        return ["component", "workers", "pairs", "verdict", "witness", "lambda_min", "N_min", "kappa", "K", "bound"]
+        figures = ["lambda_min", "N_min", "kappa", "K", "error", f"tasks for {WANTED:g}"]
+        return ["component", "workers", "pairs", "verdict", "witness", *figures]
 
     def rows(self, most: int = 10) -> Iterator[list[Any]]:
         """Yield one row a component, the largest first: what the command prints as a table."""
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            yield component_row(number, finding, names)
+            yield component_row(number, finding, names, self.result.roster.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
         a, mended = self.result.roster, self.repair
@@ -210,6 +221,7 @@ def diagnose(
     2 findings, the most serious first:
     - 2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which side ...
     - 1 worker cannot be judged (shares no task with anyone): 'c'
+    agreement: two answers to a task are alike 0% of the time; Krippendorff's alpha 0.00
     3 of 3 workers' skills are not determined: shares no task with anyone (1), its component is bipartite (2)
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
@@ -252,7 +264,7 @@ def diagnose_result(
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
     """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
     answers, verdict, inference = result.answers, result.identifiability, result.inference
-    crowd = inference.crowd if isinstance(inference, OneCoinInference) else answers
+    crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
     pairs, complete = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=complete))
     found = [*graph_findings(result, everyone, crowd)]
@@ -263,7 +275,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             f"more than {MOST_MEETINGS:,} meetings of two answers"
         )
     if isinstance(inference, OneCoinInference):
-        found += _about_workers(judged)
+        found += about_workers(judged)
         found += _about_skills(result, inference, pairs if complete else None, times)
         found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
         compared = held_out(answers)
@@ -274,16 +286,6 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             )
     components = tuple(examine(each, result, delta) for each in everyone)
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
-
-
-def _about_workers(judged: Result) -> Iterator[Finding]:
-    """Tell who presses one button, and who else answers at random or worse."""
-    buttons = one_button(judged.answers, judged.ballot.posterior)
-    yield from button_findings(buttons, judged)
-    for finding in worker_findings(judged):
-        # Who presses one button answers at random, too; that it does is told once.
-        if finding.kind != "spammer" or not buttons.named[list(finding.workers)].any():
-            yield finding
 
 
 def _about_skills(

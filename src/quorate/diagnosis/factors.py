@@ -2,6 +2,7 @@
 
 from quorate.diagnosis.finding import Finding
 from quorate.skills.notes import LOW_TRUST
+from quorate.voting.basis import ADVISED
 
 
 def factor_findings(trust: float) -> list[Finding]:
@@ -16,7 +17,8 @@ def factor_findings(trust: float) -> list[Finding]:
         Finding(
             "several-factors",
             "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
-            "bias. Compare with the cautious vote (--cautious)",
+            "bias. The default method leans towards the plain vote there; only known labels tell who is right "
+            f"(quorate advise --gold {ADVISED})",
             trust,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": trust, "least_trusted": LOW_TRUST},

@@ -13,14 +13,15 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.memory import blocks_of
 from quorate.diagnosis.finding import Finding
 from quorate.diagnosis.right_by_class import RightByClass
 from quorate.progress import report
 from quorate.voting.confusion import cells_of
 from quorate.voting.em import column_shares, expectation_maximisation
 from quorate.voting.one_coin import fit_one_coin
-from quorate.voting.posterior import one_more_each
-from quorate.voting.refine import refine, tilted
+from quorate.voting.posterior import one_more_each, softmax
+from quorate.voting.refine import counted, refine, tilted
 from quorate.voting.vote import majority, skill_of
 
 FOLDS = 4
@@ -85,7 +86,7 @@ def held_out(answers: Answers) -> HeldOut | None:
         report("held-out folds", k, FOLDS)
         fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
         columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in _fit(fitted)))
-        sums.append(np.stack([held.by_task(column) for column in columns], axis=1))
+        sums.append(held.by_task(np.stack(columns, axis=1)))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
 
@@ -101,13 +102,14 @@ def _fit(answers: Answers) -> list[_Model]:
         max_iterations=STEPS,
         tolerance=TOLERANCE,
     )
-    shrunk = refine(answers, coin.posterior, skill_of(coin.accuracy, m))
+    shrunk = refine(blocks_of(answers), counted(answers, coin.posterior), skill_of(coin.accuracy, m))
+    shrunk_prior = one_more_each(softmax(shrunk.scores(answers)))
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
     return [
         _Model(_tied(coin.accuracy, m), coin.prior),
-        _Model(_pooled(shrunk.counts, coin.accuracy), one_more_each(shrunk.posterior)),
-        _Model(shrunk.confusion, one_more_each(shrunk.posterior)),
+        _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
+        _Model(shrunk.confusion, shrunk_prior),
         _Model(column_shares(counts), one_more_each(free.posterior)),
     ]
 

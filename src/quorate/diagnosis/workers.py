@@ -13,6 +13,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
+from quorate.diagnosis.one_button import button_findings, one_button
 from quorate.result import Result, count
 
 # Information grows with the square of the skill: an answer of skill 0.25 is worth a tenth of one of skill 0.8.
@@ -150,8 +151,8 @@ def too_few_answers(result: Result) -> list[Finding]:
     return [
         Finding(
             "cannot-be-judged",
-            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: with {usual:g} answers at the median "
-            f"they cannot be told from someone who guesses: {named(answers.worker_names, chosen)}",
+            f"{len(chosen):,} of {count(known, 'worker')} cannot be judged yet: too few answers ({usual:g} at the "
+            f"median) to tell them from someone who guesses: {named(answers.worker_names, chosen)}",
             len(chosen) / known,
             "share of workers",
             workers=tuple(chosen.tolist()),
@@ -164,3 +165,19 @@ def too_few_answers(result: Result) -> list[Finding]:
             figures="their intervals of skill hold zero and are wider than half the range",
         )
     ]
+
+
+def about_workers(judged: Result) -> Iterator[Finding]:
+    """Tell who presses one button, and who else answers at random or worse.
+
+    >>> import quorate
+    >>> found = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
+    >>> [finding.kind for finding in about_workers(found)]
+    ['adversary']
+    """
+    buttons = one_button(judged.answers, judged.ballot.posterior)
+    yield from button_findings(buttons, judged)
+    for finding in worker_findings(judged):
+        # Who presses one button answers at random, too; that it does is told once.
+        if finding.kind != "spammer" or not buttons.named[list(finding.workers)].any():
+            yield finding

@@ -2,15 +2,16 @@
 
 import inspect
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Unpack
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.errors import OptionError, QuorateError, UnknownMethodError, one_of
+from quorate.arrays import IntArray, Shown, Table
+from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, one_of
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
@@ -34,14 +35,30 @@ class Entry:
     failed: str | None = None  # the reason
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Every method's entry, and how often each two give the same label."""
 
     entries: tuple[Entry, ...]
     labels: tuple[IntArray | None, ...]  # of each method; None where it failed
     n_tasks: int
     n_scored: int | None  # tasks with truth; None without a truth
+
+    def summary(self) -> str:
+        """Say how many methods ran on how many tasks, and which comes first.
+
+        >>> import quorate
+        >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
+        <Comparison: 2 methods on 50 tasks; most like the others: majority>
+        """
+        first = next(self.rows(), [None])[0]
+        best = "most like the others" if self.n_scored is None else "fewest errors"
+        return f"{count(len(self.entries), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
+
+    def _tables(self) -> tuple[Table, ...]:
+        rows = [[str(cell) if k in (0, len(row) - 1) else cell for k, cell in enumerate(row)] for row in self.rows()]
+        columns = zip(*rows, strict=True)
+        return (Table(pa.table({name: list(cells) for name, cells in zip(self.columns(), columns, strict=True)})),)
 
     def agreement(self) -> list[list[float | None]]:
         """Return the share of tasks on which each two methods agree."""
@@ -81,6 +98,7 @@ def compare(
     methods: Sequence[str] | None = None,
     gold: Source = None,
     seed: int = 0,
+    results: Mapping[str, Result] | None = None,
     **reading: Unpack[ReadKeywords],
 ) -> Comparison:
     """Run several methods on the same answers; one that fails is marked, and the others go on.
@@ -92,6 +110,7 @@ def compare(
         methods: names, each with options if wanted, as ``er:classes=ordered``; all methods by default.
         gold: known labels that the methods may use, as in `quorate.aggregate`.
         seed: for those that draw random numbers.
+        results: of methods that have run on the same answers already, by name; they are not run again, nor timed.
         reading: as `quorate.read` takes it.
 
     >>> import quorate
@@ -107,7 +126,12 @@ def compare(
     entries, labels = [], []
     for number, (spec, (name, options)) in enumerate(zip(chosen, parsed, strict=True)):
         report("methods", number, len(chosen))
-        entry, label = _run(spec, name, options, answers, true, known, seed)
+        there = (results or {}).get(spec)
+        entry, label = (
+            _run(spec, name, options, answers, true, known, seed)
+            if there is None
+            else _scored(Entry(spec), there, true)
+        )
         entries.append(entry)
         labels.append(label)
     report("methods", len(chosen), len(chosen))
@@ -157,8 +181,12 @@ def _run(
     except (ArithmeticError, ValueError, np.linalg.LinAlgError, MemoryError) as error:
         return Entry(spec, failed=f"{type(error).__name__}: {error}"), None
     seconds = time.perf_counter() - started
-    entry = Entry(spec, seconds=seconds)
-    return (entry if truth is None else _score(entry, result, truth, METHODS[name].posterior)), result.ballot.label
+    return _scored(Entry(spec, seconds=seconds), result, truth)
+
+
+def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
+    posterior = METHODS[result.method].posterior
+    return (entry if truth is None else _score(entry, result, truth, posterior)), result.ballot.label
 
 
 def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:

@@ -13,6 +13,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
+from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.plain_meetings import unite
+from quorate.errors import NotInMemoryError
 from quorate.meetings.pairs import PairStats
 
 FEW = 50  # workers up to which plain loops walk a graph faster than a sparse matrix of it is made
@@ -78,7 +81,7 @@ class Identifiability:
             )
 
 
-def identify(answers: Answers, known: BoolArray | None = None) -> Identifiability:
+def identify(answers: Answered, known: BoolArray | None = None) -> Identifiability:
     """Judge the interaction graph of these answers in linear time.
 
     Args:
@@ -90,16 +93,31 @@ def identify(answers: Answers, known: BoolArray | None = None) -> Identifiabilit
     >>> identify(triangle).identifiable.tolist()
     [True]
     """
-    n = answers.n_workers
-    links = _links(answers, 1)
-    component = _components(n, *links)
-    # Three workers on a task are an odd cycle. Only where no task has three is there anything left to look at.
-    third = np.flatnonzero(answers.task[2:] == answers.task[:-2])
-    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
-    bipartite[component[answers.worker[third]]] = False
-    open_links = bipartite[component[links[0]]]
-    bipartite &= _two_sided(component, links[0][open_links], links[1][open_links])
-    return _verdict(component, bipartite, known, partial(_chains, answers))
+    component, bipartite = parted(blocks_of(answers).joined())
+    edges = partial(_chains, answers) if isinstance(answers, Answers) else _not_kept
+    return _verdict(component, bipartite, known, edges)
+
+
+def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return each worker's component, and whether each is bipartite, from a root for both copies of each worker.
+
+    Two copies of every worker, each meeting joining unlike copies: a component has an odd cycle exactly when a worker's
+    copies have one root. The largest component is 0, and equals go by their first worker.
+
+    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two met, the third met nobody
+    >>> component.tolist(), bipartite.tolist()
+    ([0, 0, 1], [True, True])
+    """
+    n = len(root) // 2
+    first = np.minimum(root[:n], root[n:])  # of the worker's component, in one copy or the other
+    roots, found = np.unique(np.where(first < n, first, first - n), return_inverse=True)
+    sizes = np.bincount(found, minlength=len(roots))
+    rank = np.empty(len(roots), np.int64)
+    rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
+    component: IntArray = rank[found]
+    bipartite = np.ones(len(roots), dtype=bool)
+    bipartite[component[root[:n] == root[n:]]] = False
+    return component, bipartite
 
 
 def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
@@ -108,8 +126,9 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
     [True, True]
     """
-    component = _components(n_workers, pairs.i, pairs.j)
-    return _verdict(component, _two_sided(component, pairs.i, pairs.j), known, partial(_ends, pairs))
+    root, n = np.arange(2 * n_workers), n_workers
+    unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
+    return _verdict(*parted(root), known, partial(_ends, pairs))
 
 
 def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
@@ -135,54 +154,15 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
 
 
+def _not_kept() -> tuple[IntArray, IntArray]:
+    raise NotInMemoryError(
+        "which pairs make a component what it is cannot be told where answers lie beyond memory. Look at a part of them"
+    )
+
+
 def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:
     """Every pair, by its two workers."""
     return pairs.i, pairs.j
-
-
-def _components(n: int, i: IntArray, j: IntArray) -> IntArray:
-    """Return each worker's connected component; the largest is 0, and equals go by their first worker."""
-    # Most links join workers who are joined already: settle a few first.
-    some = slice(None, None, max(len(i) // (4 * n + 1), 1))
-    found = _joined(np.arange(n), i[some], j[some])
-    if found.any():  # not all of them yet in the first worker's component
-        found = _joined(found, i, j)
-    roots, found = np.unique(found, return_inverse=True)  # a root is the first worker of its component
-    sizes = np.bincount(found, minlength=len(roots))
-    rank = np.empty(len(roots), np.int64)
-    rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
-    component: IntArray = rank[found]
-    return component
-
-
-def _joined(root: IntArray, i: IntArray, j: IntArray) -> IntArray:
-    """Join the trees that the links connect; each node points at the first node of its tree."""
-    root = root.copy()
-    while True:
-        a, b = root[i], root[j]
-        apart = a != b
-        if not apart.any():
-            return root
-        i, j, a, b = i[apart], j[apart], a[apart], b[apart]
-        np.minimum.at(root, np.maximum(a, b), np.minimum(a, b))
-        while True:  # let every node point at its root again
-            further = root[root]
-            if np.array_equal(further, root):
-                break
-            root = further
-
-
-def _two_sided(component: IntArray, i: IntArray, j: IntArray) -> BoolArray:
-    """Whether these pairs leave each component without an odd cycle.
-
-    Two copies of every worker, each pair joining unlike copies: a component has an odd cycle exactly when a walk leads
-    from a worker to its own other copy.
-    """
-    n = len(component)
-    double = _joined(np.arange(2 * n), np.concatenate([i, i + n]), np.concatenate([j + n, j]))
-    bipartite = np.ones(int(component.max(initial=-1)) + 1, dtype=bool)
-    bipartite[component[double[:n] == double[n:]]] = False
-    return bipartite
 
 
 def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:

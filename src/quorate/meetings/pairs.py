@@ -77,29 +77,6 @@ def pair_stats(answers: Answers) -> PairStats:
     return total
 
 
-def peers_of(answers: Answers) -> IntArray:
-    """Count how many others each worker shares a task with, some workers at a time, so that few pairs are kept.
-
-    >>> import quorate
-    >>> peers_of(quorate.read({"task": [1, 1, 2, 2, 3], "worker": list("abacd"), "label": list("xxxyx")})).tolist()
-    [2, 1, 1, 0]
-    """
-    from scipy import sparse
-
-    met = answers.matrix(np.ones(answers.n_answers, np.int32))
-    by_worker = sparse.csr_array(met.T)
-    # What a worker's row of the product costs: the answers on all tasks of the worker.
-    cost = answers.by_worker(answers.per_task[answers.task].astype(np.float64))
-    found: IntArray = np.zeros(answers.n_workers, np.int64)
-    start = 0
-    while start < answers.n_workers:
-        reach = np.cumsum(cost[start:])
-        stop = start + max(1, int(np.searchsorted(reach, CHUNK, side="right")))
-        found[start:stop] = np.diff((by_worker[start:stop] @ met).indptr)
-        start = stop
-    return found - (answers.per_worker > 0)  # everyone meets themselves
-
-
 def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield, in chunks, the positions of every two answers to one task, the earlier first.
 

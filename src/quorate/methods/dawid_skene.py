@@ -3,7 +3,7 @@
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
+from quorate.methods.outcome import fit_notes, outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import Note
@@ -48,7 +48,8 @@ def dawid_skene(
         tolerance=tolerance,
     )
     ballot = decide(answers, fit.scores, fit.posterior)
-    return em_outcome("dawid-skene", answers, fit.accuracy, ballot, known)
+    notes = fit_notes("dawid-skene", fit.log_likelihoods, fit.converged, answers.n_answers)
+    return em_outcome("dawid-skene", answers, fit.accuracy, ballot, known, notes)
 
 
 def em_outcome(

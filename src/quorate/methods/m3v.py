@@ -135,7 +135,7 @@ def _sample(
     """Run the Gibbs sampler from the majority vote, with weights 0 and scales 1."""
     answers = given.answers
     n_tasks, n_classes = answers.n_tasks, answers.n_classes
-    by_task = cells_of(answers).matrix
+    cells, alike = cells_of(answers), np.ones(n_classes)
     label = hold_labels(majority(answers).label, given.known)
     weights, scale = np.zeros(answers.n_workers), np.ones(n_tasks)
     votes, total, right = np.zeros((n_tasks, n_classes)), np.zeros(len(weights)), np.zeros(len(weights))
@@ -145,7 +145,7 @@ def _sample(
         confusion = _draw_confusion(answers, label, rng)
         short = np.abs(c * (margin - apart @ weights) + SMALL)
         scale = np.maximum(rng.wald(1 / np.maximum(short, SMALL), 1.0), 0.0)  # rounding may take it below zero
-        evidence = by_task @ np.log(confusion + SMALL).reshape(-1, n_classes)
+        evidence = cells.log_joint(np.log(confusion + SMALL), alike)
         log_odds = _label_log_odds(tally(answers, weights), evidence, scale, margin, c)
         # The largest of logarithms with Gumbel noise is a draw from their softmax.
         label = hold_labels((log_odds + rng.gumbel(size=log_odds.shape)).argmax(axis=1), given.known)

@@ -3,6 +3,7 @@
 from quorate.answers import Answers
 from quorate.gold import known_classes
 from quorate.methods.dawid_skene import em_outcome
+from quorate.methods.outcome import fit_notes
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.confusion import check_size
@@ -40,4 +41,5 @@ def one_coin(
         max_iterations=max_iterations,
         tolerance=tolerance,
     )
-    return em_outcome("one-coin", answers, fit.accuracy, decide(answers, fit.scores, fit.posterior), known)
+    notes = fit_notes("one-coin", fit.log_likelihoods, fit.converged, answers.n_answers)
+    return em_outcome("one-coin", answers, fit.accuracy, decide(answers, fit.scores, fit.posterior), known, notes)

@@ -1,20 +1,25 @@
 """What is thought of each task by skills, by confusion matrices and by plain majority: both stages of the default."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Blocks
+from quorate.blocks.kernels import em_step, task_scores
+from quorate.blocks.memory import blocks_of
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import ENTRIES
 from quorate.voting.dependence import HIDDEN, TYPICAL, Matrices, flattening, matrices_by_skill
-from quorate.voting.habit_vote import habit_scores
-from quorate.voting.posterior import softmax
+from quorate.voting.habit_vote import habit_matrices, habit_scores
+from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.refine import refine
 from quorate.voting.sparse_refine import refine_sparse
+from quorate.voting.voices import Voices
 from quorate.voting.vote import tally, weight
 
 LEAST_MEAN = 0.05  # skill of the crowd, for its plain vote to say anything
@@ -23,19 +28,27 @@ UNKNOWN_MEAN = 0.5  # a crowd's skill where none is determined: half way from gu
 
 @dataclass(frozen=True)
 class Opinions:
-    """Log joint probabilities, tasks × classes, before anything is flattened."""
+    """What is thought of the tasks of some answers, before anything is flattened."""
 
-    by_skill: FloatArray
-    by_matrix: FloatArray
-    by_majority: FloatArray  # every vote with the crowd's mean weight
-    matrices: ConfusionMatrices | None  # None where they would not fit, or nothing is determined
+    answers: Answers
+    voices: Voices | None  # None where matrices would not fit, or nothing is determined
+    given: tuple[FloatArray, ...]  # the scores themselves, where there are no voices
+    matrices: ConfusionMatrices | None
     skills: FloatArray  # that the votes were weighed by
     determined: bool  # whether any worker's skill is
 
-    @property
-    def belief(self) -> FloatArray:
-        """What the tasks are thought to be by the matrices."""
-        return softmax(self.by_matrix)
+    @cached_property
+    def scores(self) -> tuple[FloatArray, ...]:
+        """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
+        return self.given if self.voices is None else self.voices.all_scores(self.answers)
+
+    def belief(self, kept: BoolArray | None = None) -> FloatArray:
+        """Return what the tasks, or some of them, are thought to be by the matrices."""
+        if self.voices is None:
+            return softmax(self.scores[1] if kept is None else self.scores[1][kept])
+        of = self.answers if kept is None else self.answers.only(kept)
+        logs = (self.voices.by_matrix, self.voices.shifts[1])
+        return softmax(np.concatenate(list(blocks_of(of).each(task_scores, *logs))))
 
     def confusion(self, n_classes: int) -> Matrices:
         """Return how each worker errs, as far as that was kept."""
@@ -65,21 +78,47 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> found = opinions_of(crowd.answers, centred_workforce(gather(crowd.answers)))
-    >>> bool((found.belief.argmax(axis=1) == crowd.truth).mean() > 0.85)
+    >>> bool((found.belief().argmax(axis=1) == crowd.truth).mean() > 0.85)
     True
     """
     determined = workers.habits is not None
     mean = max(workers.mean, LEAST_MEAN) if determined else UNKNOWN_MEAN
-    even = tally(answers, np.full(answers.n_workers, weight(np.array([mean]), answers.n_classes)[0]))
+    vote = float(weight(np.array([mean]), answers.n_classes)[0])
     if workers.habits is None:
-        return Opinions(even, even, even, None, np.full(answers.n_workers, UNKNOWN_MEAN), determined)
-    first = habit_scores(answers, workers.skills, workers.habits)
+        even = tally(answers, np.full(answers.n_workers, vote))
+        skills = np.full(answers.n_workers, UNKNOWN_MEAN)
+        return Opinions(answers, None, (even, even, even), None, skills, determined)
     if not fits(answers):
+        even = tally(answers, np.full(answers.n_workers, vote))
+        first = habit_scores(answers, workers.skills, workers.habits)
         second = refine_sparse(answers, softmax(first), workers.skills)
-        return Opinions(first, second, even, None, workers.skills, determined)
-    refined = refine(answers, softmax(first), workers.skills, gold=anchors)
-    matrices = ConfusionMatrices(refined.confusion, refined.counts)
-    return Opinions(first, refined.scores, even, matrices, workers.skills, determined)
+        return Opinions(answers, None, (first, second, even), None, workers.skills, determined)
+    voices, matrices = learn_voices(blocks_of(answers, anchors), workers, vote)
+    return Opinions(answers, voices, (), matrices, workers.skills, determined)
+
+
+def learn_voices(
+    blocks: Blocks, workers: CentredWorkforce, vote: float, *, hold: bool = True
+) -> tuple[Voices, ConfusionMatrices]:
+    """Write skills and habits as confusion matrices, and refine those.
+
+    Args:
+        blocks: of tasks.
+        workers: what centred answers say of them.
+        vote: log-odds that every vote of the plain majority counts.
+        hold: believe the known classes that blocks bring.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1).answers
+    >>> learn_voices(blocks_of(answers), centred_workforce(gather(answers)), 1.0)[0].by_matrix.shape
+    (10, 2, 2)
+    """
+    assert workers.habits is not None  # something is determined
+    logs, prior = np.log(habit_matrices(workers.skills, workers.habits)), np.log(workers.habits.prior)
+    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold)
+    by_matrix, shift = (np.log(np.maximum(p, FLOOR)) for p in (refined.confusion, refined.prior))
+    voices = Voices(logs, by_matrix, np.stack([prior, shift]), vote)
+    return voices, ConfusionMatrices(refined.confusion, refined.counts)
 
 
 def first_belief(answers: Answers) -> FloatArray:
@@ -92,5 +131,5 @@ def first_belief(answers: Answers) -> FloatArray:
     """
     found = opinions_of(answers, centred_workforce(gather(answers)))
     factor = flattening(answers.per_task, HIDDEN * TYPICAL)[:, None]
-    belief: FloatArray = (softmax(found.by_skill * factor) + softmax(found.by_matrix * factor)) / 2
+    belief: FloatArray = (softmax(found.scores[0] * factor) + softmax(found.scores[1] * factor)) / 2
     return belief

@@ -1,5 +1,7 @@
 """The last step of every method: from a ballot and what was learnt of the workers to a `Result`."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from quorate.answers import Answers
@@ -7,11 +9,14 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, identify
 from quorate.result import Result
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.skills.notes import CONTRADICTION, Note
+from quorate.skills.notes import CONTRADICTION, NOT_SETTLED, Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import Ballot, majority, reveal
+
+AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
+STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
 
 
 def outcome(
@@ -48,6 +53,8 @@ def outcome(
     >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
     'not estimated by this method'
     """
+    if method not in AS_THE_VOTE and not any(note.kind == CONTRADICTION for note in notes):
+        notes += contradiction(answers, ballot.label, method)
     return Result(
         method=method,
         roster=answers,
@@ -92,3 +99,25 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
         return ()
     text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
     return (Note(CONTRADICTION, text),)
+
+
+def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:
+    """Warn of EM that ended where it cannot stand: worse than where it began, or still on its way.
+
+    >>> print(*fit_notes("mine", [-10.0, -12.0], True, 10))
+    mine: EM ended at a worse likelihood than it began with; its labels cannot be relied on
+    >>> print(*fit_notes("mine", [-10.0, -9.0], False, 10))
+    mine: EM had not settled after 2 steps; allow it more (max_iterations, or rounds)
+    >>> fit_notes("mine", [-10.0, -9.9999], False, 10)
+    ()
+    """
+    if len(log_likelihoods) < 2:
+        return ()
+    if log_likelihoods[-1] < log_likelihoods[0] - STILL_RISING * n_answers:
+        text = f"{method}: EM ended at a worse likelihood than it began with; its labels cannot be relied on"
+    elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > STILL_RISING * n_answers:
+        steps = len(log_likelihoods)
+        text = f"{method}: EM had not settled after {steps} steps; allow it more (max_iterations, or rounds)"
+    else:
+        return ()
+    return (Note(NOT_SETTLED, text),)

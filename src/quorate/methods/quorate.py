@@ -70,18 +70,20 @@ def standard(
     workers = unaided if known is None else centred_workforce(evidence)
     opinions = opinions_of(answers, unaided, anchors)
     views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
-    posterior, calibration, matrices = views.belief, views.calibration, opinions.matrices
-    if free is not None:
+    matrices = opinions.matrices
+    if free is None:
+        posterior = views.calibrated()
+    else:
         learned = learn(views, free)
-        posterior, calibration = learned.posterior, learned.calibration
+        posterior = calibrated(learned.posterior, learned.calibration)
         basis = replace(basis, known=check_of(learned, free, answers.classes))
     if matrices is not None and (known is not None or basis.families):
-        matrices = matrices_of(answers, posterior, known)
+        matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
 
     return outcome(
         "quorate",
         answers,
-        by_posterior(answers, calibrated(posterior, calibration)),
+        by_posterior(answers, posterior),
         gold=known,
         workforce=workers.workforce,
         graph=evidence.verdict,

@@ -14,8 +14,7 @@ from quorate.result import Result
 from quorate.skills import SOLVERS, WEIGHTINGS
 from quorate.skills.evidence import gather
 from quorate.skills.notes import orientation_note, undetermined_note
-from quorate.skills.signs import SIGN_RULES
-from quorate.skills.solve import solve
+from quorate.skills.solve import SIGN_RULES, solve
 from quorate.uncertainty import OneCoinInference, Workforce
 from quorate.voting.vote import check_prior, majority, plug_in_vote, vote_weights
 
@@ -30,6 +29,7 @@ def rank_one(
     threshold: float | None = None,
     signs: str = "descent",
     prior: FloatArray | None = None,
+    start: float | FloatArray | None = None,
     **solver_options: Any,
 ) -> Result:
     """Estimate skills by rank-one completion of the agreement matrix, then vote by log-odds [Ma20].
@@ -43,6 +43,7 @@ def rank_one(
         threshold: the paper's delta; pairs with |C_ij| < delta + sqrt(log W / N_ij) are dropped. Off by default.
         signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
         prior: probability of each class in order; uniform by default.
+        start: x(0): one skill for everyone, or one for each worker; one half by default. The theory wants it positive.
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.
 
     >>> import quorate
@@ -56,7 +57,7 @@ def rank_one(
     known = known_classes(gold, answers)
 
     evidence = gather(answers, known, weighting=weighting, threshold=threshold)
-    found = solve(evidence, solver=solver, tau=tau, signs=signs, **solver_options)
+    found = solve(evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
     skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
     weights = vote_weights(answers, skills)
     ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights, prior)
@@ -76,7 +77,7 @@ def rank_one(
             inference=inference,
         ),
         graph=evidence.verdict,
-        notes=(*undetermined_note(status), *orientation_note(evidence)),
+        notes=(*undetermined_note(status), *orientation_note(evidence), *found.notes),
     )
 
 

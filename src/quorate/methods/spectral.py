@@ -32,7 +32,7 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
         return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
     singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
     group = np.arange(n_workers) % 3
-    by_cell = cells_of(answers).by_worker
+    cells = cells_of(answers)
     x = [_group_counts(answers, group == g) for g in range(3)]
     second = [[(x[g].T @ x[h]).toarray() / n_tasks for h in range(3)] for g in range(3)]
     third = _third_moment(x) / n_tasks
@@ -46,13 +46,12 @@ def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.r
 
     confusion = np.zeros((n_workers, n_classes, n_classes))
     for g in range(3):
-        rows = np.repeat(group == g, n_classes)
-        with_others = (by_cell[rows] @ (x[g - 1] + x[g - 2])).toarray() / n_tasks
+        with_others = cells.expected_counts((x[g - 1] + x[g - 2]).toarray())[group == g] / n_tasks
         matrix = factors[g - 1][0] + factors[g - 2][0]
         shares = (factors[g - 1][1] + factors[g - 2][1]) / 2
         # E[x_j x_others'] = mu_j diag(shares) mu_others', solved for mu_j by least squares.
         solved = with_others @ np.linalg.pinv(shares[:, None] * matrix.T)
-        confusion[group == g] = solved.reshape(-1, n_classes, n_classes)
+        confusion[group == g] = solved
     return confusion if np.isfinite(confusion).all() else singular
 
 

@@ -112,6 +112,19 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     return new_code[labels], listed
 
 
+def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Renumber codes so that the names behind them ascend, whatever order the rows came in; -1 stays.
+
+    >>> codes, names = in_order_of_ids(np.array([0, 1, -1, 0]), pa.array(["b", "a"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([1, 0, -1, 1], ['a', 'b'])
+    """
+    order = to_numpy(pc.sort_indices(names)).astype(np.int64)
+    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code[order] = np.arange(len(names), dtype=np.int32)
+    return new_code[codes], take(names, order)
+
+
 def _sorting_order(values: pa.Array) -> IntArray:
     """Sort text that is all numbers as numbers, so that class 10 comes after class 9."""
     columns, keys = {"value": values}, [("value", "ascending")]

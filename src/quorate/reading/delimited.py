@@ -84,7 +84,7 @@ def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffe
 def _parse(data: pa.Buffer, columns: Columns, delimiter: str, **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
-    told = listener()
+    told = listener.get()
     return arrow_csv.read_csv(
         pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.

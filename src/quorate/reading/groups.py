@@ -1,6 +1,6 @@
 """Which workers belong together: a column read with the answers, or what a caller says -> a group for each worker."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,12 @@ from quorate.reading.columns import as_type, positions
 
 
 def group_of_workers(
-    worker: IntArray, worker_names: pa.Array, group: IntArray, group_names: pa.Array, present: BoolArray
+    worker: IntArray,
+    worker_names: pa.Array,
+    group: IntArray,
+    group_names: pa.Array,
+    present: BoolArray,
+    tell: Callable[[Sequence[int]], str] = rows_phrase,
 ) -> IntArray:
     """Give each worker the group that its rows name; -1 for a worker without rows.
 
@@ -23,6 +28,7 @@ def group_of_workers(
         group: code of each row.
         group_names: the names behind the codes.
         present: which rows count.
+        tell: how messages speak of rows.
 
     Raises:
         ConflictingGroupsError: a worker is in two groups; the message names the row.
@@ -41,7 +47,7 @@ def group_of_workers(
         both = [group_names[int(code)].as_py() for code in (found[worker[clash[0]]], group[clash[0]])]
         raise ConflictingGroupsError(
             f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
-            f"{rows_phrase(clash[here].tolist())}. Give every worker one group"
+            f"{tell(clash[here].tolist())}. Give every worker one group"
         )
     return found
 

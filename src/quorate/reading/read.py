@@ -21,6 +21,7 @@ class Reading:
     source: Source = None
     options: ReadOptions = AS_USUAL
     export: Export | None = None
+    is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
 
 
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:

@@ -12,15 +12,13 @@ import numpy as np
 
 from quorate import __version__
 from quorate.answers import Answers
-from quorate.charts.agreement_chart import agreement_chart
-from quorate.charts.confidence_chart import SURE, confidence_chart
-from quorate.charts.graph_chart import graph_chart
-from quorate.charts.skill_chart import skills_chart
-from quorate.charts.style import altair
+from quorate.arrays import Shown
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.errors import OptionError
 from quorate.evaluation.compare import Comparison, compare
+from quorate.evaluation.score import Score, expected_error
 from quorate.gold import gold_for, labels_for
+from quorate.meetings.agreements import agreement
 from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reading.files import Source
@@ -28,19 +26,25 @@ from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
 from quorate.reporting import listings
 from quorate.reporting.captions import captions
-from quorate.reporting.drawing import converter, to_svg
+from quorate.reporting.charts.agreement_chart import agreement_chart
+from quorate.reporting.charts.confidence_chart import SURE, confidence_chart
+from quorate.reporting.charts.graph_chart import graph_chart
+from quorate.reporting.charts.skill_chart import skills_chart
+from quorate.reporting.charts.style import altair
+from quorate.reporting.drawing import converter, to_svg, warm_up
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
 from quorate.reporting.findings import Arranged, arrange
+from quorate.reporting.next_steps import REMEDIES, Outlook, as_typed, outlook, title_of
 from quorate.reporting.page import render
 from quorate.result import Result, count
-from quorate.writing.tables import write_table
-from quorate.writing.whole import make_folder, together, write_whole
+from quorate.writing.tables import write_table, write_text
+from quorate.writing.whole import make_folder, together
 
 FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
 
 
-@dataclass(frozen=True)
-class Report:
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
     """Everything that the page shows."""
 
     result: Result
@@ -49,11 +53,23 @@ class Report:
     sure: float = SURE
     title: str = "The answers"
     left_out: tuple[str, ...] = ()  # before the answers were read
+    file: str = "FILE"  # as commands name what was read
+    score: Score | None = None  # of the labels, where the truth is known
+
+    @cached_property
+    def next(self) -> Outlook:
+        """What to do next, and what it should bring."""
+        return outlook(self.result, self.diagnosis, self.sure, self.file)
 
     @cached_property
     def found(self) -> Arranged:
         """What stands out."""
         return arrange(self.diagnosis.findings, self.diagnosis.answers)
+
+    def summary(self) -> str:
+        """Say what to do next, a line each, and how to write the page."""
+        steps = (f"{step.title}: {step.why} {step.brings}".rstrip() for step in self.next.all())
+        return "\n".join([f"{self.title}: {self.next.line()}", *steps, "report.write('report.html') makes the page"])
 
     def html(self, files: Mapping[str, str] | None = None) -> str:
         """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""
@@ -63,9 +79,12 @@ class Report:
             "method": self.result.method,
             "about": METHODS[self.result.method].about,
             "lead": self._lead(),
-            "tiles": headline(self.result, self.sure),
-            "first": first_things(self.result, is_told=self._undetermined_are_told()),
-            "findings": self.found.groups,
+            "steps": self.next.all(),
+            "before_and_after": self.next.line(),
+            "tiles": headline(self.result, self.sure, self.score),
+            "first": first_things(self.result, is_told=self._undetermined_are_told(), told=self._told()),
+            # Whom to stop or train is said above, with the same figures.
+            "findings": [group for group in self.found.groups if group.kind.replace(" ", "-") not in REMEDIES],
             "nothing": nothing_found(self.result),
             "omissions": omissions(self.result.answers, self.left_out),
             "not_asked": self.diagnosis.not_asked,
@@ -78,14 +97,17 @@ class Report:
         return render(context, self._drawings())
 
     def write(self, path: str | Path, *, folder: str | Path | None = None, excel_safe: bool = False) -> list[Path]:
-        """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to."""
+        """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to.
+
+        A page of the name ``-`` goes to standard output.
+        """
         page = Path(path)
         whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
         html = self.html({file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in whole})
         if folder is not None:
             make_folder(folder)
         with together():  # the page and its tables appear all or none
-            write_whole(page, lambda stream: stream.write(html.encode()))
+            write_text(html, page)
             for file in whole:
                 write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
         return [page, *whole]
@@ -94,12 +116,15 @@ class Report:
         a = self.result.answers
         return (
             f"{count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} to {count(a.n_tasks, 'task')}, turned "
-            f"into one label a task by the method {self.result.method}. What needs a look comes first."
+            f"into one label a task by the method {self.result.method}."
         )
 
     def _undetermined_are_told(self) -> bool:
         told = {worker for finding in self.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
         return set(self.diagnosis.undetermined().tolist()) <= told
+
+    def _told(self) -> set[str]:
+        return {finding.kind for finding in self.diagnosis.findings}
 
     def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
         result, found = self.result, self.found
@@ -108,6 +133,7 @@ class Report:
             "tasks": listings.task_sheet(result, files.get("labels")),
             "components": listings.component_sheet(self.diagnosis),
             "pairs": listings.pair_sheet(result, found.copiers),
+            "coefficients": listings.coefficient_sheet(agreement(result.answers)),
             "confidence": listings.confidence_sheet(result, self.sure),
             "methods": None if self.comparison is None else listings.method_sheet(self.comparison, result),
         }
@@ -135,7 +161,7 @@ class Report:
         drawn = {}
         for number, (name, draw, label) in enumerate(charts):
             tell("drawing", number, len(charts))
-            drawn[name] = to_svg(draw(), label)
+            drawn[name] = to_svg(draw, label)
         tell("drawing", len(charts), len(charts))
         return drawn
 
@@ -148,7 +174,7 @@ def report(
     truth: Source = None,
     methods: Sequence[str] = FAST,
     sure: float = SURE,
-    title: str = "The answers",
+    title: str | None = None,
     left_out: Sequence[str] = (),
     **reading: Unpack[ReadKeywords],
 ) -> Report:
@@ -161,7 +187,7 @@ def report(
         truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
         methods: others to compare with; none if empty.
         sure: a label of less confidence needs more answers.
-        title: of the page.
+        title: of the page; by default what the name of the file says, or how much there is.
         left_out: what was left out before the answers were read, a sentence each.
         reading: as `quorate.read` takes it.
 
@@ -174,13 +200,17 @@ def report(
     ('<!DOCTYPE html>', True)
     """
     altair()  # say at once what is missing
-    converter()
+    warm_up(converter())
     if not 0 < sure <= 1:
         raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
     found = given(source, reading)
     known, true = gold_for(found, gold), labels_for(found, truth, "the truth")
     result = aggregate(found.answers, method, gold=known)
+    diagnosis = diagnose_result(result, gold=known)
     chosen = [method, *(name for name in methods if name != method)]
-    comparison = compare(found.answers, true, methods=chosen, gold=known) if methods else None
+    there = {each.method: each for each in (diagnosis.result, result)}  # not run again
+    comparison = compare(found.answers, true, methods=chosen, gold=known, results=there) if methods else None
     omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
-    return Report(result, diagnose_result(result, gold=known), comparison, sure, title, omitted)
+    named = title_of(found.source, found.answers) if title is None else title
+    score = None if true is None else expected_error(result, true)
+    return Report(result, diagnosis, comparison, sure, named, omitted, as_typed(found.source, found.options), score)

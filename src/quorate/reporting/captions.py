@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from quorate.charts.agreement_chart import MOST_IN_MAP
-from quorate.charts.graph_chart import MOST_EDGES, MOST_WORKERS
-from quorate.charts.skill_chart import DRAWN
+from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
+from quorate.reporting.charts.graph_chart import MOST_EDGES, MOST_WORKERS
+from quorate.reporting.charts.skill_chart import DRAWN
 from quorate.result import Result
 
 

@@ -1,11 +1,13 @@
 """An altair chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
 
 import re
+from collections.abc import Callable
+from threading import Thread
 from typing import Any
 from xml.etree import ElementTree
 
-from quorate.charts.style import AGREEMENT, PALETTE
 from quorate.errors import QuorateError
+from quorate.reporting.charts.style import AGREEMENT, PALETTE
 
 # The page's own colours, by name; report.css sets each twice, for light and dark.
 VARIABLES = {
@@ -20,23 +22,38 @@ KEPT = {
 }  # fmt: skip
 
 
-def to_svg(chart: Any, label: str) -> str:
+def to_svg(draw: Callable[[], Any], label: str) -> str:
     """Draw a chart as SVG for a page.
 
+    The chart is ours, and tests hold it to altair's schema: checking it again would take longer than drawing it.
+
     Args:
-        chart: an altair chart.
+        draw: makes an altair chart.
         label: what a screen reader says of it.
 
     Raises:
         QuorateError: vl-convert is not installed.
 
     >>> import quorate
-    >>> from quorate.charts import Plots
+    >>> from quorate.reporting.charts import Plots
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> to_svg(Plots(result).skills(), "skills")[:30]
+    >>> to_svg(Plots(result).skills, "skills")[:30]
     '<svg viewBox="0 0 420 ...
     """
-    return for_page(converter().vegalite_to_svg(chart.to_dict()), label)
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(False):
+        chart = draw().to_dict(validate=False)
+    return for_page(converter().vegalite_to_svg(chart), label)
+
+
+def warm_up(drawer: Any) -> None:
+    """Let the engine that draws start beside what comes before drawing: it takes a second.
+
+    >>> warm_up(converter())
+    """
+    nothing = {"data": {"values": []}, "mark": "point"}
+    Thread(target=lambda: drawer.vegalite_to_svg(nothing)).start()
 
 
 def converter() -> Any:

@@ -1,17 +1,20 @@
 """The figures at the top of the page, and the few sentences to know first."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.charts.standing import GUESSING, UNKNOWN, WORSE, standings
+from quorate.evaluation.score import Score
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
-from quorate.skills.evidence import NOT_ESTIMATED
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
+from quorate.voting.basis import ADVISED
+from quorate.voting.dependence import INDEPENDENT
+from quorate.voting.population import N_CROWDS
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,13 @@ class Tile:
     tone: str = "plain"
 
 
-def headline(result: Result, sure: float) -> tuple[Tile, ...]:
+def headline(result: Result, sure: float, score: Score | None = None) -> tuple[Tile, ...]:
     """Tell in figures how much there is, how sure it is, and how much is missing.
+
+    Args:
+        result: what was aggregated.
+        sure: a label of less confidence needs more answers.
+        score: of the labels, where the truth is known; it stands beside what should be right.
 
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
@@ -35,20 +43,18 @@ def headline(result: Result, sure: float) -> tuple[Tile, ...]:
     a = result.answers
     confidence = result.ballot.confidence
     doubtful = int((confidence < sure).sum())
-    standing = standings(result.skills, result.intervals.low, result.intervals.high, a.n_classes)
-    unknown = int(((standing == UNKNOWN) & (result.status != NOT_ESTIMATED)).sum())
+    standing = standings(result)
+    unknown = int((standing == UNKNOWN).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
     mean = float(confidence.mean()) if len(confidence) else 0.0
     return (
         Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
         Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _middle(a.per_worker, "answers each")),
         Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{a.n_answers / max(a.n_tasks, 1):.1f} a task"),
-        Tile(
-            _share(mean),
-            "of the labels should be right" if claims else "of the votes back their label",
-            "by their own confidence" if claims else "which is no probability",
-            "good" if mean >= sure else "doubt",
-        ),
+        _should_be_right(result, mean)
+        if claims
+        else Tile(_share(mean), "of the votes back their label", "which is no probability", "unknown"),
+        *(() if score is None else (_is_right(score),)),
         Tile(
             f"{doubtful:,}",
             "task needs more answers" if doubtful == 1 else "tasks need more answers",
@@ -64,12 +70,33 @@ def headline(result: Result, sure: float) -> tuple[Tile, ...]:
     )
 
 
-def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
+def _should_be_right(result: Result, mean: float) -> Tile:
+    """State the mean confidence, in the colour of what it rests on."""
+    what, basis = "of the labels should be right", result.confidence_basis
+    if basis is None:
+        return Tile(
+            _share(mean), what, "by the model's own account, which is too sure where workers err alike", "unknown"
+        )
+    if basis.known is not None:
+        known = basis.known
+        checked = f"checked on {count(known.n, 'known label')}: between {known.low:.0%} and {known.high:.0%}"
+        return Tile(_share(mean), what, checked, "good")
+    if basis.dependence == INDEPENDENT:
+        return Tile(_share(mean), what, "if workers err independently, as you say", "doubt")
+    return Tile(_share(mean), what, f"as in {N_CROWDS} public crowds; not checked on yours", "doubt")
+
+
+def _is_right(score: Score) -> Tile:
+    return Tile(_share(1 - score.error), "of the labels are right", f"by {count(score.n_scored, 'true label')}")
+
+
+def first_things(result: Result, *, is_told: bool = False, told: Collection[str] = ()) -> tuple[str, ...]:
     """Say what a reader must know before trusting any figure.
 
     Args:
         result: what was aggregated.
         is_told: whether a finding tells already whose skill is not determined.
+        told: the kinds of what was found; nothing is said twice.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")}
@@ -77,10 +104,11 @@ def first_things(result: Result, *, is_told: bool = False) -> tuple[str, ...]:
     "3 of 3 workers' skills are not determined"
     """
     lines = [note.text for note in result.notes if not (is_told and note.kind == UNDETERMINED)]
-    if result.trust is not None and result.trust < LOW_TRUST:
+    if result.trust is not None and result.trust < LOW_TRUST and "several-factors" not in told:
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
-            "may copy or share a bias; compare with the cautious vote (quorate aggregate --cautious)."
+            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right "
+            f"(quorate advise --gold {ADVISED})."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")
@@ -97,7 +125,7 @@ def nothing_found(result: Result) -> str:
     >>> nothing_found(quorate.aggregate(quorate.simulate.crowd(300, 3, 3, skills=np.full(3, 0.8)).answers))
     'Nothing stands out that could not be chance.'
     """
-    kinds = standings(result.skills, result.intervals.low, result.intervals.high, result.answers.n_classes)
+    kinds = standings(result)
     low = int(((kinds == GUESSING) | (kinds == WORSE)).sum())
     line = "Nothing stands out that could not be chance."
     if low == 0:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from quorate.answers import Answers
-from quorate.charts.standing import short_names
 from quorate.diagnosis.finding import Finding, ids
+from quorate.reporting.charts.standing import short_names
 from quorate.reporting.sheet import Badge
 
 MOST_SENTENCES = 3  # sentences of one kind

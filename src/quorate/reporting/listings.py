@@ -5,29 +5,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from quorate.arrays import take
-from quorate.charts.agreement_chart import MOST_IN_MAP
-from quorate.charts.confidence_chart import confidence_rows
-from quorate.charts.sample import choose_workers, pairs_among
-from quorate.charts.standing import BETTER, GUESSING, STANDINGS, UNKNOWN, WORSE, standings
+from quorate.diagnosis.costs import costs
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.evaluation.compare import Comparison
+from quorate.meetings.agreements import Agreement
 from quorate.methods.registry import METHODS
+from quorate.reporting.charts.agreement_chart import MOST_IN_MAP
+from quorate.reporting.charts.confidence_chart import confidence_rows
+from quorate.reporting.charts.sample import choose_workers, pairs_among
+from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNASKED, UNKNOWN, WORSE, standings
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
 from quorate.voting.vote import accuracy
 
-TONES = ("good", "doubt", "bad", "unknown")
-# Who cannot be judged needs more answers, not a look, and comes last.
-URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3}
-GRAVITY = {"bad": 0, "copy": 1, "doubt": 2}  # of what the diagnosis found of a worker, the worst first
-FEWEST = 2  # answers of a worker who can need a look
+TONES = ("good", "doubt", "bad", "unknown", "unknown")
+# By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
+URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
 MOST_PAIRS = 100
 Flags = Mapping[int, Sequence[Badge]]
 
 
 def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
-    """List the workers: flagged ones first, the gravest and busiest before the others, then the least skilled.
+    """List the workers by what they cost: the wrong answers that a usual worker would not have given.
 
     Args:
         result: what was aggregated.
@@ -35,22 +35,16 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         file: the address of the whole table.
 
     >>> import quorate
-    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> sheet = worker_sheet(result, {3: [Badge("slow", "doubt")]})
+    >>> crowd = quorate.simulate.crowd(300, 5, 3, skills=[0.8, 0.8, 0.8, 0.0, 0.7])
+    >>> sheet = worker_sheet(quorate.aggregate(crowd.answers), {3: [Badge("slow", "doubt")]})
     >>> sheet.rows[0][0].text, sheet.n_rows
     ('w3', 5)
     """
     answers, sure = result.answers, result.intervals
-    kinds = standings(result.skills, sure.low, sure.high, answers.n_classes)
-    # Nobody is looked at first for one answer.
-    urgency = np.where(answers.per_worker < FEWEST, URGENCY[UNKNOWN], [URGENCY[kind] for kind in kinds.tolist()])
-    gravity = np.full(answers.n_workers, len(GRAVITY))
-    for code, badges in flags.items():
-        if answers.per_worker[code] >= FEWEST:
-            gravity[code] = min((GRAVITY.get(badge.tone, len(GRAVITY)) for badge in badges), default=len(GRAVITY))
-    unflagged = gravity == len(GRAVITY)
-    by_skill = np.where(unflagged & (urgency < URGENCY[UNKNOWN]), np.nan_to_num(result.skills), -answers.per_worker)
-    order = np.lexsort([np.arange(answers.n_workers), by_skill, np.where(unflagged, urgency, gravity), unflagged])
+    kinds = standings(result)
+    cost = costs(result)
+    unjudged = (kinds == UNKNOWN) | (kinds == UNASKED)
+    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, unjudged])
     names = answers.worker_names.to_pylist()
     right = accuracy(result.skills, answers.n_classes)
     rows = []
@@ -63,7 +57,8 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
         rows.append(
             (
                 Cell(str(names[k])),
-                Cell(why, float(10 + urgency[k] if unflagged[k] else gravity[k]), badges=found),
+                Cell(why, float(URGENCY[kinds[k]]), badges=found),
+                number(None if unjudged[k] else max(float(cost[k]), 0.0), 0),
                 number(float(result.skills[k])),
                 Cell(interval, width),
                 percent(float(right[k])),
@@ -73,12 +68,13 @@ def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet
     columns = (
         Column("worker"),
         Column("standing"),
+        Column("costs", number=True),
         Column("skill", number=True),
         Column(f"{sure.level:.0%} interval", number=True, spare=True),
         Column("right", number=True, spare=True),
         Column("answers", number=True),
     )
-    caption = "Workers, those that need a look first"
+    caption = "Workers, those that cost most first"
     return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
 
 
@@ -172,6 +168,30 @@ def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
         rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
     columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
     return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+
+
+def coefficient_sheet(agreement: Agreement) -> Sheet:
+    """List the coefficients of agreement, with their intervals.
+
+    >>> import quorate
+    >>> found = quorate.agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> [cell.text for cell in coefficient_sheet(found).rows[3]]
+    ['percent agreement', '0.50', '–']
+    """
+    rows = [
+        (
+            Cell(agreement.named(name)),
+            number(each.value),
+            Cell("–" if each.low is None else f"{each.low:.2f} to {each.high:.2f}"),
+        )
+        for name, each in agreement.overall.items()
+    ]
+    columns = (
+        Column("coefficient"),
+        Column("value", number=True),
+        Column(f"{agreement.level:.0%} interval", number=True),
+    )
+    return Sheet("coefficients-table", "How alike all answers are", columns, tuple(rows), len(rows))
 
 
 def confidence_sheet(result: Result, sure: float) -> Sheet:

@@ -9,12 +9,14 @@ frequent and alike hard. For two classes this covers every confusion matrix.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
-from quorate.skills.coordinate import coordinate_descent
-from quorate.skills.moments import Moments, Operator
+from quorate.blocks.block import Blocks
+from quorate.blocks.kernels import centred_products, habit_counts, power_sums
+from quorate.blocks.memory import Answered, blocks_of
+from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
 
@@ -35,6 +37,7 @@ class Habits:
     frequency: FloatArray  # f_i, workers × classes: each worker's answers, shrunk toward the crowd's
     prior: FloatArray  # pi, of the classes
     spread: float  # G = 1 - sum pi²
+    crowd: FloatArray  # how often each class is given by all
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Centred:
     problem: Problem  # that was solved last
 
 
-def habits_of(answers: Answers) -> Habits:
+def habits_of(answers: Answered) -> Habits:
     """Count each worker's answers, and the classes of the plurality.
 
     >>> import quorate
@@ -55,14 +58,11 @@ def habits_of(answers: Answers) -> Habits:
     >>> habits.prior.tolist(), habits.frequency.round(2).tolist()
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
-    m = answers.n_classes
-    given = np.bincount(answers.worker_cells, minlength=answers.n_workers * m).reshape(-1, m)
+    given, leading = blocks_of(answers).sums(habit_counts, answers.n_workers, answers.n_classes)
     crowd = given.sum(axis=0) / given.sum()
-    frequency = (given + HABIT_ANSWERS * crowd) / (answers.per_worker[:, None] + HABIT_ANSWERS)
-    leading = answers.counts == answers.counts.max(axis=1, keepdims=True)
-    plurality = (leading / leading.sum(axis=1, keepdims=True)).sum(axis=0) + 1.0  # ties split evenly
-    prior = plurality / plurality.sum()
-    return Habits(frequency, prior, float(1 - prior @ prior))
+    frequency = (given + HABIT_ANSWERS * crowd) / (given.sum(axis=1, keepdims=True) + HABIT_ANSWERS)
+    prior = (leading + 1.0) / (leading + 1.0).sum()
+    return Habits(frequency, prior, float(1 - prior @ prior), crowd)
 
 
 def task_weights(answers: Answers) -> FloatArray:
@@ -90,41 +90,33 @@ def centred_answers(answers: Answers, habits: Habits) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class _WeightedSums:
-    """N with a weight omega for each task: sums over its workers, less the worker's own part."""
+class _Meetings:
+    """N with a weight omega for each task: sums over the others of each worker's tasks."""
 
-    workers: sparse.csr_array  # tasks × workers
-    tasks: sparse.csr_array  # its transpose
-    omega: FloatArray
-    own: FloatArray  # sum of omega over each worker's tasks
+    blocks: Blocks
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        product: FloatArray = self.tasks @ (self.omega * (self.workers @ v)) - self.own * v
-        return product
+        met: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, False)[0][-1]
+        return met
 
 
 @dataclass(frozen=True)
 class _CentredSums:
     """N∘C of the centred answers: Y_t = sum_j v_j z_jt, then z_it · (Y_t - v_i z_it) over each worker's tasks."""
 
-    workers: sparse.csr_array  # tasks × workers
-    tasks: sparse.csr_array
-    said: sparse.csr_array  # (task, class) cells × workers
-    said_by: sparse.csr_array
-    omega: FloatArray
-    own: FloatArray  # sum of omega |z_it|² over each worker's tasks
+    blocks: Blocks
     habits: Habits
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
-        f, m = self.habits.frequency, len(self.habits.prior)
-        y = (self.said @ v).reshape(-1, m) - self.workers @ (v[:, None] * f)
-        y *= self.omega[:, None]
-        agreed = self.said_by @ y.ravel() - np.einsum("wm,wm->w", f, self.tasks @ y)
-        product: FloatArray = (agreed - self.own * v) / self.habits.spread
-        return product
+        return self.both(v)[0]
+
+    def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (N∘C) x and N x²."""
+        signed, squares = self.blocks.sums(centred_products, x, self.habits.frequency)
+        return signed / self.habits.spread, squares
 
 
-def centred_moments(answers: Answers, habits: Habits) -> Moments:
+def centred_moments(answers: Answered, habits: Habits) -> Moments:
     """Form the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
 
     >>> import quorate
@@ -134,23 +126,14 @@ def centred_moments(answers: Answers, habits: Habits) -> Moments:
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
-    m, n = answers.n_classes, answers.n_workers
-    ones = np.ones(answers.n_answers)
-    workers = answers.matrix(ones)
-    said = sparse.coo_array((ones, (answers.cells, answers.worker)), shape=(answers.n_tasks * m, n)).tocsr()
-    tasks, said_by = workers.T.tocsr(), said.T.tocsr()
-    omega = task_weights(answers)
-    per_answer = omega[answers.task]
-    f = habits.frequency
-    size = 1 - 2 * f[answers.worker, answers.label] + (f * f).sum(axis=1)[answers.worker]  # |z_it|²
-    shared = _WeightedSums(workers, tasks, omega, answers.by_worker(per_answer))
-    signed: Operator = _CentredSums(workers, tasks, said, said_by, omega, answers.by_worker(per_answer * size), habits)
+    blocks = blocks_of(answers)
+    shared, signed = _Meetings(blocks), _CentredSums(blocks, habits)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
-    return Moments(shared, signed, shared @ np.ones(n), energy=0.0)
+    return Moments(shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, both=signed.both)
 
 
 def centred_skills(
-    answers: Answers, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
+    answers: Answered, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
 ) -> Centred:
     """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted until it stands still.
 
@@ -175,7 +158,7 @@ def centred_skills(
     for _ in range(ROUNDS):
         problem = _drawn_to(empty, mean, known, answers.n_classes)
         start = _start(empty.moments, known) if solution is None else solution.skills
-        solution = coordinate_descent(problem, start, tolerance=tolerance, max_iterations=max_iterations)
+        solution = coordinate_sweeps(problem, start, tolerance=tolerance, max_iterations=max_iterations)
         sweeps += solution.iterations
         before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
         if abs(mean - before) < 1e-3:
@@ -194,5 +177,7 @@ def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -
 
 def _start(moments: Moments, known: BoolArray) -> FloatArray:
     """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are."""
+    if not known.any():
+        return np.full(len(known), 0.5)
     gold = known.astype(np.float64)
     return np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))

@@ -14,6 +14,7 @@ from quorate.skills.objective import Problem
 from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
 SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
+MANY = 200  # sweeps after which Newton's steps take over, where the step is not fixed: on most crowds fewer are enough
 
 Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -47,7 +48,7 @@ def descend(
     loss, gradient = evaluate(u)
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
-    told = listener()
+    told = listener.get()
     status, sweeps = CAPPED, 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)

@@ -11,8 +11,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.gilded import GildedBlocks
+from quorate.blocks.kernels import pair_counts
+from quorate.blocks.memory import Answered, blocks_of, collected
 from quorate.meetings.graph import Identifiability, identify, identify_pairs
-from quorate.meetings.pairs import PairStats, correlations, drop_weak, n_meetings, pair_stats
+from quorate.meetings.pairs import PairStats, correlations, drop_weak, pair_stats
 from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
 
 
@@ -57,11 +60,11 @@ class Evidence:
 class AnswerEvidence(Evidence):
     """Evidence, and the answers that it was gathered from."""
 
-    crowd: Answers  # its last worker is the known labels, if there are any
+    crowd: Answered  # its last worker is the known labels, if there are any
 
 
 def gather(
-    answers: Answers, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
+    answers: Answered, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
 ) -> AnswerEvidence:
     """Choose the pairs that count, and judge their graph.
 
@@ -76,9 +79,9 @@ def gather(
     >>> gather(answers).verdict.identifiable.tolist(), gather(answers, np.array([1])).verdict.identifiable.tolist()
     ([False], [True])
     """
-    crowd = answers if gold is None else answers.with_worker(gold)
+    crowd = answers if gold is None else _with_gold(answers, gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
-    all_pairs = partial(pair_stats, crowd)
+    all_pairs = partial(_pairs, crowd)
     chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
     verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
     return AnswerEvidence(
@@ -88,11 +91,20 @@ def gather(
         chosen,
         weighting,
         verdict,
-        n_meetings(crowd),
+        int(blocks_of(crowd).sums(pair_counts)[0].sum()),
         all_pairs,
         partial(from_answers, crowd),
         crowd,
     )
+
+
+def _with_gold(answers: Answered, gold: IntArray) -> Answered:
+    """Add the known labels as a worker; blocks bring their own."""
+    return answers.with_worker(gold) if isinstance(answers, Answers) else GildedBlocks(answers)
+
+
+def _pairs(answers: Answered) -> PairStats:
+    return pair_stats(answers if isinstance(answers, Answers) else collected(answers))
 
 
 def choose(

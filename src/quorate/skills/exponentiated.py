@@ -6,21 +6,25 @@ where the correlations are exact; where they are noisy it is another estimate th
 """
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.descent import descend
+from quorate.skills.curvature import formed
+from quorate.skills.descent import MANY, Evaluate, descend
+from quorate.skills.newton import DENSE, Landscape, certified
 from quorate.skills.objective import Problem
 from quorate.skills.solution import Solution
+from quorate.skills.steps import THEORY, exponentiated_step, fixed_step, spectral_bound
 
 
 def exponentiated_gradient(
     problem: Problem,
     start: FloatArray | None = None,
     *,
-    step: float | None = None,
+    step: float | str | None = None,
     max_iterations: int = 10_000,
     tolerance: float = 1e-5,
     record: bool = False,
@@ -35,9 +39,11 @@ def exponentiated_gradient(
     Args:
         problem: what to minimise.
         start: x(0), by default one half everywhere.
-        step: fixed; by default the longest tried step that lowers g enough.
+        step: fixed; ``theory`` for that of the theorem, 1 / (2 sqrt(W) ||N||_2 K²); by default the longest tried step
+            that lowers g enough.
         max_iterations: sweeps over the data at the most.
-        tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
+        tolerance: for the distance of a skill from the optimum, on average over answers; with a fixed step, for the
+            mean change of a skill in a sweep, and for the projected-gradient norm.
         record: keep the trajectory.
         kappa: the least skill; positive.
         K: the greatest.
@@ -59,14 +65,57 @@ def exponentiated_gradient(
         fitted = x * (problem.moments.shared @ x)
         return float(fitted.sum() / 2 - z @ entries), fitted - entries
 
-    return descend(
+    fixed = None
+    if step is not None:
+        theory = exponentiated_step(len(lower), spectral_bound(problem.moments), K) if step == THEORY else 0.0
+        fixed = fixed_step(step, theory)
+    descended = descend(
         in_logarithms,
         evaluate,
         np.log(np.clip(problem.middle() if start is None else start, kappa, K)),
         solver="exponentiated",
-        step=step,
+        step=fixed,
         to_skills=np.exp,
-        max_iterations=max_iterations,
+        max_iterations=max_iterations if fixed else min(max_iterations, MANY),
         tolerance=tolerance,
         record=record,
     )
+    if fixed:
+        return descended
+    return certified(
+        descended,
+        _landscape(in_logarithms, evaluate),
+        start=in_logarithms.clip(np.log(descended.skills)),
+        tolerance=tolerance,
+        max_sweeps=max_iterations,
+        record=record,
+        to_skills=np.exp,
+    )
+
+
+def _landscape(problem: Problem, evaluate: Evaluate) -> Landscape:
+    """Describe g with its curvature, H = diag(x∘Nx) + N∘xxᵀ: it is convex."""
+    shared = problem.moments.shared
+    small = problem.moments.table is not None and len(problem.lower) <= DENSE
+
+    @cache
+    def counts() -> FloatArray:
+        return formed(problem)[0]
+
+    def diagonal(z: FloatArray) -> FloatArray:
+        x = np.exp(z)
+        fitted: FloatArray = x * (shared @ x)
+        return fitted
+
+    def dense(z: FloatArray) -> FloatArray:
+        x = np.exp(z)
+        hessian: FloatArray = counts() * np.outer(x, x)
+        np.fill_diagonal(hessian, hessian.sum(axis=1))
+        return hessian
+
+    def product(z: FloatArray, _: FloatArray, v: FloatArray) -> FloatArray:
+        x = np.exp(z)
+        bent: FloatArray = x * (shared @ x) * v + x * (shared @ (x * v))
+        return bent
+
+    return Landscape(problem, evaluate, diagonal, dense if small else None, product)

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.evidence import UNDETERMINED as WHY_UNDETERMINED
 from quorate.skills.evidence import Evidence
+from quorate.skills.solution import Solution
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
@@ -16,8 +17,14 @@ CONTRADICTION = "contradiction"  # most labels contradict the majority
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
 FAMILY = "family"  # workers who repeat each other
+BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
+RIVAL = "rival"  # other skills fit the agreements nearly as well
+DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
-KINDS = (UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY)
+KINDS = (
+    *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
+    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN),
+)
 
 
 @dataclass(frozen=True)
@@ -73,4 +80,51 @@ def orientation_note(evidence: Evidence) -> list[Note]:
             f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels "
             "would settle it",
         )
+    ]
+
+
+def rival_note(solution: Solution | None) -> list[Note]:
+    """Say where other skills fit nearly as well, and what would tell them apart.
+
+    >>> from quorate.skills.solution import Rival
+    >>> rival = Rival(excess=0.4, n_workers=6, difference=1.2)
+    >>> rival_note(Solution(np.zeros(9), "coordinate", "converged", 9, 0.0, 0.0, rival=rival))[0].text
+    'other skills fit the agreements nearly as well: those of 6 workers differ, by up to 1.20; ...
+    """
+    if solution is None or solution.rival is None:
+        return []
+    rival = solution.rival
+    who = "that of 1 worker differs" if rival.n_workers == 1 else f"those of {rival.n_workers:,} workers differ"
+    text = (
+        f"other skills fit the agreements nearly as well: {who}, by up to {rival.difference:.2f}; known labels, or "
+        "tasks that these workers share with the others, would tell"
+    )
+    return [Note(RIVAL, text)]
+
+
+def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:
+    """Warn of each group whose skills sum to zero within their standard error: the sum decides which way round it is.
+
+    Args:
+        skills: of each worker; NaN where not determined.
+        information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
+        component: of each worker.
+        free: of each component, whether its sign hangs on the sum; gold settles it.
+
+    >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
+    'the skills of a group of 3 workers sum to 0.20 ± 0.39, and the sum decides which ...
+    """
+    known = ~np.isnan(skills)
+    n = len(free)
+    count = np.bincount(component[known], minlength=n)
+    total = np.bincount(component[known], skills[known], minlength=n)
+    variance = 1 / np.maximum(information[known], 1.0)  # a skill is never off by more than about one
+    error = np.sqrt(np.bincount(component[known], variance, minlength=n))
+    return [
+        Note(
+            DOUBTFUL_SIGN,
+            f"the skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, and the sum "
+            "decides which way round they are: known labels would settle it",
+        )
+        for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
     ]

@@ -1,12 +1,22 @@
 """What every solver returns: never a bare array, and never "converged" because the cap was reached."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from quorate.arrays import FloatArray
 
 CONVERGED = "converged"
 CAPPED = "iteration cap reached"
 STALLED = "stalled: no step lowers the loss in floating point"
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Other skills that fit the agreements nearly as well."""
+
+    excess: float  # of its loss, in units of the noise: twice this is the difference of log-likelihoods, about
+    n_workers: int  # whose skill is another one there
+    difference: float  # of a skill, at the most
 
 
 @dataclass(frozen=True)
@@ -20,13 +30,15 @@ class Solution:
     loss: float  # the objective that this solver minimises; of centred answers up to a constant
     gradient_norm: float  # of the projected gradient, in units of skill, averaged over answers
     trajectory: tuple[FloatArray, ...] = field(default=(), repr=False)  # the start, then x after each sweep
+    distance: float | None = None  # of a skill from the optimum, on average over answers; None where not computed
+    rival: "Rival | None" = None  # another optimum that is nearly as good, if one was met
 
     @property
     def converged(self) -> bool:
         """Whether the stopping rule was met."""
         return self.status == CONVERGED
 
-    def to_dict(self) -> dict[str, str | int | float]:
+    def to_dict(self) -> dict[str, Any]:
         """Return how the skills were reached, as JSON can say it."""
         return {
             "solver": self.solver,
@@ -34,6 +46,8 @@ class Solution:
             "iterations": self.iterations,
             "loss": self.loss,
             "gradient_norm": self.gradient_norm,
+            **({} if self.distance is None else {"distance": self.distance}),
+            **({} if self.rival is None else {"rival": asdict(self.rival)}),
         }
 
     def __str__(self) -> str:

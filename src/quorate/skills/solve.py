@@ -6,10 +6,16 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.skills import Problem, box
+from quorate.errors import OptionError
+from quorate.skills import SOLVERS, Problem, box
 from quorate.skills.evidence import IDENTIFIED, IGNORED, UNINFORMED, Evidence, statuses
-from quorate.skills.signs import Signs, solve_signed
+from quorate.skills.notes import Note, rival_note, sign_note
+from quorate.skills.optima import PairTable, least
+from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.solution import Solution
+
+SIGN_RULES = ("descent", "weighed", "breadth-first")
+CHECKED = 1_000_000  # meetings of two answers up to which the signs found by descent are checked pair by pair
 
 
 @dataclass(frozen=True)
@@ -21,10 +27,17 @@ class Estimate:
     is_free: BoolArray  # off the ends of the range it was kept in
     solution: Solution | None  # without gold; None where no skill is determined
     signs: Signs | None
+    notes: tuple[Note, ...] = ()  # of the solution: another optimum, a sign that is open
 
 
 def solve(
-    evidence: Evidence, *, solver: str = "coordinate", tau: float = 1.0, signs: str = "descent", **options: Any
+    evidence: Evidence,
+    *,
+    solver: str = "coordinate",
+    tau: float = 1.0,
+    signs: str = "descent",
+    start: float | FloatArray | None = None,
+    **options: Any,
 ) -> Estimate:
     """Solve for the skills that the evidence determines.
 
@@ -32,8 +45,12 @@ def solve(
         evidence: of the pairs.
         solver: ``coordinate``, ``gradient`` or ``exponentiated``.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
-        signs: how they are found; see `quorate.skills.signs.solve_signed`.
+        signs: how they are found; see `solve_signed`.
+        start: x(0): one skill for everyone, or one for each worker, gold left out; one half by default.
         options: for the solver.
+
+    Raises:
+        OptionError: the start has another length, or is no skill.
 
     >>> import quorate
     >>> from quorate.skills.evidence import gather
@@ -47,10 +64,118 @@ def solve(
         return Estimate(skills, status, np.zeros(len(skills), dtype=bool), None, None)
     lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
     lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
-    problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
-    solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, **options)
-    uninformed = (evidence.moments.shared @ solution.skills**2 == 0) & ~evidence.is_gold  # gold's skill is known
+    moments = replace(evidence.moments, table=lambda: evidence.table) if _in_pairs(evidence) else evidence.moments
+    problem = Problem(moments, lower, upper, evidence.per_worker.astype(np.float64))
+    begin = None if start is None else _start(start, evidence)
+    solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
+    information = evidence.moments.shared @ solution.skills**2
+    uninformed = (information == 0) & ~evidence.is_gold  # gold's skill is known
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
     solution = replace(solution, skills=skills[~evidence.is_gold])
-    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs)
+    # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
+    told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    free = evidence.verdict.identifiable & ~_anchored(evidence)
+    notes = (*rival_note(solution), *sign_note(skills, told, evidence.verdict.component, free))
+    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
+
+
+def _anchored(evidence: Evidence) -> BoolArray:
+    """Which components known labels turn the right way round."""
+    return np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
+
+
+def _in_pairs(evidence: Evidence) -> bool:
+    """Whether a table of pairs costs less than it brings."""
+    return evidence.chosen is not None or evidence.n_meetings <= CHECKED
+
+
+def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
+    """Lay out the start that a caller gave, gold's own skill added.
+
+    Raises:
+        OptionError: it has another length than there are workers, or a number outside [-1, 1].
+    """
+    given, n = np.asarray(start, dtype=np.float64), int((~evidence.is_gold).sum())
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
+        raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {given.size:,}")
+    if not np.all(np.abs(given) <= 1):
+        raise OptionError(f"start must be skills between -1 and 1, not {given[~(np.abs(given) <= 1)].flat[0]:g}")
+    everyone = np.ones(len(evidence.is_gold))
+    everyone[~evidence.is_gold] = given
+    return everyone
+
+
+def solve_signed(
+    problem: Problem,
+    evidence: Evidence,
+    *,
+    solver: str = "coordinate",
+    rule: str = "descent",
+    start: FloatArray | None = None,
+    **options: Any,
+) -> tuple[Solution, Signs | None]:
+    """Solve for the skills and their signs, and orient every component.
+
+    Returns the solution, and the signs with the share of the pairs that contradict them (None where the crowd was
+    too large for a table of pairs, and none was asked for).
+    """
+    if rule == "descent" and solver != "exponentiated":
+        solution, signs = _descend(problem, evidence, solver, start, options)
+    else:
+        solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
+    skills, _ = orient(solution.skills, evidence.verdict.component, _anchored(evidence))
+    return replace(solution, skills=problem.clip(skills)), signs
+
+
+def _descend(
+    problem: Problem, evidence: Evidence, solver: str, start: FloatArray | None, options: dict[str, Any]
+) -> tuple[Solution, Signs | None]:
+    """Descend, from several starts where the pairs can be looked at one by one, and keep the least loss."""
+
+    def run(other: FloatArray | None) -> Solution:
+        return SOLVERS[solver](problem, start if other is None else other, **options)
+
+    if not _in_pairs(evidence):
+        return run(None), None
+    # A step that is given is the paper's algorithm, and is left alone.
+    solution = run(None) if options.get("step") else least(problem, _pairs(evidence), run)
+    i, j, strength = _sign_evidence(evidence, solution.skills)
+    found = np.where(solution.skills < 0, -1.0, 1.0)
+    return solution, Signs(found, contradicted_share(found, i, j, strength))
+
+
+def _pairs(evidence: Evidence) -> PairTable:
+    """List the pairs, and the noise that their weights imply: N_ij meetings leave a variance of 1/N_ij."""
+    shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
+    i, j, weights, correlation = evidence.table
+    return PairTable(i, j, weights, correlation, noise=float(np.mean(weights / shared)) if len(i) else 1.0)
+
+
+def _absolute_first(
+    problem: Problem,
+    evidence: Evidence,
+    solver: str,
+    rule: str,
+    start: FloatArray | None,
+    options: dict[str, Any],
+) -> tuple[Solution, Signs]:
+    """Solve for |s| from the absolute correlations, then follow the signs of the pairs [Ma20, post-processing]."""
+    absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
+    solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
+    spread = breadth_first_signs if rule == "breadth-first" else weighed_signs
+    signs = _anchor(spread(len(problem.lower), *_sign_evidence(evidence, solution.skills)), evidence)
+    return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
+
+
+def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
+    """How strongly each pair speaks for like signs (positive) or unlike ones: N_ij C_ij |x_i x_j|."""
+    i, j, weights, correlation = evidence.table
+    return i, j, weights * correlation * np.abs(skills[i] * skills[j])
+
+
+def _anchor(signs: Signs, evidence: Evidence) -> Signs:
+    """Turn the component of the known labels so that they come out right."""
+    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
+    turned = np.isin(evidence.verdict.component, wrong)
+    return replace(signs, sign=np.where(turned, -signs.sign, signs.sign))

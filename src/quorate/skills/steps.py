@@ -6,6 +6,8 @@ from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.skills.moments import Moments
 
+THEORY = "theory"  # what a caller gives for a step to have the theory's
+
 
 def lipschitz_step(moments: Moments) -> float:
     """Return a step with which projected gradient descent never raises the loss, wherever it is in the box.
@@ -67,3 +69,94 @@ def exponentiated_iterations(
     if mu == 0:
         return float("inf")
     return float(4 * lipschitz / mu * np.log(n_workers * K**4 * lipschitz / (epsilon * mu * kappa**2)))
+
+
+def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Cor. corbound].
+
+    >>> from quorate.skills.examples import triangle
+    >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
+    0.125
+    """
+    return float(_checked(kappa, K) ** 2 / (K**4 * moments.degree.max()))
+
+
+def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
+    """Return [kappa²/K, K²/kappa], which gradient descent with the corollary's step never leaves [Ma20, Cor. corbound].
+
+    >>> corollary_range(kappa=0.5, K=0.8)
+    (0.3125, 1.2800000000000002)
+    """
+    return _checked(kappa, K) ** 2 / K, K**2 / kappa
+
+
+def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return L = 4 W ||N||_F K⁴ / kappa², with which the gradient is Lipschitz in that range [Ma20, Prop. firstorder].
+
+    Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(first_order_constant(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 3)
+    117.576
+    """
+    if moments.table is None:
+        norm = np.sqrt(moments.degree.max() * moments.degree.sum())
+    else:
+        norm = np.sqrt(2 * np.sum(moments.table()[2] ** 2))
+    return float(4 * moments.n_workers * norm * K**4 / _checked(kappa, K) ** 2)
+
+
+def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return the step of the theorem on gradient descent: the corollary's, or 1/L if that is shorter [Ma20, Thm 2].
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(theory_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 6)
+    0.008505
+    """
+    constant = first_order_constant(moments, kappa=kappa, K=K)
+    return min(corollary_step(moments, kappa=kappa, K=K), 1 / constant)
+
+
+def least_eigenvalue(n_workers: int) -> float:
+    """Bound the smallest eigenvalue of L_s of a connected graph with an odd cycle from below: 1/W³ [Ma20, Thm pert].
+
+    >>> least_eigenvalue(10)
+    0.001
+    """
+    return float(n_workers) ** -3
+
+
+def fixed_step(step: float | str, theory: float) -> float:
+    """Return the step that a caller gave, or the theory's if that is what it asked for.
+
+    Raises:
+        OptionError: it is neither.
+
+    >>> fixed_step("theory", 0.1), fixed_step(0.5, 0.1)
+    (0.1, 0.5)
+    """
+    if step == THEORY:
+        return theory
+    if isinstance(step, str) or not 0 < step < float("inf"):
+        raise OptionError(f"a step is a positive number, or 'theory', not {step!r}")
+    return float(step)
+
+
+def spectral_bound(moments: Moments) -> float:
+    """Return ||N||_2 by the power method, a thousandth added: a step made of it is never too long.
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(spectral_bound(triangle([0.8, 0.6, 0.5]).moments), 3)
+    2.002
+    """
+    v = np.ones(moments.n_workers)
+    for _ in range(200):
+        v = moments.shared @ v + v  # shifted, so that a graph with two sides does not swing
+        v /= np.linalg.norm(v)
+    return float(1.001 * (v @ (moments.shared @ v)))
+
+
+def _checked(kappa: float, K: float) -> float:
+    if not 0 < kappa <= K:
+        raise OptionError(f"the theory wants 0 < kappa <= K, not kappa = {kappa:g} and K = {K:g}")
+    return kappa

@@ -8,11 +8,12 @@ experts from a tight group that is wrong alike: `opinion_weights.py` leans to th
 """
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import folds_by_id, sampled
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
-from quorate.skills.scatter import sampled_tasks, scattered
 
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
@@ -20,11 +21,15 @@ ENOUGH = 150_000  # answers; of a larger crowd only so many are looked at
 ENTRIES = 30_000_000  # of answers × classes that are looked at, 240 MB: of many classes, fewer answers
 
 
-def trust(answers: Answers) -> float:
+def trust(answers: Answers, habits: Habits | None = None) -> float:
     """Return how well one factor explains the agreements, from 0 to 1; 1 where nothing speaks against it.
 
     Skills are fitted on three quarters of the tasks and the sums taken on the fourth, in turn; which quarter a task is
     in, its hash says.
+
+    Args:
+        answers: who answered what.
+        habits: of the workers, where more is known of them than these answers; by default as the answers say.
 
     >>> import quorate
     >>> trust(quorate.simulate.crowd(500, 20, 5, seed=0).answers)
@@ -32,9 +37,11 @@ def trust(answers: Answers) -> float:
     """
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
-    kept = sampled_tasks(answers, min(ENOUGH, ENTRIES // answers.n_classes))
-    fold = (scattered(answers.n_tasks) % np.uint64(FOLDS)).astype(np.int64)
-    sums = np.concatenate([_fold_sums(answers, kept & (fold != k), kept & (fold == k)) for k in range(FOLDS)])
+    habits = habits_of(answers) if habits is None else habits
+    looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
+    fold = folds_by_id(looked_at, FOLDS)
+    u = left_out_skills(looked_at, fold)
+    sums = _tetrad_sums(looked_at, habits, u[fold[looked_at.task], looked_at.worker])
     a0, a1, a2 = sums.sum(axis=0)
     # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
     pulls = sums @ np.array([a2, -2 * a1, a0])
@@ -43,25 +50,51 @@ def trust(answers: Answers) -> float:
     return float(a1**2 / (a1**2 + excess)) if excess > 0 else 1.0
 
 
-def _fold_sums(answers: Answers, fitted: BoolArray, tested: BoolArray) -> FloatArray:
-    """Fit skills on some tasks, and return a0, a1, a2 of each of the others; shape (tasks, 3)."""
-    if not (fitted[answers.task].any() and tested[answers.task].any()):
-        return np.zeros((0, 3))
-    skills = centred_skills(answers.only(fitted), tolerance=1e-3, max_iterations=100).solution.skills
-    held = answers.only(tested)
-    u = skills - np.average(skills, weights=held.per_worker)
-    return _tetrad_sums(held, habits_of(answers), u)
+def left_out_skills(answers: Answers, fold: IntArray) -> FloatArray:
+    """Return each worker's skill by the tasks of the other folds, less the mean of those who answer this one's.
+
+    One solve for all folds: of a crowd in which every worker stands once for each fold, with its tasks.
+
+    Args:
+        answers: who answered what.
+        fold: of each task.
+
+    Returns folds × workers.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 3, 3, skills=np.array([0.8, 0.6, 0.1]), seed=0)
+    >>> left_out_skills(crowd.answers, np.arange(400) % FOLDS).argsort(axis=1)[:, 0].tolist()
+    [2, 2, 2, 2]
+    """
+    n, fold_of = answers.n_workers, fold[answers.task]
+    taught = [np.flatnonzero(fold_of != k) for k in range(FOLDS)]
+    start = np.concatenate([[0], np.cumsum([int((fold != k).sum()) for k in range(FOLDS)])])
+    number = [np.cumsum(fold != k) - 1 + start[k] for k in range(FOLDS)]  # of each task among those of the other folds
+    crowd = Answers(
+        np.concatenate([number[k][answers.task[rows]] for k, rows in enumerate(taught)]),
+        np.concatenate([answers.worker[rows] + k * n for k, rows in enumerate(taught)]),
+        np.concatenate([answers.label[rows] for rows in taught]),
+        *(pa.nulls(size) for size in (int(start[-1]), FOLDS * n, answers.n_classes)),
+    )
+    skills = centred_skills(crowd, tolerance=1e-3, max_iterations=100).solution.skills.reshape(FOLDS, n)
+    here = np.bincount(fold_of * n + answers.worker, minlength=FOLDS * n).reshape(FOLDS, n)
+    means = (skills * here).sum(axis=1, keepdims=True) / np.maximum(here.sum(axis=1, keepdims=True), 1)
+    apart: FloatArray = skills - means
+    return apart
 
 
-def _tetrad_sums(answers: Answers, habits: Habits, u: FloatArray) -> FloatArray:
-    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z."""
+def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArray:
+    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task, by way of sum z and sum u z.
+
+    Args:
+        answers: who answered what.
+        habits: that answers are centred at.
+        own: u of each answer's worker.
+    """
     z = centred_answers(answers, habits)
     size = (z * z).sum(axis=1)
-    own = u[answers.worker]
-    total, pulled = (
-        np.stack([answers.by_task(weight * column) for column in z.T], axis=1) for weight in (np.ones(len(z)), own)
-    )
-    alone = [answers.by_task(own**power * size) for power in range(3)]
-    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
     omega = task_weights(answers)
-    return np.stack([omega * (both - self) for both, self in zip(products, alone, strict=True)], axis=1)
+    total, pulled = answers.by_task(z), answers.by_task(own[:, None] * z)
+    alone = answers.by_task(np.stack([size, own * size, own**2 * size], axis=1))
+    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
+    return omega[:, None] * (np.stack(products, axis=1) - alone)

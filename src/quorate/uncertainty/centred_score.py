@@ -13,15 +13,19 @@ are the sums of `rank_one_score.py`.
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from quorate.arrays import BoolArray, FloatArray
+from quorate.blocks.kernels import centred_products, power_sums
+from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
 from quorate.uncertainty.estimated import Estimated
-from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import WorkerScore
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # Pseudo-answers by which a habit is shrunk toward the crowd's where a variance rests on it: a worker who happened to
 # give one class five times is not thereby sure to give it a sixth time.
@@ -56,7 +60,7 @@ class CentredInference(Estimated):
     @cached_property
     def _omega(self) -> FloatArray:
         """What each task weighs, so that each answer counts once."""
-        return task_weights(self.crowd)
+        return task_weights(self.answers)
 
     @cached_property
     def _kept(self) -> FloatArray:
@@ -66,9 +70,17 @@ class CentredInference(Estimated):
         return kept
 
     @cached_property
+    def _powers(self) -> FloatArray:
+        """The sums over peers that `quorate.blocks.plain.powers` lists; the last is over those who are gold."""
+        squares = np.where(self.is_gold, self._x**2, 0.0)
+        sums: FloatArray = blocks_of(self.crowd).sums(power_sums, self._x, squares, False)[0]
+        return sums
+
+    @property
     def _known(self) -> FloatArray:
         """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
-        return self._told_by(self._x**2)
+        known: FloatArray = self._powers[0]
+        return known
 
     @cached_property
     def _in_scale(self) -> FloatArray:
@@ -77,24 +89,20 @@ class CentredInference(Estimated):
         Nothing of it where the peer is gold, whose skill is one by definition.
         """
         mean = float(np.average(self._kept, weights=self.crowd.per_worker))
-        by_gold = self._told_by(np.where(self.is_gold, self._x**2, 0.0))
+        by_gold = self._powers[-1]
         share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
-        return mean + (1 - mean) * share
-
-    def _told_by(self, squares: FloatArray) -> FloatArray:
-        """Sum omega times a value of the peers over each worker's tasks."""
-        sums = self._sums
-        return sums.by_worker(self._omega[self.crowd.task] * sums.of_mates(squares[sums.worker]))
+        held: FloatArray = mean + (1 - mean) * share
+        return held
 
     @cached_property
     def _centred(self) -> FloatArray:
         """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
-        return centred_answers(self.crowd, self.habits)
+        return centred_answers(self.answers, self.habits)
 
     @cached_property
     def _agreed(self) -> FloatArray:
         """Each answer's z_it · Y_t / G, times the task's weight."""
-        a, z = self.crowd, self._centred
+        a, z = self.answers, self._centred
         mine = self._x[a.worker][:, None] * z
         y = np.zeros((a.n_tasks, a.n_classes))
         answered = np.flatnonzero(a.per_task)
@@ -104,29 +112,34 @@ class CentredInference(Estimated):
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
-        sums, spread = self._sums, self.habits.spread
-        omega, x = self._omega[self.crowd.task], self._x[sums.worker]
-        square = x * x
-        q2, q3, q4 = (omega**2 * sums.of_mates(power) for power in (square, square * x, square * square))
-        both = omega**2 * sums.of_mates(square) ** 2
+        spread = self.habits.spread
+        _, one, cube, q4, both, _ = self._powers
+        pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
-        pairs, one, cube = sums.by_worker(both - q4), sums.by_worker(q2), sums.by_worker(q3)
+        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
         alpha = (a * pairs + c * one) / scale**2
         n = np.maximum(self.crowd.per_worker, 1)
         # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
         # with it by the skill, is what is left of the variance where worker and peers are perfect.
         return WorkerScore(
-            sums.by_worker(self._agreed) / (scale * self._kept / self._in_scale),
+            agreed / spread / (scale * self._kept / self._in_scale),
             alpha * (1 + 1 / n),
             (b * pairs + e * cube) / scale**2,
-            sums.by_worker(both) / scale**2 - 1 / n**2,
+            both / scale**2 - 1 / n**2,
         )
+
+    def noise(self) -> FloatArray:
+        """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
+        x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
+        variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
+        drawn: FloatArray = self._known / np.maximum(self._known + self.ridge, 1e-12)
+        return variance * drawn**2
 
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self.crowd.per_worker[:, None]
-        mean = np.bincount(self.crowd.label, minlength=self.n_classes) / self.crowd.n_answers
+        mean = self.habits.crowd
         given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
         f = (given + CALM * mean) / (n + CALM)
         share = self.crowd.per_worker * self._x**2
@@ -140,7 +153,9 @@ class CentredInference(Estimated):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
-        sums, a, m = self._sums, self.crowd, self.n_classes
+        from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+
+        sums, a, m = self._sums, self.answers, self.n_classes
         x, omega = self._x[sums.worker], self._omega
         q2 = omega[a.task] * sums.of_mates(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
@@ -152,9 +167,11 @@ class CentredInference(Estimated):
         curvature = Curvature(self._known, gram(parts, a.n_tasks), self.is_free, self.ridge)
         return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)
 
-    def _by_class(self) -> sparse.csr_array:
+    def _by_class(self) -> "sparse.csr_array":
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
-        a, m = self.crowd, self.n_classes
+        from quorate.uncertainty.inflation import by_task
+
+        a, m = self.answers, self.n_classes
         first = a.start[a.task]
         within = np.arange(a.n_answers) - first
         place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)

@@ -7,7 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.moments import AnswerSums, answer_sums
+from quorate.blocks.memory import Answered, collected
+from quorate.uncertainty.answer_sums import AnswerSums, answer_sums
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Estimated:
     2
     """
 
-    crowd: Answers  # its last worker is the known labels, if there are any
+    crowd: Answered  # its last worker is the known labels, if there are any
     skills: FloatArray  # NaN where not determined
 
     @property
@@ -39,7 +40,12 @@ class Estimated:
 
     @cached_property
     def _sums(self) -> AnswerSums:
-        return answer_sums(self.crowd)
+        return answer_sums(self.answers)
+
+    @property
+    def answers(self) -> Answers:
+        """The answers in memory, which full intervals need."""
+        return self.crowd if isinstance(self.crowd, Answers) else collected(self.crowd)
 
     @cached_property
     def _x(self) -> FloatArray:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
+from quorate.blocks.kernels import agreement_products, power_sums
+from quorate.blocks.memory import blocks_of
 from quorate.uncertainty.estimated import Estimated
-from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation
 from quorate.uncertainty.intervals import WorkerScore
 
 
@@ -38,24 +39,24 @@ class OneCoinInference(Estimated):
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
-        sums, m = self._sums, self.n_classes
-        x = self._x[sums.worker]
-        square = x * x
-        q2, q3, q4 = (sums.of_mates(power) for power in (square, square * x, square * square))
-        pairs = q2 * q2 - q4  # sum over two different peers of x_j² x_k²
-        weight = sums.by_worker(q2)
-        scale = np.where(weight > 0, weight, np.nan)
-        agreed = sums.by_worker(sums.agreement(x) - x)
+        m, x, blocks = self.n_classes, self._x, blocks_of(self.crowd)
+        (sums,) = blocks.sums(power_sums, x, np.zeros(len(x)), True)
+        q2, _, q3, q4, both, _ = sums
+        pairs = both - q4  # sum over two different peers of x_j² x_k²
+        scale = np.where(q2 > 0, q2, np.nan)
+        agreed, _ = blocks.sums(agreement_products, x, m)
         return WorkerScore(
             agreed / scale,
-            sums.by_worker(q2 + pairs) / ((m - 1) * scale**2),
-            (m - 2) / (m - 1) * sums.by_worker(q3 + pairs) / scale**2,
-            sums.by_worker(q2 * q2) / scale**2,
+            (q2 + pairs) / ((m - 1) * scale**2),
+            (m - 2) / (m - 1) * (q3 + pairs) / scale**2,
+            both / scale**2,
         )
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
-        sums, m, a = self._sums, self.n_classes, self.crowd
+        from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+
+        sums, m, a = self._sums, self.n_classes, self.answers
         x = self._x[sums.worker]
         q2 = sums.of_mates(x * x)
         psi = sums.agreement(x) - x - x * q2

@@ -1,17 +1,18 @@
 """Confusion matrices <-> posterior: the two products that every model of confusion is fitted with.
 
 With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
-both are products with one sparse matrix: tasks × (worker, answer) cells, a one for every answer.
+both are sums over the answers: of q over a worker's tasks, and of log theta over a task's workers.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.block import Blocks
+from quorate.blocks.kernels import expected_counts, task_scores
+from quorate.blocks.memory import blocks_of
 from quorate.errors import TooLargeError
 from quorate.voting.posterior import FLOOR
 
@@ -20,37 +21,33 @@ ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior
 
 @dataclass(frozen=True)
 class Cells:
-    """The answers as a sparse matrix of ones, and both its products."""
+    """The answers, and both products.
 
-    matrix: sparse.csr_array  # tasks × (worker·M + answer)
-    n_classes: int
+    >>> import quorate
+    >>> cells = cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
+    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first worker said y, the second of two
+    [[0.0, 0.0], [0.25, 0.75]]
+    """
 
-    @cached_property
-    def by_worker(self) -> sparse.csr_array:
-        """The transpose, laid out by worker."""
-        return self.matrix.T.tocsr()
+    blocks: Blocks
 
     def expected_counts(self, posterior: FloatArray) -> FloatArray:
         """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""
-        counts: FloatArray = (self.by_worker @ posterior).reshape(-1, self.n_classes, self.n_classes)
-        return counts
+        return self.blocks.sums(expected_counts, posterior)[0]
 
     def log_joint(self, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
         """Return log P(answers, class) of each task and class, from workers × answers × classes of logarithms."""
-        scores: FloatArray = self.matrix @ log_theta.reshape(-1, self.n_classes) + np.log(np.maximum(prior, FLOOR))
-        return scores
+        return np.concatenate(list(self.blocks.each(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
 
 
 def cells_of(answers: Answers) -> Cells:
-    """Form the matrix with a one at (task, worker·M + answer), for every answer.
+    """Lay the answers out for both products.
 
     >>> import quorate
-    >>> cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]})).matrix.toarray().tolist()
-    [[0.0, 1.0, 1.0, 0.0]]
+    >>> cells_of(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
+    (10, 2)
     """
-    ones = (np.ones(answers.n_answers), answers.worker_cells, answers.start)  # the answers lie ordered by task
-    shape = (answers.n_tasks, answers.n_workers * answers.n_classes)
-    return Cells(sparse.csr_array(ones, shape=shape), answers.n_classes)
+    return Cells(blocks_of(answers))
 
 
 def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:

@@ -8,6 +8,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.voting.posterior import FLOOR
 
 TURN = 3.0  # nats that exchanging two classes must gain, beyond the logarithm of how many exchanges were tried
+MOST_LABEL = 2.5  # nats that one known label may add to that: alone, it turns nothing round, for it may be wrong itself
 SWAPS_UP_TO = 40  # classes; beyond, no pair of them has labels enough to be found swapped
 MOST_VOTE = 3.0  # nats that a correction may add to one vote
 PRIOR_TASKS = 4.0  # that the weights of the opinions are worth before known labels speak
@@ -37,6 +38,8 @@ def exchanges(belief: FloatArray, label: IntArray) -> tuple[tuple[int, int], ...
     ((0, 1),)
     >>> exchanges(np.tile([[0.9, 0.1]], (5, 1)), np.array([1, 0, 0, 0, 1]))
     ()
+    >>> exchanges(np.array([[0.98, 0.01, 0.01]]), np.array([1]))  # one label turns nothing round
+    ()
     """
     m = belief.shape[1]
     if m > SWAPS_UP_TO or m < 2:
@@ -46,9 +49,10 @@ def exchanges(belief: FloatArray, label: IntArray) -> tuple[tuple[int, int], ...
     order: IntArray = np.arange(m)
     turned: list[tuple[int, int]] = []
     for _ in range(m - 1):
-        gains = [logs[rows, swapped(order, pair)[label]].sum() for pair in pairs]
+        now = logs[rows, order[label]]
+        gains = [np.minimum(logs[rows, swapped(order, pair)[label]] - now, MOST_LABEL).sum() for pair in pairs]
         best = int(np.argmax(gains))
-        if gains[best] < logs[rows, order[label]].sum() + TURN + np.log(len(pairs)):
+        if gains[best] < TURN + np.log(len(pairs)):
             break
         order = swapped(order, pairs[best])
         turned.append(pairs[best])
@@ -75,7 +79,7 @@ def correction(
     Compares the answers on known tasks by true class with the same answers by believed class.
 
     Args:
-        counts: how many workers gave each known task each class.
+        counts: how many workers gave each known task each class, or what those answers are worth.
         belief: the posterior of the known tasks.
         label: their known classes.
         pooled: the crowd's matrix, columns summing to one.

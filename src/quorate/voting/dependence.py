@@ -12,7 +12,6 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.skills.scatter import sampled_tasks
 from quorate.voting.vote import accuracy
 
 MEASURED, INDEPENDENT = "measured", "independent"
@@ -72,7 +71,7 @@ NONE = Dependence(0.0, 0.0, 0.0)  # workers who are said to err independently
 
 
 def dependence_of(answers: Answers, posterior: FloatArray, matrices: Matrices) -> Dependence:
-    """Measure how much workers err together, in a large crowd on a sample of tasks.
+    """Measure how much workers err together.
 
     Args:
         answers: who answered what.
@@ -85,10 +84,16 @@ def dependence_of(answers: Answers, posterior: FloatArray, matrices: Matrices) -
     >>> bool(found.rho < 0.1)
     True
     """
-    kept = sampled_tasks(answers, min(ENOUGH, ENTRIES // max(answers.n_classes, 1)))
-    if not kept.all():
-        answers, posterior = answers.only(kept), posterior[kept]
     return ratio(*residual_products(answers, posterior, matrices))
+
+
+def enough_of(n_classes: int) -> int:
+    """Return how many answers dependence is measured on, at the most.
+
+    >>> enough_of(2), enough_of(1000)
+    (300000, 30000)
+    """
+    return min(ENOUGH, ENTRIES // max(n_classes, 1))
 
 
 def ratio(products: FloatArray, alike: FloatArray) -> Dependence:

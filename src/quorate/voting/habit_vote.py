@@ -4,9 +4,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.kernels import em_step
+from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
 from quorate.voting.confusion import ENTRIES, cells_of
-from quorate.voting.posterior import FLOOR
+from quorate.voting.posterior import FLOOR, one_more_each, softmax
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
 
@@ -30,10 +32,37 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
     m = answers.n_classes
     if answers.n_workers * m**2 > ENTRIES:
         return _by_cell(answers, skills, habits)
-    x, habit = skills[:, None, None], habits.frequency[: answers.n_workers, :, None]
-    theta = np.maximum(x * np.eye(m) + (1 - x) * habit, LEAST_CHANCE)
+    return cells_of(answers).log_joint(np.log(habit_matrices(skills, habits)), habits.prior)
+
+
+def habit_matrices(skills: FloatArray, habits: Habits) -> FloatArray:
+    """Write skills and habits as confusion matrices, workers × answers × classes.
+
+    >>> even = Habits(np.array([[0.5, 0.5]]), np.full(2, 0.5), 0.5, np.full(2, 0.5))
+    >>> habit_matrices(np.array([0.6]), even).round(9).tolist()
+    [[[0.8, 0.2], [0.2, 0.8]]]
+    """
+    x, habit = skills[:, None, None], habits.frequency[: len(skills), :, None]
+    theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
     theta /= theta.sum(axis=1, keepdims=True)
-    return cells_of(answers).log_joint(np.log(theta), habits.prior)
+    return theta
+
+
+def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
+    """Return the share of each class among the tasks as the same model believes, a task of each besides.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import habits_of
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("yyy")}, classes=["x", "y"])
+    >>> class_shares_by_habit(answers, np.full(3, 0.9), habits_of(answers)).round(2).tolist()
+    [0.33, 0.67]
+    """
+    if answers.n_workers * answers.n_classes**2 > ENTRIES:
+        return one_more_each(softmax(habit_scores(answers, skills, habits)))
+    logs, shift = np.log(habit_matrices(skills, habits)), np.log(np.maximum(habits.prior, FLOOR))
+    believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1
+    shares: FloatArray = believed / believed.sum()
+    return shares
 
 
 def _by_cell(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:

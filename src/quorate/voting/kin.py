@@ -7,8 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import drawn
 from quorate.skills.clusters import groupings
-from quorate.skills.scatter import sampled_tasks
 from quorate.voting.families import Families, learn_families
 from quorate.voting.group_units import one_voice
 
@@ -43,8 +43,8 @@ def find_kin(answers: Answers, posterior: FloatArray, belief: Belief) -> Kin:
     >>> find_kin(answers, majority(answers).posterior, lambda voices: majority(voices).posterior).gain
     0.0
     """
-    kept = sampled_tasks(answers, ENOUGH)
-    if not kept.all():
+    kept = drawn(answers, ENOUGH)
+    if kept is not None:
         answers, posterior = answers.only(kept), posterior[kept]
     alone = np.arange(answers.n_workers)
     none = learn_families(answers, alone, posterior)

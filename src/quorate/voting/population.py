@@ -13,11 +13,12 @@ from importlib.resources import files
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.plain import STEP, averaged
 from quorate.voting.posterior import FLOOR, softmax
 
 TABLE = "population.csv"
 N_CROWDS = 26  # public crowds behind the table
-BETAS = np.arange(1, 16) / 10  # multiples of the first, so that `calibrated` needs one product for each
+BETAS = np.arange(1, 16) * STEP  # multiples of the first, so that `averaged` needs one product for each
 VALIDITIES = np.array([0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 1.0])
 SHARPNESS = 200.0  # tasks that a crowd's mean log-loss counts for, so that every crowd has the same say; 100 to 300 are
 # alike by leaving out one group of crowds at a time, 10 and 30 too broad
@@ -25,8 +26,6 @@ ALONE, NEAR = 0.4, 0.17  # the say that simulated independent crowds have where 
 # (its standard deviation over public crowds) at which it has fallen by 40 %. The public crowds do not mind: log-loss
 # .522 to .523 for .3 to .5 and .1 to .25; independent crowds would be stated .05 too low without it
 LEAST_PROBABILITY = 1e-4  # a probability below this counts as this
-LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
-LEAST_SHARE = 1e-6  # of a beta, for its power to be added
 
 
 def calibrated(posterior: FloatArray, weights: FloatArray) -> FloatArray:
@@ -39,15 +38,17 @@ def calibrated(posterior: FloatArray, weights: FloatArray) -> FloatArray:
     >>> calibrated(np.array([[0.25, 0.75]]), identity()).round(9).tolist()
     [[0.25, 0.75]]
     """
-    share = weights @ VALIDITIES  # the validity enters linearly
-    mixed = np.full(posterior.shape, (1 - share.sum()) / posterior.shape[1])
-    step = np.maximum((posterior / posterior.max(axis=1, keepdims=True)) ** BETAS[0], LEAST_STEP)
-    power = np.ones(posterior.shape)
-    for part in share:
-        power *= step
-        if part > LEAST_SHARE:
-            mixed += power * (part / power.sum(axis=1, keepdims=True))
-    return mixed
+    return averaged(posterior, shares_of(weights))
+
+
+def shares_of(weights: FloatArray) -> FloatArray:
+    """Return what each beta adds, the validity entering linearly.
+
+    >>> float(shares_of(identity()).sum())
+    1.0
+    """
+    shares: FloatArray = weights @ VALIDITIES
+    return shares
 
 
 def identity() -> FloatArray:

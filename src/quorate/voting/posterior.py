@@ -3,21 +3,11 @@
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.plain import softmax as softmax
 from quorate.errors import one_of
 
 ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out
 FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
-
-
-def softmax(scores: FloatArray) -> FloatArray:
-    """Turn log-probabilities up to a constant a row into probabilities.
-
-    >>> softmax(np.log([[1.0, 3.0]])).tolist()
-    [[0.25, 0.75]]
-    """
-    likelihood: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    likelihood /= likelihood.sum(axis=1, keepdims=True)
-    return likelihood
 
 
 def hold_known(posterior: FloatArray, gold: IntArray | None) -> FloatArray:

@@ -11,15 +11,17 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.progress import report
+from quorate.blocks.block import Blocks, Sums
+from quorate.blocks.kernels import em_step
+from quorate.progress import tracked
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.confusion import Cells, cells_of
-from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
+from quorate.voting.confusion import cells_of
+from quorate.voting.posterior import FLOOR, hold_known
 from quorate.voting.shrinkage import above_guessing, crowd_worth
 from quorate.voting.vote import accuracy
 
 STEPS = 10  # more follow the model where it is wrong
-SETTLED = 1e-4  # mean change of the posterior: no label moves by it
+SETTLED = 1e-4  # of the answers that are counted otherwise than a step before: no label moves by it
 OWN_ERRORS = 4.0  # answers that the crowd's errors are worth, where a worker's are counted
 LEAST_WRONG = 1e-6  # of a crowd's answers: how often a worker errs is told next to it
 MOST_WRONG = 0.999  # of a column of a prior matrix: the right answer is never impossible
@@ -29,46 +31,64 @@ MOST_WRONG = 0.999  # of a column of a prior matrix: the right answer is never i
 class Refined:
     """Where the refinement ended."""
 
-    scores: FloatArray  # log joint probability, tasks × classes
-    posterior: FloatArray
     confusion: FloatArray  # theta, workers × answers × classes
-    counts: FloatArray  # expected answers behind it
+    prior: FloatArray  # of the classes
+    counts: FloatArray  # expected answers behind them
     strength: float  # pseudo-answers that each prior column was worth
     steps: int
 
+    def scores(self, answers: Answers) -> FloatArray:
+        """Return the log joint probability, tasks × classes."""
+        return cells_of(answers).log_joint(np.log(np.maximum(self.confusion, FLOOR)), self.prior)
 
-def refine(
-    answers: Answers, posterior: FloatArray, skills: FloatArray, *, gold: IntArray | None = None, steps: int = STEPS
-) -> Refined:
-    """Improve a posterior by confusion matrices that are shrunk to what the skills predict.
+
+def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEPS, hold: bool = True) -> Refined:
+    """Improve confusion matrices by EM, shrunk to what the skills predict; one pass over the answers a step.
 
     Args:
-        answers: who answered what.
-        posterior: where to start, tasks × classes.
+        blocks: of tasks.
+        start: expected answers, workers × answers × classes, and expected tasks of each class, to begin with.
         skills: of each worker.
-        gold: the known class of each task, -1 where unknown.
         steps: of EM at the most.
+        hold: believe the known classes that blocks bring.
 
     >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
     >>> from quorate.voting.vote import majority
     >>> crowd = quorate.simulate.crowd(200, 10, 4, n_classes=3, seed=0)
-    >>> refined = refine(crowd.answers, majority(crowd.answers).posterior, crowd.skills)
-    >>> bool((refined.posterior.argmax(axis=1) == crowd.truth).mean() > 0.8)
+    >>> start = counted(crowd.answers, majority(crowd.answers).posterior)
+    >>> refined = refine(blocks_of(crowd.answers), start, crowd.skills)
+    >>> bool((refined.scores(crowd.answers).argmax(axis=1) == crowd.truth).mean() > 0.8)
     True
     """
-    cells = cells_of(answers)
-    relative = relative_errors(answers, skills)
-    q = hold_known(posterior, gold)
-    for step in range(1, steps + 1):
-        counts = cells.expected_counts(q)
-        theta, strength = shrunk(counts, relative)
-        new, scores = _expect(cells, theta, q, gold)
-        change = np.abs(new - q).sum(axis=1).mean()
-        q = new
-        report("refining", step, steps)
-        if change <= SETTLED:
+    counts, believed = start
+    n_answers = counts.sum(axis=(1, 2))
+    relative = relative_errors(n_answers, skills, blocks.n_classes)
+    for step in tracked("refining", range(1, steps + 1)):
+        before, (theta, strength) = counts, shrunk(counts, relative)
+        prior = (believed + 1) / (believed + 1).sum()  # a task of each class besides (Laplace's rule)
+        counts, believed = blocks.sums(em_step, _logs(theta), _logs(prior), hold)
+        refined = Refined(theta, prior, before, strength, step)
+        if np.abs(counts - before).sum() <= SETTLED * n_answers.sum():
             break
-    return Refined(scores, q, theta, counts, strength, step)
+    return refined
+
+
+def counted(answers: Answers, posterior: FloatArray) -> Sums:
+    """Count answers and tasks by what the tasks are believed to be, tasks × classes: where the refinement may begin.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1], "worker": ["a"], "label": ["x"]}, classes=["x", "y"])
+    >>> counts, believed = counted(answers, np.array([[0.75, 0.25]]))
+    >>> counts[0, 0].tolist(), believed.tolist()
+    ([0.75, 0.25], [0.75, 0.25])
+    """
+    return cells_of(answers).expected_counts(posterior), posterior.sum(axis=0)
+
+
+def _logs(p: FloatArray) -> FloatArray:
+    logs: FloatArray = np.log(np.maximum(p, FLOOR))
+    return logs
 
 
 def matrices_of(answers: Answers, posterior: FloatArray, gold: IntArray | None = None) -> ConfusionMatrices:
@@ -83,17 +103,14 @@ def matrices_of(answers: Answers, posterior: FloatArray, gold: IntArray | None =
     return ConfusionMatrices(shrunk(counts)[0], counts)
 
 
-def relative_errors(answers: Answers, skills: FloatArray) -> FloatArray:
+def relative_errors(n_answers: FloatArray, skills: FloatArray, n_classes: int) -> FloatArray:
     """Return how often each worker errs, next to the crowd.
 
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> relative_errors(answers, np.array([0.0, 0.6])).round(3).tolist()
+    >>> relative_errors(np.ones(2), np.array([0.0, 0.6]), 2).round(3).tolist()
     [1.429, 0.571]
     """
-    wrong = 1 - accuracy(skills, answers.n_classes)
-    n = answers.per_worker
-    relative: FloatArray = wrong / max(float(n @ wrong / max(n.sum(), 1)), FLOOR)
+    wrong = 1 - accuracy(skills, n_classes)
+    relative: FloatArray = wrong / max(float(n_answers @ wrong / max(n_answers.sum(), 1)), FLOOR)
     return relative
 
 
@@ -156,8 +173,3 @@ def tilted(pooled: FloatArray, relative: FloatArray) -> FloatArray:
     prior *= np.minimum(1.0, MOST_WRONG / np.maximum(taken, FLOOR))
     prior[:, np.arange(m), np.arange(m)] = 1 - prior.sum(axis=1)
     return prior
-
-
-def _expect(cells: Cells, theta: FloatArray, q: FloatArray, gold: IntArray | None) -> tuple[FloatArray, FloatArray]:
-    scores = cells.log_joint(np.log(np.maximum(theta, FLOOR)), one_more_each(q))
-    return hold_known(softmax(scores), gold), scores

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.progress import report
+from quorate.progress import tracked
 from quorate.voting.posterior import FLOOR
 from quorate.voting.refine import MOST_WRONG, SETTLED, STEPS, relative_errors
 from quorate.voting.shrinkage import above_guessing, crowd_worth
@@ -36,9 +36,9 @@ def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *
     True
     """
     cells, m = _Occurring(answers), answers.n_classes
-    relative = relative_errors(answers, skills)[cells.worker]
+    relative = relative_errors(answers.per_worker.astype(np.float64), skills, m)[cells.worker]
     p = cells.shares(np.maximum(posterior[cells.task, cells.label], FLOOR))
-    for step in range(1, steps + 1):
+    for _ in tracked("refining", range(steps)):
         prior = (np.bincount(cells.label, p, m) + 1) / (answers.n_tasks + m)
         theta, right = cells.matrices(p, relative)
         said = np.bincount(cells.cell, np.log(np.maximum(theta, FLOOR)), len(cells.task)).astype(np.float64)
@@ -46,7 +46,6 @@ def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *
         new = cells.shares(np.exp(scores - cells.best(scores)))
         change = np.abs(new - p).sum() / answers.n_tasks
         p = new
-        report("refining", step, steps)
         if change <= SETTLED:
             break
     unsaid = answers.per_task * np.log(max((1 - right) / max(m - 1, 1), FLOOR))

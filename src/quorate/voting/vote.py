@@ -7,6 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
+from quorate.blocks.kernels import vote_sums
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
@@ -47,7 +49,7 @@ def weight(skill: FloatArray, n_classes: int) -> FloatArray:
     return cut
 
 
-def vote_weights(answers: Counted, skills: FloatArray) -> FloatArray:
+def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
     """Weigh each vote by its log-odds; a worker of undetermined skill (NaN) takes part with the crowd's mean skill.
 
     >>> import quorate
@@ -143,8 +145,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     [[2.0, 0.75]]
     """
     answers.check_cells()
-    flat = np.bincount(answers.cells, weights[answers.worker], minlength=answers.n_tasks * answers.n_classes)
-    return flat.astype(np.float64, copy=False).reshape(answers.n_tasks, answers.n_classes)
+    return np.concatenate(list(blocks_of(answers).each(vote_sums, weights)))
 
 
 def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Ballot:

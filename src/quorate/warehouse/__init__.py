@@ -1,6 +1,19 @@
-"""The same counting and voting inside DuckDB, Spark or another engine; the mathematics stays in the library."""
+"""Answers that an engine holds (DuckDB, Spark, what ibis connects to): read where they are few, else packed."""
 
-from quorate.warehouse.diagnosis import diagnose
-from quorate.warehouse.estimate import aggregate
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["aggregate", "diagnose"]
+if TYPE_CHECKING:
+    from quorate.warehouse.diagnosed import diagnose as diagnose
+    from quorate.warehouse.estimate import aggregate as aggregate
+    from quorate.warehouse.taken_out import read as read
+
+# Imported when first used: the command line asks this room whether a file is one for an engine, and mostly it is none.
+_HOMES = {"aggregate": "estimate", "diagnose": "diagnosed", "read": "taken_out"}
+__all__ = ["aggregate", "diagnose", "read"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"quorate.warehouse.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'quorate.warehouse' has no attribute {name!r}")

@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from quorate.errors import EngineError, OptionError, QuorateError, one_of
 from quorate.progress import listener, report
+from quorate.warehouse.batches import batches_of, table_from
 from quorate.warehouse.expressions import Backend, Column, EngineTable
 from quorate.warehouse.statements import drop_table
 
 ENGINES = ("duckdb", "spark")
-EXTRAS = {"duckdb": "duckdb", "spark": "pyspark"}  # an engine, and the module that it needs beside ibis
-BATCH = 1 << 20  # rows that are taken out of an engine at a time
+# An engine, and the module that it needs beside ibis.
+EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
 
 
 @dataclass(frozen=True)
@@ -30,17 +31,19 @@ class EngineOptions:
     """
 
     engine: str | None = None  # duckdb (the default) or spark
-    memory: str | None = None  # what DuckDB may use, as in 4GB; beyond it, it spills to disk
+    memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
     temp: str | None = None  # the folder that it spills to
     master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
     connect: str | None = None  # an ibis connection string, for any other engine
     table: str | None = None  # there, instead of files; database.name where it is not in the default one
     order: str | None = None  # the column that says which of two answers came first
+    most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
 
     def __post_init__(self) -> None:
         if self.connect is not None:
-            if self.engine is not None:
-                raise OptionError("a connection string says which engine it is; leave out engine= (--engine)")
+            for option in ("engine", "master"):
+                if getattr(self, option) is not None:
+                    raise OptionError(f"a connection string says which engine it is; leave out {option}= (--{option})")
             return
         one_of(self.name, ENGINES, "engine")
         for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
@@ -64,6 +67,7 @@ class Engine:
     journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
     held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # tables of ours there, by name
     last_name: str = ""  # what ibis called it, in such a copy
+    is_ours: bool = False  # whether the connection was made here, and is ours to close
 
     @property
     def backend(self) -> Backend:
@@ -84,17 +88,12 @@ class Engine:
     def fetch(self, expression: EngineTable | Column, stage: str) -> pa.Table:
         """Run a query and take its (small) result out of the engine."""
         with self.running(stage):
-            return self.backend.to_pyarrow(expression.as_table())
+            return table_from(self.backend, expression.as_table())
 
-    def stream(self, expression: EngineTable, stage: str) -> Iterator[pa.RecordBatch]:
+    def stream(self, expression: EngineTable, stage: str, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Run a query and take its result out piece by piece."""
         with self.running(stage):
-            if self.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
-                relation = self.backend.con.sql(self.backend.compile(expression))
-                get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
-                yield from get(BATCH)
-            else:
-                yield from self.backend.to_pyarrow_batches(expression, chunk_size=BATCH)
+            yield from batches_of(self.backend, expression, n_rows)
 
     def keep(self, expression: EngineTable, stage: str) -> EngineTable:
         """Run a query and leave its result in the engine until `release`."""
@@ -117,6 +116,11 @@ class Engine:
                 drop_table(self.backend, name)
             elif hasattr(kept, "release"):
                 kept.release()
+
+    def close(self) -> None:
+        """End a connection that was made here; a caller's own, and Spark's, which others may share, stay open."""
+        if self.is_ours and self.connection is not None:
+            self.connection.disconnect()
 
     def upload(self, table: pa.Table) -> EngineTable:
         """Give the engine a small table."""
@@ -156,7 +160,7 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
     'duckdb'
     """
     if where.connect is not None:
-        return _connect_url(where.connect)
+        return _connect_url(where.connect, where)
     name = where.name
     _check_installed(name)
     try:
@@ -181,7 +185,7 @@ def _duckdb(memory: str | None, temp: str | None) -> Engine:
         options["memory_limit"] = memory
     if temp is not None:
         options["temp_directory"] = temp
-    return Engine(_quiet(ibis.duckdb.connect(**options)))
+    return Engine(_quiet(ibis.duckdb.connect(**options)), is_ours=True)
 
 
 def _quiet(backend: Backend) -> Backend:
@@ -200,13 +204,21 @@ def _spark(master: str | None) -> Engine:
     return Engine(ibis.pyspark.connect(session))
 
 
-def _connect_url(url: str) -> Engine:
+def _connect_url(url: str, where: EngineOptions) -> Engine:
     if find_spec("ibis") is None:
-        raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[duckdb]'")
+        raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
+    scheme = url.partition(":")[0].replace("postgresql", "postgres")
+    if scheme in EXTRAS:
+        _check_installed(scheme)
     import ibis
 
     try:
-        return Engine(_quiet(ibis.connect(url)))
+        backend = _quiet(ibis.connect(url))
+        for setting, value in (("memory_limit", where.memory), ("temp_directory", where.temp)):
+            if backend.name == "duckdb" and value is not None:
+                quoted = value.replace("'", "''")
+                backend.con.execute(f"SET {setting} = '{quoted}'")
+        return Engine(backend, is_ours=backend.name != "pyspark")
     except Exception as error:
         # The other library's message may hold the whole address, and a traceback would show it too.
         raise EngineError(f"cannot connect to {_public(url)}: {_without_secrets(_first_line(error), url)}") from None
@@ -231,7 +243,7 @@ def _without_secrets(text: str, url: str) -> str:
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
     """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
-    told, done = listener(), threading.Event()
+    told, done = listener.get(), threading.Event()
     if told is None or backend.name != "duckdb":
         yield
         return

@@ -1,35 +1,21 @@
-"""The whole path inside an engine: answers -> codes -> pairs -> skills -> weights -> vote -> labels. Start here."""
+"""Answers in an engine -> labels: read where they are few, packed into blocks where they are many. Start here."""
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from quorate.errors import NotInMemoryError, OptionError, UnknownMethodError, one_of
+from quorate.errors import NotInMemoryError, UnknownMethodError, one_of
 from quorate.methods.option_names import check_options
-from quorate.methods.rank_one import check_choices
 from quorate.methods.registry import METHODS
+from quorate.methods.registry import aggregate as aggregate_here
 from quorate.reading.files import Source
 from quorate.result import Result
-from quorate.skills.notes import OTHER_METHOD, Note
 from quorate.uncertainty import check_level
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice
-from quorate.warehouse.clean import Cleaned, check_order, clean
-from quorate.warehouse.counted_pairs import BIG_TASK, RepeatsFound
-from quorate.warehouse.engine import Engine
-from quorate.warehouse.engine_gold import EngineGold, read_gold
-from quorate.warehouse.engine_labels import labels_in
-from quorate.warehouse.engine_methods import Judged, iwmv, majority, rank_one
-from quorate.warehouse.engine_vote import decide, named
-from quorate.warehouse.expressions import EngineTable
-from quorate.warehouse.inference import no_full_intervals
-from quorate.warehouse.source import open_source, split_options
-from quorate.warehouse.write import check_output, write_file, write_table
-
-T = TypeVar("T")
-METHODS_HERE = {"rank-one": rank_one, "majority": majority, "iwmv": iwmv}
-NOT_HERE = ("gold", "prior")  # options of the methods: the one is given by itself, the other has no meaning there yet
-CHOICES = ("solver", "tau", "weighting", "signs")
+from quorate.warehouse.beyond import aggregate_held
+from quorate.warehouse.source import split_options
+from quorate.warehouse.taken_out import find_answers, take_out
+from quorate.warehouse.write import check_table, put_table
+from quorate.writing.tables import write_table as write_file_here
 
 
 def aggregate(
@@ -39,107 +25,73 @@ def aggregate(
     gold: Source = None,
     output: str | Path | None = None,
     output_table: str | None = None,
-    big_task: int = BIG_TASK,
     intervals: str = "auto",
     level: float = LEVEL,
     **options: Any,
 ) -> Result:
-    """Turn answers into labels and skills inside the engine that holds them.
+    """Turn answers that an engine holds into labels and skills.
+
+    Where they are few enough (20 million, or what ``memory`` holds) they are read, and every method runs as
+    `quorate.aggregate` runs it. Beyond, their rows stream into blocks on disk, over which those methods pass that are
+    sums over tasks: ``quorate``, ``rank-one``, ``majority``, ``iwmv``, ``one-coin`` and ``dawid-skene``.
 
     Args:
-        source: a path or a pattern, an ibis table, or a table in memory; None with ``table``.
-        method: ``rank-one`` (the default here), ``majority`` or ``iwmv``.
+        source: a path or a pattern, the URL of an engine, a database file, an ibis table, or a table in memory; None
+            with ``table``.
+        method: a name from `quorate.methods.registry.METHODS`; by default ``quorate``.
         gold: known labels of some tasks.
-        output: a Parquet or CSV file that the engine writes.
-        output_table: a table that the engine makes.
-        big_task: tasks with more answers stay out of the join; see `quorate.warehouse.counted_pairs`.
-        intervals: ``fast`` (what ``auto`` is here: two more reads of the answers) or ``none``.
+        output: a file of the labels: Parquet, CSV or JSON lines.
+        output_table: a table that the engine makes of the labels.
+        intervals: as `quorate.aggregate`; beyond memory ``fast``, which is what ``auto`` is there, or ``none``.
         level: of the intervals.
         options: where the answers are, see `quorate.warehouse.engine.EngineOptions`: engine, memory, temp, master,
-            connect, table, order; how to read them, as `quorate.read`: task, worker, label, on_conflict, skip_missing,
-            classes, format, delimiter; for rank-one: solver, tau, weighting, threshold, signs and the solver's own; for
-            iwmv: max_iterations.
+            connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
+            skip_missing, classes, format, delimiter, group; all others for the method.
 
     Raises:
         EngineError: the engine is not there, or failed.
         InputError: the answers cannot be used as they are.
+        NotInMemoryError: the method needs every answer in memory, and they are too many.
 
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
     >>> aggregate(rows, "majority").labels["label"].to_pylist()
     ['x', 'x']
     """
-    chosen = check_method(method)
-    choice = IntervalChoice(check_level(level), _kind(intervals))
+    one_of(method or "quorate", METHODS, "method", UnknownMethodError)
+    one_of(intervals, KINDS, "kind of interval")
     reading, where, options = split_options(options)
-    check_options(chosen, METHODS[chosen].load(), options, but=NOT_HERE, where=" inside an engine")
-    check_choices(**{name: value for name, value in options.items() if name in CHOICES})
-    home, answers = open_source(source, reading, where)
-    check_order(reading.on_conflict, answers)
-    check_output(home, output, output_table)
+    held = find_answers(source, reading, where)
+    if not held.is_small:
+        choice = interval_choice(intervals, level)
+        where_to: dict[str, Any] = {"output": output, "output_table": output_table}
+        return aggregate_held(held, method, gold=gold, choice=choice, **where_to, **options)
     try:
-
-        def attempt(settled: bool) -> tuple[Cleaned, EngineGold | None, Judged]:
-            found = clean(home, answers, reading, settled=settled)
-            known = read_gold(home, found, gold, reading)
-            asked = {"big_task": big_task, "with_intervals": choice.kind != "none"} if chosen == "rank-one" else {}
-            return found, known, METHODS_HERE[chosen](home, found, known, **asked, **options)
-
-        found, known, judged = once_or_twice(attempt) if chosen == "rank-one" else attempt(True)
-        labels = named(decide(home, found, judged.weighing, known), found)
-        written = _write(home, labels, output, output_table)
-        result = judged.result(chosen, labels_in(home, written, output_table if output is None else output), choice)
-    except BaseException:
-        home.release()
-        raise
-    home.release(*([written] if output is None and output_table is None else []))
-    if method is not None:
-        return result
-    used = "rank-one was used: the standard method, quorate, needs every answer in memory"
-    return replace(result, notes=(*result.notes, Note(OTHER_METHOD, used)))
+        if output_table is not None:
+            check_table(held.engine, output_table)
+        chosen = method or "quorate"
+        check_options(chosen, METHODS[chosen].load(), options)
+        found = take_out(held)
+        result = aggregate_here(found, chosen, gold=gold, level=level, intervals=intervals, **options)
+        if output is not None:
+            write_file_here(result.labels, output)
+        if output_table is not None:
+            put_table(held.engine, result.labels.arrow, output_table)
+    finally:
+        held.engine.close()
+    return result
 
 
-def _kind(intervals: str) -> str:
-    if one_of(intervals, KINDS, "kind of interval") == "full":
-        raise no_full_intervals()
-    return "none" if intervals == "none" else "fast"
-
-
-def once_or_twice(attempt: Callable[[bool], T]) -> T:
-    """Try without looking for repeats; where some come to light while the pairs are counted, settle them and go again.
-
-    >>> once_or_twice(lambda settled: settled)
-    False
-    """
-    try:
-        return attempt(False)
-    except RepeatsFound:
-        return attempt(True)
-
-
-def check_method(method: str | None) -> str:
-    """Return the method, rank-one where none is named.
+def interval_choice(intervals: str, level: float) -> IntervalChoice:
+    """Return how intervals are computed beyond memory.
 
     Raises:
-        NotInMemoryError: it cannot run inside an engine.
+        NotInMemoryError: full ones need every answer in memory.
 
-    >>> check_method(None)
-    'rank-one'
+    >>> interval_choice("auto", 0.9)
+    IntervalChoice(level=0.9, kind='fast')
     """
-    chosen = method or "rank-one"
-    one_of(chosen, METHODS, "method", UnknownMethodError)
-    if chosen not in METHODS_HERE:
+    if one_of(intervals, KINDS, "kind of interval") == "full":
         raise NotInMemoryError(
-            f"the method {chosen!r} needs every answer in memory, and cannot run inside an engine; choose rank-one, "
-            "majority or iwmv (--method), or read the answers into memory (quorate.aggregate, or no --engine)"
+            "full intervals need every answer in memory, and these are too many; choose intervals='fast'"
         )
-    return chosen
-
-
-def _write(home: Engine, labels: EngineTable, output: str | Path | None, output_table: str | None) -> EngineTable:
-    if output is not None and output_table is not None:
-        raise OptionError("write a file or a table, not both")
-    if output is not None:
-        return write_file(home, labels, output)
-    if output_table is not None:
-        return write_table(home, labels, output_table)
-    return home.keep(labels, "voting")
+    return IntervalChoice(check_level(level), "none" if intervals == "none" else "fast")

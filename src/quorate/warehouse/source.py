@@ -5,7 +5,15 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import ColumnTypeError, EngineError, OptionError, UnknownFormatError, UnreadableFileError
+from quorate.errors import (
+    ColumnTypeError,
+    EngineError,
+    OptionError,
+    UnknownFormatError,
+    UnreadableFileError,
+    count,
+    listing,
+)
 from quorate.reading.files import Source, format_of, read_table
 from quorate.reading.objects import check_columns
 from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
@@ -13,7 +21,7 @@ from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect
 from quorate.warehouse.expressions import EngineTable
 
 # What can be said about reading answers in an engine.
-MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter")
+MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group")
 # What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.
 DIALECT: dict[str, Any] = {
     "header": True,
@@ -52,6 +60,21 @@ def open_source(
 ) -> tuple[Engine, EngineTable]:
     """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
 
+    Takes what `open_table` takes, and raises what it raises.
+
+    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))
+    >>> answers.columns
+    ('task', 'worker', 'label')
+    """
+    home, found = open_table(source, reading, where)
+    return home, by_role(found, reading, where)
+
+
+def open_table(
+    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
+) -> tuple[Engine, EngineTable]:
+    """Find the answers: where they lie, and the table there as it is.
+
     Args:
         source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or one in memory.
         reading: the columns, and the format and delimiter of files.
@@ -61,30 +84,44 @@ def open_source(
         EngineError: the engine is not there.
         InputError: the answers are not there, or have no such columns.
 
-    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))
-    >>> answers.columns
-    ('task', 'worker', 'label')
+    >>> open_table({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))[1].columns
+    ('item', 'who', 'label')
     """
-    if where.table is not None:
-        if source is not None:
-            raise OptionError("give files or a table (--table), not both")
-        home = connect(where)
-        found = _table(home, where.table)
-    elif type(source).__module__.partition(".")[0] == "ibis":
-        home, found = Engine(source.get_backend()), source
-    elif source is None:
+    if where.table is not None and source is not None:
+        raise OptionError("give files or a table (--table), not both")
+    if source is None and where.table is None and where.connect is None:
         raise OptionError("no answers: give files, or the name of a table (--table)")
-    else:
-        home = connect(where)
-        if isinstance(source, str | Path):
-            found = _file(home, source, reading)
-        else:
-            found = home.upload(read_table(source, _wanted(reading, where)))
-    return home, _select(found, reading, where)
+    is_there = type(source).__module__.partition(".")[0] == "ibis"
+    home = Engine(source.get_backend()) if is_there else connect(where)
+    try:
+        found = source if is_there else _found(home, source, reading, where)
+        check_columns(found.columns, wanted_columns(reading, where), "the table")
+        for name in wanted_columns(reading, where):
+            kind = found[name].type()
+            if kind.is_nested():
+                raise ColumnTypeError(
+                    f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
+                )
+    except BaseException:
+        home.close()
+        raise
+    return home, found
 
 
-def _wanted(reading: ReadOptions, where: EngineOptions) -> dict[str, str]:
-    """Name the columns and, for each, what to do where it is not there."""
+def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    if source is None:
+        return _table(home, where.table or _only_table(home))
+    if isinstance(source, str | Path):
+        return _file(home, source, reading)
+    return home.upload(read_table(source, wanted_columns(reading, where)))
+
+
+def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[str, str]:
+    """Name the columns and, for each, what to do where it is not there.
+
+    >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
+    ['item', 'worker', 'label', 'day']
+    """
     order = {} if where.order is None else {where.order: "Let order= (--order) name one of those"}
     return reading.wanted() | order
 
@@ -95,6 +132,15 @@ def _table(home: Engine, name: str) -> EngineTable:
         return home.backend.table(own, database=database or None)
     except Exception as error:
         raise EngineError(f"{home.name} has no table {name!r} ({str(error).splitlines()[0][:200]})") from error
+
+
+def _only_table(home: Engine) -> str:
+    """Name the one table that an engine has."""
+    there = sorted(home.backend.list_tables())
+    if len(there) != 1:
+        named = f": {listing(there, 12)}. Name the one with the answers (--table)" if there else ""
+        raise OptionError(f"{home.name} has {count(len(there), 'table')}{named}")
+    return there[0]
 
 
 def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
@@ -127,13 +173,12 @@ def _format(path: str) -> str:
     return found
 
 
-def _select(table: EngineTable, reading: ReadOptions, where: EngineOptions) -> EngineTable:
-    check_columns(table.columns, _wanted(reading, where), "the table")
+def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUCKDB) -> EngineTable:
+    """Call the columns task, worker, label and order, whatever they are called.
+
+    >>> import ibis
+    >>> by_role(ibis.table({"item": "int64", "worker": "int64", "label": "string"}), ReadOptions("item")).columns
+    ('task', 'worker', 'label')
+    """
     named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
-    for name in named.values():
-        kind = table[name].type()
-        if kind.is_nested():
-            raise ColumnTypeError(
-                f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
-            )
     return table.select(**{own: table[name] for own, name in named.items()})

@@ -13,7 +13,9 @@ def rename_table(backend: Backend, old: str, new: str) -> None:
     >>> has_table(backend, "a"), has_table(backend, "b")
     (False, True)
     """
-    _run(backend, f"ALTER TABLE {_quoted(backend, old)} RENAME TO {_quoted(backend, new)}")
+    if backend.name != "pyspark":  # there, a name without its database would move to the default one
+        new = new.rpartition(".")[2]
+    _run(backend, f"ALTER TABLE {quoted(backend, old)} RENAME TO {quoted(backend, new)}")
 
 
 def drop_table(backend: Backend, name: str) -> None:
@@ -22,7 +24,7 @@ def drop_table(backend: Backend, name: str) -> None:
     >>> import ibis
     >>> drop_table(ibis.duckdb.connect(), "a")
     """
-    _run(backend, f"DROP TABLE IF EXISTS {_quoted(backend, name)}")
+    _run(backend, f"DROP TABLE IF EXISTS {quoted(backend, name)}")
 
 
 def has_table(backend: Backend, name: str) -> bool:
@@ -46,7 +48,14 @@ def _run(backend: Backend, statement: str) -> None:
         cursor.close()
 
 
-def _quoted(backend: Backend, name: str) -> str:
-    import sqlglot
+def quoted(backend: Backend, name: str) -> str:
+    """Write the name of a table, with its database where it has one, as the engine wants it.
 
-    return str(sqlglot.to_identifier(name, quoted=True).sql(dialect=backend.dialect))
+    >>> import ibis
+    >>> quoted(ibis.duckdb.connect(), "crowd.odd name")
+    '"crowd"."odd name"'
+    """
+    from sqlglot import exp
+
+    database, _, own = name.rpartition(".")
+    return str(exp.table_(own, db=database or None, quoted=True).sql(dialect=backend.dialect))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import Table, is_text
-from quorate.errors import one_of
+from quorate.errors import OptionError, one_of
 from quorate.writing.whole import once_written, together, write_whole
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -69,6 +69,10 @@ def write_tables(
             write_table(table if isinstance(table, Table) else table(), path, format, excel_safe=excel_safe)
 
 
+# What no name may promise, because we do not write it.
+SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+
+
 def write_json(value: Any, path: str | Path) -> None:
     """Write one JSON value, whole or not at all; ``-`` is standard output.
 
@@ -76,6 +80,15 @@ def write_json(value: Any, path: str | Path) -> None:
     [{"id": 1}]
     """
     _to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write text, whole or not at all; ``-`` is standard output.
+
+    >>> write_text("a page", "-")
+    a page
+    """
+    _to(path, lambda stream: _write_text(text, stream))
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
@@ -120,6 +133,11 @@ def _write_text(text: str, stream: BinaryIO) -> None:
 
 def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
+    if ending in SPREADSHEETS:
+        raise OptionError(
+            f"{path} would be no spreadsheet: tables are written as CSV, which spreadsheets open; name it "
+            f"{Path(path).stem}.csv (with --excel-safe where ids may look like formulas)"
+        )
     return {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(ending, "csv")
 
 

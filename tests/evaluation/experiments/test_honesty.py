@@ -11,6 +11,7 @@ import quorate
 from quorate.errors import UnreadableFileError
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import honesty
+from quorate.evaluation.experiments.honest_figures import KNOWN, METHODS, Figures, judge, show
 from quorate.evaluation.experiments.public_crowds import NAMES, folder_of_more, public_crowd
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.gold import named_gold
@@ -20,7 +21,7 @@ from quorate.voting.population import N_CROWDS, TABLE, expected_calibration, pop
 def test_the_figures_are_those_of_the_scores() -> None:
     crowd = simulate.crowd(200, 8, 3, seed=0)
     result = quorate.aggregate(crowd.answers)
-    found = honesty.judge(result.ballot.posterior, crowd.truth, np.ones(200, dtype=bool))
+    found = judge(result.ballot.posterior, crowd.truth, np.ones(200, dtype=bool))
     assert found.error == pytest.approx(expected_error(result, crowd.truth_table).error)
     assert found.log_loss == pytest.approx(log_loss(result, crowd.truth_table))
     assert found.calibration_error == pytest.approx(calibration_error(result, crowd.truth_table))
@@ -39,9 +40,22 @@ def test_ours_is_what_the_package_states(n: int) -> None:
 def test_every_method_is_measured_with_every_number_of_known_labels(capsys: pytest.CaptureFixture[str]) -> None:
     crowd = simulate.crowd(120, 8, 4, seed=0)
     found = honesty.measure(honesty.case_of(crowd.answers, crowd.truth), population(), seeds=1)
-    assert set(found) == {(name, n) for name in honesty.METHODS for n in honesty.KNOWN}
-    honesty.show("One crowd", {"mine": found})
+    assert set(found) == {(name, n) for name in METHODS for n in KNOWN}
+    show("One crowd", {"mine": found})
     assert "| default | 30 |" in capsys.readouterr().out
+
+
+def test_what_is_kept_is_not_measured_again_and_the_parts_make_the_whole(tmp_path: Path) -> None:
+    run, asked = honesty.Run(tmp_path, 3, tmp_path / "kept"), []
+
+    def work() -> dict[tuple[str, int], Figures]:
+        asked.append(1)
+        return {("default", 30): Figures(0.1, 0.2, 0.3, -0.4)}
+
+    assert run.measured("bias, 20%", work) == run.measured("bias, 20%", work) == work()
+    assert len(asked) == 2
+    parts = [honesty.Run(tmp_path, 3, part=(k, 3)).mine(NAMES) for k in (1, 2, 3)]
+    assert sorted(name for part in parts for name in part) == sorted(NAMES)
 
 
 def test_the_public_crowds_are_found_or_asked_for(tmp_path: Path, real: Any) -> None:

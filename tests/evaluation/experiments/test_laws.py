@@ -13,17 +13,22 @@ from quorate.evaluation.experiments import (
     learnability,
     published,
     skill_distributions,
+    thresholds,
 )
 from quorate.evaluation.experiments.benchmark_sets import COLUMNS, OTHERS
-from quorate.evaluation.experiments.graph_types import CAPTION, CAPTION_ORDER, GRAPHS, STAR, W
+from quorate.evaluation.experiments.graph_claims import CAPTION, CAPTION_ORDER, STAR
+from quorate.evaluation.experiments.graph_types import GRAPHS, W
 from quorate.evaluation.experiments.learnability import EVEN, ODD
 from quorate.evaluation.experiments.noisy import noisy_skills
-from quorate.evaluation.experiments.rivals import RIVALS, errors, vote_error
-from quorate.evaluation.experiments.sparsification import answered, degrees, max_degree, thinned
+from quorate.evaluation.experiments.readings import LIMITED, READINGS, WHOLE, both_errors, on_edges, pairs_on
+from quorate.evaluation.experiments.rivals import PAIRED, RIVALS, errors, vote_error
+from quorate.evaluation.experiments.sparsification import answered, degrees, max_degree, thinned, thinned_pairs
 from quorate.evaluation.experiments.time_complexity import windowed
 from quorate.evaluation.experiments.trajectories import errors_along, looks
+from quorate.evaluation.score import expected_error
 from quorate.evaluation.simulate import clique, crowd, grid_skills
 from quorate.meetings.pairs import pair_stats
+from quorate.methods.registry import majority_vote
 from quorate.skills import coordinate_descent
 
 
@@ -96,12 +101,43 @@ def test_a_vote_that_knows_the_skills_beats_one_that_has_them_reversed() -> None
 
 
 def test_the_clique_is_answered_by_all_and_the_star_by_two() -> None:
-    skills = grid_skills(W, seed=0)
-    rng = np.random.default_rng(0)
-    assert set(GRAPHS["clique"](20, skills, rng).answers.per_task.tolist()) == {W}
-    star = GRAPHS[STAR](50, skills, rng).answers
+    """Where the graph limits the votes; where all vote, the star's pairs train, over all the tasks that they share."""
+    whole = crowd(50, W, W, skills=grid_skills(W, seed=0), seed=0).answers
+    star = on_edges(whole, GRAPHS[STAR], np.random.default_rng(0))
     assert set(star.per_task.tolist()) == {2}
     assert sorted(degrees(answered(star)).tolist()) == [1] * (W - 3) + [2, 2, W - 1]
+    trained = pairs_on(whole, GRAPHS[STAR])
+    assert sorted(trained.n_peers(W).tolist()) == [1] * (W - 3) + [2, 2, W - 1]
+    assert set(trained.shared.tolist()) == {50}
+
+
+def test_the_same_training_is_scored_by_the_answers_on_the_graph_and_by_all() -> None:
+    whole = crowd(60, W, W, skills=np.linspace(0.2, 0.9, W)[::-1], seed=0)
+    part = on_edges(whole.answers, GRAPHS[STAR], np.random.default_rng(0))
+    found = both_errors(part, whole.answers, pairs_on(whole.answers, GRAPHS[STAR]), whole.truth, seed=0)
+    assert set(found) == {(reading, name) for reading in READINGS for name in RIVALS}
+    assert found[LIMITED, "MV"] == pytest.approx(expected_error(majority_vote(part), whole.truth_table).error)
+    assert found[WHOLE, "MV"] == pytest.approx(expected_error(majority_vote(whole.answers), whole.truth_table).error)
+    for name in PAIRED:
+        assert (found[WHOLE, name] or 0.0) < (found[LIMITED, name] or 0.0)
+
+
+def test_thinned_pairs_keep_to_the_degree_and_their_counts() -> None:
+    pairs = pair_stats(crowd(200, 20, 4, seed=0).answers)
+    left = thinned_pairs(pairs, 20, 5, np.random.default_rng(0))
+    assert left.n_peers(20).max() == 5
+    before, after = ({tuple(row) for row in np.stack([p.i, p.j, p.shared], axis=1).tolist()} for p in (pairs, left))
+    assert after < before
+    assert len(thinned_pairs(pairs, 20, 19, np.random.default_rng(0))) == len(pairs)
+
+
+def test_a_delta_without_the_truth_is_the_most_stable_of_the_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = {None: 0.9, 0.0: 0.95, 0.1: 0.95}
+    monkeypatch.setattr(thresholds, "stability", lambda _, delta, *, seed: figures.get(delta, 0.5))
+    answers = crowd(10, 3, 3, seed=0).answers
+    assert thresholds.stable_delta(answers, seed=0)[0] == 0.0  # the least strict of equals
+    figures[None] = 0.95
+    assert thresholds.stable_delta(answers, seed=0)[0] is None
 
 
 def test_a_failure_of_a_method_is_shown_and_not_raised() -> None:

@@ -43,6 +43,15 @@ def test_items_on_public_data_write_their_files(real: Any, name: str, tmp_path: 
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
+def test_a_quick_look_shows_no_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learnability, "FULL", learnability.QUICK)
+    for quick in (True, False):
+        reproduce(["learnability"], tmp_path / str(quick), quick=quick)
+        page = (tmp_path / str(quick) / "index.html").read_text()
+        assert ('class="good"' in page) is not quick
+        assert ("## Claims" in (tmp_path / str(quick) / "learnability" / "learnability.md").read_text()) is not quick
+
+
 def test_another_seed_gives_other_figures(tmp_path: Path) -> None:
     for seed in (0, 1):
         reproduce(["error-bound"], tmp_path / str(seed), quick=True, seed=seed)

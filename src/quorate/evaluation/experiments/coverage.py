@@ -31,6 +31,7 @@ HABITS = {
     "four classes, even": ((0.25, 0.25, 0.25, 0.25), 1.0),
     "four classes, 7 : 1 : 1 : 1": ((0.7, 0.1, 0.1, 0.1), 1.0),
 }
+MORE_ANSWERS = (1, 10)  # times as many a worker: what is biased shows where intervals are narrow
 ASKED = {EVEN: (0.94, 0.965), LOW: (0.92, 1.0)}  # coverage at 95 %
 
 
@@ -208,13 +209,16 @@ def _by_shape(found: Sequence[Covered]) -> Tabulation:
 def _with_habits(settings: Settings, seed: int) -> Tabulation:
     n_workers = 2 * max(settings.workers) // 5
     rows = []
-    for number, name in enumerate(HABITS):
-        streams = (np.random.default_rng([seed, 13, number, k]) for k in range(-(-settings.intervals // n_workers)))
-        crowds = [with_habits(name, n_workers, settings.per_worker, rng) for rng in streams]
+    for (number, name), times in product(enumerate(HABITS), MORE_ANSWERS):
+        per_worker = times * settings.per_worker
+        trials = -(-settings.intervals // (n_workers * times))  # as many answers in all
+        streams = (np.random.default_rng([seed, 13, number, k, times]) for k in range(trials))
+        crowds = [with_habits(name, n_workers, per_worker, rng) for rng in streams]
         found = _look(Shape(name, 0, 5, n_workers), crowds, ["full"])
-        rows.append((name, len(found[0].held), *(f"{x.held.mean():.3f} / {x.width.mean():.2f}" for x in found)))
+        shown = (f"{x.held.mean():.3f} / {x.width.mean():.2f}" for x in found)
+        rows.append((name, per_worker, len(found[0].held), *shown))
     title = "Workers with habits: coverage at 95 % and mean width, full intervals"
-    return Tabulation(title, ("crowd", "n", *METHODS), tuple(rows))
+    return Tabulation(title, ("crowd", "answers a worker", "n", *METHODS), tuple(rows))
 
 
 def _figure(found: Sequence[Covered]) -> Figure:

@@ -1,11 +1,12 @@
 """Charts in one style: colours that colour-blind readers can tell apart, and a shape beside each."""
 
 from collections.abc import Sequence
+from math import cos, pi, sin
 from typing import Any
 
 from quorate.errors import QuorateError
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E", "#A65628", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6E6E6E", "#A65628", "#8B7FD1", "#000000")
 SHAPES = (
     "circle",
     "square",
@@ -15,9 +16,19 @@ SHAPES = (
     "triangle-down",
     "triangle-right",
     "triangle-left",
+    "M0,-1L0.95,-0.31L0.59,0.81L-0.59,0.81L-0.95,-0.31Z",  # a pentagon
     "stroke",
 )
 PANEL = (260, 200)  # width and height of one panel, in pixels
+_EXPONENT = "round(log(datum.value) / LN10)"
+_DIGIT = "substring('⁰¹²³⁴⁵⁶⁷⁸⁹', {0}, {0} + 1)"
+# Plain numbers where they are short, powers of ten as one writes them elsewhere; nothing between those.
+POWERS = (
+    "datum.value >= 0.001 && datum.value < 100000 ? format(datum.value, '~g') : "
+    f"abs(log(datum.value) / LN10 - {_EXPONENT}) > 1e-6 ? '' : "
+    f"'10' + ({_EXPONENT} < 0 ? '⁻' : '') + (abs({_EXPONENT}) >= 10 ? "
+    f"{_DIGIT.format(f'floor(abs({_EXPONENT}) / 10)')} : '') + {_DIGIT.format(f'(abs({_EXPONENT}) % 10)')}"
+)
 
 
 def altair() -> Any:
@@ -39,7 +50,7 @@ def axis(kind: str, field: str, title: str, *, log: bool = False, domain: Sequen
     options: dict[str, Any] = {"type": "log", "nice": False} if log else {"zero": False}
     if domain is not None:
         options["domain"] = list(domain)
-    ticks = alt.Axis(format="~g", labelOverlap=True, tickCount=6, gridOpacity=0.5) if log else alt.Axis()
+    ticks = alt.Axis(labelExpr=POWERS, labelOverlap=True, tickCount=6, gridOpacity=0.5) if log else alt.Axis()
     return (alt.X if kind == "x" else alt.Y)(
         field, type="quantitative", title=title, scale=alt.Scale(**options), axis=ticks
     )
@@ -59,6 +70,7 @@ def lines(
     dashed: Sequence[str] = (),
     rules: Sequence[dict[str, Any]] = (),
     own_scales: str = "",
+    bands: bool = False,
 ) -> dict[str, Any]:
     """Draw one line a series, in one panel or several.
 
@@ -75,18 +87,24 @@ def lines(
         dashed: series drawn as dashed lines.
         rules: rows with ``panel`` and ``value``: horizontal lines, such as the paper's figure.
         own_scales: which axes differ between panels: ``x``, ``y`` or ``xy``.
+        bands: rows have ``low`` and ``high``, drawn as bars at each point; what comes last in the rows is on top.
     """
     alt = altair()
     scale = alt.Scale(domain=list(order), range=list(COLOURS[: len(order)]))
     shape = alt.Scale(domain=list(order), range=list(SHAPES[: len(order)]))
-    dash = alt.Scale(domain=list(order), range=[[5, 3] if name in dashed else [1, 0] for name in order])
+    is_dashed = alt.FieldOneOfPredicate(field=series, oneOf=list(dashed))
     encoding = {
         "x": x,
         "y": y,
         "color": alt.Color(series, type="nominal", scale=scale, title=None, sort=list(order)),
-        "strokeDash": alt.StrokeDash(series, type="nominal", scale=dash, title=None, sort=list(order)),
+        "strokeDash": alt.condition(is_dashed, alt.value([5, 3]), alt.value([1, 0])),  # a scale would mark the legend
     }
     chart = alt.Chart().mark_line(strokeWidth=1.8, strokeJoin="round").encode(**encoding)
+    if bands:
+        bar = alt.Chart().mark_rule(strokeWidth=1)
+        title = y.to_dict()["title"]
+        ends = {"y": alt.Y("low", type="quantitative", title=title), "y2": "high"}
+        chart = bar.encode(x=x, color=encoding["color"], **ends) + chart
     if points:
         marks = alt.Chart().mark_point(filled=True, size=38, opacity=1)
         chart = chart + marks.encode(
@@ -125,8 +143,10 @@ def bars(
     *,
     order: Sequence[str],
     category_order: Sequence[str],
+    panels: str | None = None,
+    panel_order: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Draw groups of horizontal bars: one group a category, one bar a series."""
+    """Draw groups of horizontal bars: one group a category, one bar a series; in one panel, or side by side."""
     alt = altair()
     scale = alt.Scale(domain=list(order), range=list(COLOURS[: len(order)]))
     chart = (
@@ -138,9 +158,36 @@ def bars(
             yOffset=alt.YOffset(series, type="nominal", sort=list(order)),
             color=alt.Color(series, type="nominal", scale=scale, sort=list(order), title=None),
         )
-        .properties(width=440, height={"step": 11})
+        .properties(width=440 if panels is None else 190, height={"step": 11})
     )
+    if panels is not None:
+        header = alt.Header(title=None, labelFontWeight="bold", labelFontSize=12)
+        facet = alt.Facet(panels, type="nominal", sort=list(panel_order), header=header)
+        chart = chart.facet(facet=facet, columns=2).resolve_scale(x="independent")
     return finished(chart, order)
+
+
+def graphs(drawn: dict[str, tuple[Any, Any]], n: int) -> dict[str, Any]:
+    """Draw small graphs side by side, their workers on a circle; one that is joined to all others in the middle."""
+    alt = altair()
+    charts = []
+    for name, (i, j) in drawn.items():
+        degree = [int((i == k).sum() + (j == k).sum()) for k in range(n)]
+        hub = degree.index(n - 1) if degree.count(n - 1) == 1 else None
+        around = [k for k in range(n) if k != hub]
+        angle = {k: 2 * pi * place / len(around) for place, k in enumerate(around)}
+        at = {k: (0.0, 0.0) if k == hub else (sin(angle[k]), cos(angle[k])) for k in range(n)}
+        edges = [
+            {"x": at[int(a)][0], "y": at[int(a)][1], "x2": at[int(b)][0], "y2": at[int(b)][1]}
+            for a, b in zip(i, j, strict=True)
+        ]
+        scale = alt.Scale(domain=[-1.15, 1.15])
+        x, y = alt.X("x:Q", axis=None, scale=scale), alt.Y("y:Q", axis=None, scale=scale)
+        links = alt.Chart(alt.Data(values=edges)).mark_rule(color="#8A8A8A").encode(x=x, y=y, x2="x2:Q", y2="y2:Q")
+        dots = alt.Chart(alt.Data(values=[{"x": a, "y": b} for a, b in at.values()]))
+        marks = dots.mark_point(filled=True, size=90, opacity=1, color=COLOURS[0]).encode(x=x, y=y)
+        charts.append((links + marks).properties(width=170, height=170, title=name))
+    return finished(alt.hconcat(*charts), list(drawn))
 
 
 def finished(chart: Any, series: Sequence[str]) -> dict[str, Any]:

@@ -2,25 +2,39 @@
 
 ``make honesty``, or ``python -m quorate.evaluation.experiments.honesty [sets|regimes] [--seeds N] [--more FOLDER]``,
 prints the tables of docs/confidence.md; ``--rebuild`` writes the table of calibrations that ships. With N known labels,
-drawn at random (at most half of those with truth), every figure is over the tasks that are not known.
+drawn at random (at most half of those with truth), every figure is over the tasks that are not known. With ``--keep
+FOLDER`` the figures of each crowd are kept there as they come, and one that is there is not measured again: a run can
+be taken up, or shared between processes (``--part 1/3``; the last without ``--part`` prints).
 """
 
 import argparse
 import csv
+import json
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
+from quorate.evaluation.experiments.honest_figures import (
+    ALONE,
+    BEFORE,
+    KNOWN,
+    OURS,
+    RIVALS,
+    Figures,
+    Measured,
+    judge,
+    mean,
+    show,
+)
 from quorate.evaluation.experiments.public_crowds import NAMES, folder_of_more, public_crowd
 from quorate.evaluation.experiments.regimes import REGIMES
 from quorate.evaluation.experiments.reliability import CROWDS, FEW, TOGETHER
-from quorate.evaluation.score import LEAST_PROBABILITY
 from quorate.evaluation.simulate import Crowd
 from quorate.gold import named_gold
 from quorate.methods.opinions import Opinions, opinions_of
@@ -32,56 +46,17 @@ from quorate.voting import population
 from quorate.voting.dependence import flattening
 from quorate.voting.known_labels import Views, learn
 from quorate.voting.population import BETAS, VALIDITIES, calibrated, expected_calibration, identity, vote_of_crowd
-from quorate.voting.posterior import FLOOR, hold_known, softmax
-from quorate.voting.vote import leading_classes
+from quorate.voting.posterior import hold_known, softmax
 
-KNOWN = (0, 10, 30, 100)
-RIVALS = ("majority", "one-coin", "dawid-skene")
-BEFORE, OURS, ALONE = "default before", "default", "default, said independent"
-METHODS = (*RIVALS, BEFORE, OURS, ALONE)
 FIXED = 0.2  # the dependence that the default took every crowd to have before it was measured
 TABLE_SEEDS = (100, 101, 102)  # of the simulated crowds of the table; the figures are drawn with others
 REGIME_SEEDS = (0, 1)
-BINS = 10  # of confidence, of even width
 EXCEPTED = {regime.name for regime in REGIMES if regime.excepted} | {"three tasks in ten too hard"}
 DRAWS: dict[str, Callable[[np.random.Generator], Crowd]] = {
     **{regime.name: regime.draw for regime in REGIMES},
     **CROWDS[FEW],
     "three tasks in ten too hard": CROWDS[TOGETHER]["three tasks in ten too hard"],
 }
-
-
-@dataclass(frozen=True)
-class Figures:
-    """Of one crowd: the share wrong (ties split), mean -log p(truth), calibration error, stated minus right."""
-
-    error: float
-    log_loss: float
-    calibration_error: float
-    gap: float
-
-
-def judge(posterior: FloatArray, truth: IntArray, counted: BoolArray) -> Figures:
-    """Compare a posterior with the truth (-1 unknown, -2 a class that nobody gave) over the counted tasks."""
-    rows = np.flatnonzero((truth != -1) & counted)
-    p, true = posterior[rows], truth[rows]
-    leading = leading_classes(np.log(np.maximum(p, FLOOR)))
-    own = np.arange(len(rows)), np.maximum(true, 0)
-    right = np.where(true >= 0, leading[own] / leading.sum(axis=1), 0.0)
-    believed = np.where(true >= 0, p[own], 0.0)
-    sure = p.max(axis=1)
-    gaps = np.bincount(np.minimum((sure * BINS).astype(np.int64), BINS - 1), sure - right)
-    return Figures(
-        float(1 - right.mean()),
-        float(-np.log(np.maximum(believed, LEAST_PROBABILITY)).mean()),
-        float(np.abs(gaps).sum() / len(rows)),
-        float(sure.mean() - right.mean()),
-    )
-
-
-def mean(figures: Iterable[Figures]) -> Figures:
-    """Average over crowds, all alike."""
-    return Figures(*(float(value) for value in np.mean([astuple(each) for each in figures], axis=0)))
 
 
 @dataclass(frozen=True)
@@ -126,38 +101,50 @@ def before(case: Case, known: IntArray) -> FloatArray:
     if (known >= 0).any():
         opinions = opinions_of(case.answers, centred_workforce(gather(case.answers, known)), known)
     factor = flattening(case.answers.per_task, FIXED)[:, None]
-    posterior: FloatArray = (softmax(opinions.by_skill * factor) + softmax(opinions.by_matrix * factor)) / 2
+    posterior: FloatArray = (softmax(opinions.scores[0] * factor) + softmax(opinions.scores[1] * factor)) / 2
     return posterior
 
 
 def ours(views: Views, calibration: FloatArray, known: IntArray) -> FloatArray:
     """Return the default's posterior with another population of calibrations than the one that ships."""
-    views = Views(views.answers, views.scores, views.factor, views.weights, calibration)
+    views = replace(views, calibration=calibration)
     if not (known >= 0).any():
         return calibrated(views.belief, calibration)
     learned = learn(views, known)
     return calibrated(learned.posterior, learned.calibration)
 
 
-def measure(case: Case, parts: tuple[FloatArray, FloatArray], seeds: int) -> dict[tuple[str, int], Figures]:
-    """Judge every method with every number of known labels; the mean over seeds."""
+def measure(case: Case, parts: tuple[FloatArray, FloatArray], seeds: int, *, said: bool = True) -> Measured:
+    """Judge every method with every number of known labels; the mean over seeds, of the rivals over the first.
+
+    Args:
+        case: a crowd.
+        parts: what other crowds teach.
+        seeds: draws of known labels.
+        said: whether to judge the default, too, as if workers were said to be independent.
+    """
     calibration = expected_calibration(case.rho, parts)
-    alone, _ = weigh(case.answers, case.opinions, group=None, independent=True, cautious=False)
+    alone = weigh(case.answers, case.opinions, group=None, independent=True, cautious=False)[0] if said else None
     found: dict[tuple[str, int], list[Figures]] = {}
     for n in KNOWN:
         for seed in range(seeds if n else 1):
             known = known_labels(case.truth, n, seed)
-            gold = named_gold(known, case.answers) if n else None
-            posteriors = {
-                name: aggregate(case.answers, name, gold=gold, intervals="none").ballot.posterior for name in RIVALS
-            }
-            posteriors[BEFORE] = before(case, known)
-            posteriors[OURS] = ours(case.views, calibration, known)
-            posteriors[ALONE] = ours(alone, identity(), known)
+            posteriors = {OURS: ours(case.views, calibration, known)}
+            if alone is not None:
+                posteriors[ALONE] = ours(alone, identity(), known)
+            if seed == 0:
+                posteriors |= rivals(case, known)
             for name, posterior in posteriors.items():
                 held = hold_known(posterior, known)
                 found.setdefault((name, n), []).append(judge(held, case.truth, known < 0))
     return {key: mean(each) for key, each in found.items()}
+
+
+def rivals(case: Case, known: IntArray) -> dict[str, FloatArray]:
+    """Return the posteriors of the other methods, and of the default before."""
+    gold = named_gold(known, case.answers) if (known >= 0).any() else None
+    others = {name: aggregate(case.answers, name, gold=gold, intervals="none").ballot.posterior for name in RIVALS}
+    return {**others, BEFORE: before(case, known)}
 
 
 @cache
@@ -200,66 +187,80 @@ def rebuild(more: Path, to: Path) -> None:
                 out.writerow([f"{beta:g}", f"{v:g}", f"{public[i, j]:.3e}", f"{alone[i, j]:.3e}"])
 
 
-def show(title: str, rows: dict[str, dict[tuple[str, int], Figures]]) -> None:
-    """Print the means over crowds, and each crowd."""
-    print(f"\n## {title}: mean over {len(rows)} crowds\n")
-    print("| method | known | error | log-loss | calibration error | stated - right |\n|---|---|---|---|---|---|")
-    for name in METHODS:
-        for n in KNOWN:
-            f = mean(row[name, n] for row in rows.values())
-            print(f"| {name} | {n} | {f.error:.4f} | {f.log_loss:.3f} | {f.calibration_error:.3f} | {f.gap:+.3f} |")
-    shown = [("majority", 0), ("one-coin", 0), ("dawid-skene", 0), (BEFORE, 0), *((OURS, n) for n in KNOWN)]
-    print(f"\n| crowd | {' | '.join(f'{name}, {n} known' for name, n in shown)} |\n|---|{'---|' * len(shown)}")
-    for crowd, row in rows.items():
-        cells = (row[key] for key in shown)
-        told = (f"{f.error:.3f} {f.log_loss:.2f} {f.calibration_error:.3f} {f.gap:+.3f}" for f in cells)
-        print(f"| {crowd} | {' | '.join(told)} |", flush=True)
-    worse = {
-        name: [crowd for crowd, row in rows.items() if row[name, 0].error > row["majority", 0].error + 0.02]
-        for name in (BEFORE, OURS)
-    }
-    print(f"\nMore than two points worse than majority: {worse}")
+@dataclass(frozen=True)
+class Run:
+    """Where the crowds are, how many draws of known labels, and which part of the work to do."""
+
+    more: Path
+    seeds: int
+    keep: Path | None = None
+    part: tuple[int, int] = (1, 1)
+
+    def mine(self, names: Sequence[str]) -> list[str]:
+        """Deal the crowds out to the parts."""
+        return list(names)[self.part[0] - 1 :: self.part[1]]
+
+    def measured(self, name: str, work: Callable[[], Measured]) -> Measured:
+        """Measure a crowd, unless its figures are kept."""
+        print(name, file=sys.stderr, flush=True)
+        if self.keep is None:
+            return work()
+        file = self.keep / f"{name.replace(' ', '-').replace(',', '').replace('%', '')}-{self.seeds}.json"
+        if not file.exists():
+            rows = [[*key, *astuple(figures)] for key, figures in work().items()]
+            self.keep.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps(rows), encoding="utf-8")
+        return {(row[0], row[1]): Figures(*row[2:]) for row in json.loads(file.read_text(encoding="utf-8"))}
 
 
-def of_sets(more: Path, seeds: int) -> None:
+def of_sets(run: Run) -> None:
     """Judge the public crowds, each by what the others teach."""
-    rows = {}
-    for name in NAMES:
-        print(name, file=sys.stderr, flush=True)
-        group, case = set_case(name, more)
-        rows[name] = measure(case, tables(more, without=group), seeds)
-    show("Public crowds, leaving out groups", rows)
+
+    def one(name: str) -> Measured:
+        group, case = set_case(name, run.more)
+        return measure(case, tables(run.more, without=group), run.seeds, said=False)
+
+    rows = {name: run.measured(name, partial(one, name)) for name in run.mine(NAMES)}
+    if run.part == (1, 1):
+        show("Public crowds, leaving out groups", rows)
 
 
-def of_regimes(more: Path, seeds: int) -> None:
+def of_regimes(run: Run) -> None:
     """Judge the regimes of the simulator, each by what the others teach."""
-    kinds: dict[str, dict[str, dict[tuple[str, int], Figures]]] = {}
-    for name in DRAWS:
-        print(name, file=sys.stderr, flush=True)
-        parts = tables(more, without=name)
-        each = [measure(regime_case(name, seed), parts, seeds) for seed in REGIME_SEEDS]
+
+    def one(name: str) -> Measured:
+        parts = tables(run.more, without=name)
+        each = [measure(regime_case(name, seed), parts, seeds=1) for seed in REGIME_SEEDS]  # a crowd a draw
+        return {key: mean(figures[key] for figures in each) for key in each[0]}
+
+    kinds: dict[str, dict[str, Measured]] = {}
+    for name in run.mine(list(DRAWS)):
         kind = "that err together" if name in EXCEPTED else FEW if name in CROWDS[FEW] else "independent"
-        kinds.setdefault(kind, {})[name] = {key: mean(one[key] for one in each) for key in each[0]}
+        kinds.setdefault(kind, {})[name] = run.measured(name, partial(one, name))
     for kind, rows in kinds.items():
-        show(f"Simulated crowds, {kind}", rows)
+        if run.part == (1, 1):
+            show(f"Simulated crowds, {kind}", rows)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the tables, or rebuild what ships."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="?", choices=("all", "sets", "regimes"), default="all")
-    parser.add_argument("--seeds", type=int, default=5, help="draws of known labels")
+    parser.add_argument("--seeds", type=int, default=2, help="draws of known labels in each public crowd")
     parser.add_argument("--more", help="folder of the nineteen crowds that no loader reads")
+    parser.add_argument("--keep", help="folder for the figures of each crowd")
+    parser.add_argument("--part", default="1/1", help="which part of the crowds, of how many")
     parser.add_argument("--rebuild", action="store_true", help="write the table of calibrations, and print nothing")
     given = parser.parse_args(arguments)
     more = folder_of_more(given.more)
     if given.rebuild:
         rebuild(more, Path(population.__file__).with_name(population.TABLE))
         return
-    runs = {"sets": partial(of_sets, more), "regimes": partial(of_regimes, more)}
-    for name, run in runs.items():
+    number, of = (int(digits) for digits in given.part.split("/"))
+    run = Run(more, given.seeds, None if given.keep is None else Path(given.keep), (number, of))
+    for name, work in {"sets": of_sets, "regimes": of_regimes}.items():
         if given.what in ("all", name):
-            run(given.seeds)
+            work(run)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation.simulate import Edges
 from quorate.skills import Problem, box, coordinate_descent, from_pairs
+from quorate.skills.optima import PairTable, least
 
 NOISE = 0.2  # half the width of the uniform law
 
@@ -22,7 +23,8 @@ def noisy_skills(
     """
     i, j = edges
     correlation = skills[i] * skills[j] + rng.uniform(-noise, noise, len(i))
-    moments = from_pairs(len(skills), i, j, np.ones(len(i)), correlation)
+    pairs = PairTable(i, j, np.ones(len(i)), correlation, noise=max(noise**2 / 3, 1e-12))  # the variance of the noise
+    moments = from_pairs(len(skills), i, j, pairs.weights, correlation)
     problem = Problem(moments, *box(n_answers, 2, 1.0), n_answers.astype(np.float64))
-    found = coordinate_descent(problem, max_iterations=5_000).skills
+    found = least(problem, pairs, lambda start: coordinate_descent(problem, start), turns=2).skills
     return found if found.sum() >= 0 else -found

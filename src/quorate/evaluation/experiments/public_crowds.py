@@ -87,12 +87,13 @@ def public_crowd(name: str, more: Path) -> PublicCrowd:
     """Read one of the 26."""
     if name in SEVEN:
         data = load(name)
-        return PublicCrowd(name, data.answers, _codes(data.truth, data.answers))
+        return PublicCrowd(name, data.answers, class_codes(data.truth, data.answers))
     answers = read(str(more / name / "labels.csv"), on_conflict="last")
-    return PublicCrowd(name, answers, _codes(str(more / name / "truth.csv"), answers))
+    return PublicCrowd(name, answers, class_codes(str(more / name / "truth.csv"), answers))
 
 
-def _codes(source: Source, answers: Answers) -> IntArray:
+def class_codes(source: Source, answers: Answers) -> IntArray:
+    """Return the class of each task's truth: -1 unknown, -2 a class that nobody gave."""
     tasks, labels = match_truth(source, answers, what="the truth")
     met = tasks.codes >= 0
     truth = np.full(answers.n_tasks, -1, np.int64)

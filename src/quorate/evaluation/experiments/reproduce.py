@@ -3,8 +3,9 @@
 import ast
 import hashlib
 import json
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -17,10 +18,12 @@ from quorate.evaluation.experiments import (
     benchmark_sets,
     coverage,
     error_bound,
+    estimate_coverage,
     gradients,
     graph_sizes,
     graph_types,
     learnability,
+    least_loss,
     reliability,
     skill_distributions,
     sparsification,
@@ -117,6 +120,11 @@ ITEMS = {
         "Beyond the paper: Theorem learnability, seen",
         learnability,
     ),
+    "least-loss": Item(
+        "Every solver at the least loss",
+        "Beyond the paper: Theorem noiselessPGD, on graphs that barely determine the skills",
+        least_loss,
+    ),
     "error-bound": Item(
         "The bound and the error",
         "Beyond the paper: Theorem pert and the finite-task bound, evaluated",
@@ -136,6 +144,11 @@ ITEMS = {
         "Confidence that means what it says",
         "Beyond the paper: how often a label is right, next to its confidence",
         reliability,
+    ),
+    "estimates": Item(
+        "Shares and accuracies with error bars",
+        "Beyond the paper: prediction-powered intervals from known labels and answers, on the public sets",
+        estimate_coverage,
     ),
 }
 
@@ -179,13 +192,19 @@ def _reproduce(name: str, folder: Path, quick: bool, seed: int) -> Outcome:
         return Outcome(name, item.title, UNCHANGED, tuple(place / file for file in stamp["files"]))
     try:
         _clear(place)
+        began = time.process_time()
         experiment = item.run(quick=quick, seed=seed)
+        seconds = time.process_time() - began
+        if quick:
+            experiment = replace(experiment, claims=())  # a few trials decide nothing
     except UnwritableFileError:
         raise
     except QuorateError as error:
         return Outcome(name, item.title, FAILED, reason=str(error))
     files = write(experiment, name, item.title, item.section, place)
     claims = [asdict(claim) for claim in experiment.claims]
+    # What differs between runs has a file of its own.
+    (folder / f"{name}-measured.json").write_text(json.dumps({"seconds": round(seconds, 1)}) + "\n", encoding="utf-8")
     # The stamp comes last: without it the item counts as not run.
     content = {"inputs": inputs, "files": [file.name for file in files], "claims": claims}
     (place / "stamp.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -9,9 +9,13 @@ from quorate.evaluation.oracle import margins
 from quorate.evaluation.simulate import Crowd
 from quorate.reading.files import Source
 
-# "KOS" is two methods, and the paper's figures are those of the second (docs/comparison.md).
+# PGD is the paper's algorithm: projected gradient descent on |C|, then breadth-first signs. Least squares is our
+# default for the same objective: signs and skills by descent from several starts. "KOS" is two methods, and the paper's
+# figures are those of the second (docs/comparison.md).
+PGD = "rank-one:solver=gradient:signs=breadth-first"
 RIVALS = {
-    "PGD": "rank-one",
+    "PGD": PGD,
+    "least squares": "rank-one",
     "MV": "majority",
     "KOS": "kos",
     "KOS-SVD": "kos-svd",
@@ -20,6 +24,7 @@ RIVALS = {
     "IWMV": "iwmv",
     "M3V": "m3v",
 }
+PAIRED = ("PGD", "least squares")  # those that learn from pairs
 BAYES = "true skills"  # the vote that knows the skills: nothing can do better
 
 

@@ -1,24 +1,28 @@
 """The error along the iterations of PGD, from several starts: whether early stopping explains what we miss.
 
-Beyond the paper. Its PGD figures on RTE1, Temp, Dogs and Web are not those of any converged solution.
+Beyond the paper, whose PGD figures on RTE1, Temp, Dogs and Web are not those of its objective run to convergence. The
+paths are those of the objective with all pairs, with the threshold, and as printed for many classes, unweighted.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.evaluation.datasets import Dataset, load
-from quorate.evaluation.experiments.experiment import FAILS, HOLDS, Claim, Experiment, Figure, Tabulation
+from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.published import PAPER, SETS
-from quorate.evaluation.score import credit, true_classes
+from quorate.evaluation.experiments.readings import error_of
+from quorate.evaluation.score import true_classes
 from quorate.methods.registry import majority_vote
 from quorate.progress import tracked
 from quorate.result import count
-from quorate.skills import Problem, box, from_answers, projected_gradient
+from quorate.skills import Problem, box, projected_gradient
+from quorate.skills.evidence import IDENTIFIED, IGNORED, gather, statuses
 from quorate.skills.steps import lipschitz_step
-from quorate.voting.vote import plug_in_vote, weight
+from quorate.voting.vote import vote_weights
 
 
 @dataclass(frozen=True)
@@ -28,25 +32,32 @@ class Settings:
     iterations: int
     starts: tuple[float, ...] = (0.1, 0.3, 0.5, 0.8)
     sets: tuple[str, ...] = ("web", "dogs", "rte1", "temp")
+    variants: tuple[str, ...] = ("all pairs", "threshold 0.05", "unweighted")
 
 
-FULL = Settings(20_000)
-QUICK = Settings(3_000)
-Paths = dict[tuple[str, float], dict[int, float]]  # (set, start) -> iteration -> error
+FULL = Settings(5_000)
+QUICK = Settings(300, starts=(0.1, 0.5))
+VARIANTS: dict[str, dict[str, Any]] = {
+    "all pairs": {},
+    "threshold 0.05": {"threshold": 0.05},
+    "unweighted": {"weighting": "binary"},
+}
+ALL = "all pairs"
+Paths = dict[tuple[str, float, str], dict[int, float]]  # (set, start, variant) -> iteration -> error
 
 
 def run(*, quick: bool, seed: int) -> Experiment:
     """Descend with a fixed step from several starts, and vote with the skills of many iterations; nothing is drawn."""
     settings = QUICK if quick else FULL
     paths: Paths = {}
-    cells = [(name, start) for name in settings.sets for start in settings.starts]
+    cells = [(name, start, v) for name in settings.sets for start in settings.starts for v in settings.variants]
     data = {name: load(name) for name in settings.sets}
-    for name, start in tracked("trajectories", cells):
-        paths[name, start] = errors_along(data[name], start, settings.iterations)
+    for name, start, variant in tracked("trajectories", cells):
+        paths[name, start, variant] = errors_along(data[name], start, settings.iterations, **VARIANTS[variant])
     return Experiment(
         Tabulation(
             "Errors along the iterations",
-            ("set", "start", "iteration", "error"),
+            ("set", "start", "objective", "iteration", "error"),
             tuple((*key, k, error) for key, path in paths.items() for k, error in path.items()),
         ),
         (_beside(paths), _one_rule(paths, settings)),
@@ -66,10 +77,11 @@ def looks(iterations: int) -> list[int]:
     return [k for k in [*range(30), *later] if k <= iterations]
 
 
-def errors_along(data: Dataset, start: float, iterations: int) -> dict[int, float]:
+def errors_along(data: Dataset, start: float, iterations: int, **choice: Any) -> dict[int, float]:
     """Return the error of the vote after each of the chosen iterations."""
     answers = data.answers
-    moments = from_answers(answers)
+    evidence = gather(answers, **choice)
+    moments, status = evidence.moments, statuses(evidence)
     problem = Problem(moments, *box(answers.per_worker, answers.n_classes, 1.0), answers.per_worker.astype(np.float64))
     found = projected_gradient(
         problem,
@@ -82,9 +94,9 @@ def errors_along(data: Dataset, start: float, iterations: int) -> dict[int, floa
     plain = majority_vote(answers)
     true = true_classes(plain, data.truth)
 
-    def error(skills: FloatArray) -> float:
-        voted = replace(plain, vote=plug_in_vote(answers, weight(skills, answers.n_classes)))
-        return float(1 - credit(voted, true)[true != -1].mean())
+    def error(x: FloatArray) -> float:
+        skills = np.where(status == IDENTIFIED, x, np.where(status == IGNORED, 0.0, np.nan))
+        return error_of(answers, true, vote_weights(answers, skills))
 
     return {k: error(found[k]) for k in looks(min(iterations, len(found) - 1))}
 
@@ -100,12 +112,13 @@ def _nearest(path: dict[int, float], paper: float) -> tuple[int, float]:
 
 def _beside(paths: Paths) -> Tabulation:
     rows = []
-    for (name, start), path in paths.items():
+    for (name, start, variant), path in paths.items():
         k, nearest = _nearest(path, _paper(name))
         least = min(path.values())
         rows.append(
             (
                 SETS[name],
+                variant,
                 start,
                 _paper(name),
                 nearest,
@@ -115,7 +128,17 @@ def _beside(paths: Paths) -> Tabulation:
                 list(path.values())[-1],
             )
         )
-    columns = ("set", "start", "paper", "nearest", "after", "nearest - paper", "least on the way", "at the end")
+    columns = (
+        "set",
+        "objective",
+        "start",
+        "paper",
+        "nearest",
+        "after",
+        "nearest - paper",
+        "least on the way",
+        "at the end",
+    )
     return Tabulation("Where each path comes nearest to the paper's figure", columns, tuple(rows))
 
 
@@ -123,21 +146,23 @@ def _one_rule(paths: Paths, settings: Settings) -> Tabulation:
     """Find the one start and iteration that come nearest to all the figures at once."""
     rows = []
     for start in settings.starts:
-        shared = set.intersection(*(set(paths[name, start]) for name in settings.sets)) - {0}
-        gaps = {k: max(abs(paths[name, start][k] - _paper(name)) for name in settings.sets) for k in sorted(shared)}
+        own = {name: paths[name, start, ALL] for name in settings.sets}
+        shared = set.intersection(*map(set, own.values())) - {0}
+        gaps = {k: max(abs(own[name][k] - _paper(name)) for name in settings.sets) for k in sorted(shared)}
         best = min(gaps, key=lambda k: (gaps[k], k))
-        rows.append((start, best, *(paths[name, start][best] for name in settings.sets), gaps[best]))
+        rows.append((start, best, *(own[name][best] for name in settings.sets), gaps[best]))
     columns = ("start", "stopped after", *(f"{SETS[n]} (paper {_paper(n):.4f})" for n in settings.sets), "greatest gap")
-    return Tabulation("One stopping rule for all sets", columns, tuple(rows))
+    return Tabulation("One stopping rule for all sets, all pairs", columns, tuple(rows))
 
 
 def _figure(paths: Paths, settings: Settings) -> Figure:
     rows = [
-        {"set": SETS[name], "start": f"start {start:g}", "iteration": k, "error": error}
-        for (name, start), path in paths.items()
+        {"set": f"{SETS[name]}, {variant}", "start": f"start {start:g}", "iteration": k, "error": error}
+        for (name, start, variant), path in paths.items()
         for k, error in path.items()
         if k > 0
     ]
+    panels = [(name, variant) for name in settings.sets for variant in settings.variants]
     spec = lines(
         rows,
         axis("x", "iteration", "iteration", log=True),
@@ -145,28 +170,33 @@ def _figure(paths: Paths, settings: Settings) -> Figure:
         "start",
         order=[f"start {start:g}" for start in settings.starts],
         panels="set",
-        panel_order=[SETS[name] for name in settings.sets],
+        panel_order=[f"{SETS[name]}, {variant}" for name, variant in panels],
+        columns=len(settings.variants),
         points=False,
-        rules=[{"panel": SETS[name], "value": _paper(name)} for name in settings.sets],
+        rules=[{"panel": f"{SETS[name]}, {variant}", "value": _paper(name)} for name, variant in panels],
         own_scales="y",
     )
     return Figure("trajectories", "Error along the iterations of PGD; the dashed line is the paper's figure.", spec)
 
 
 def _claims(paths: Paths, settings: Settings) -> tuple[Claim, ...]:
-    reached, gaps = [], []
+    on_the_way, at_the_end, gaps = [], [], []
     for name in settings.sets:
-        paper = _paper(name)
-        nearest = {start: _nearest(paths[name, start], paper) for start in settings.starts}
-        start = min(nearest, key=lambda each: abs(nearest[each][1] - paper))
-        steps, error = nearest[start]
-        reached.append(f"{SETS[name]} {error:.4f} after {count(steps, 'step')} from {start:g} (paper {paper:.4f})")
-        gaps.append(max(abs(list(paths[name, each].values())[-1] - paper) for each in settings.starts))
+        paper, own = _paper(name), {key: path for key, path in paths.items() if key[0] == name}
+        nearest = {key: _nearest(path, paper) for key, path in own.items() if key[2] == ALL}
+        key = min(nearest, key=lambda each: abs(nearest[each][1] - paper))
+        steps, error = nearest[key]
+        on_the_way.append(f"{SETS[name]} {error:.4f} after {count(steps, 'step')} from {key[1]:g}")
+        last = {each: list(path.values())[-1] for each, path in own.items()}
+        near = min(last, key=lambda each: abs(last[each] - paper))
+        gaps.append(abs(last[near] - paper))
+        at_the_end.append(f"{SETS[name]} {last[near]:.4f} ({near[2]}, from {near[1]:g}; paper {paper:.4f})")
     return (
         Claim(
-            "The paper's PGD errors are those of a converged solution.",
-            HOLDS if max(gaps) < 1e-3 else FAILS,
-            "no start ends there, but each figure lies on the way, or nearly: " + "; ".join(reached),
+            "The paper's PGD errors are those of a path run to its end, with one of these objectives.",
+            verdict(*(gap < 1.5e-3 for gap in gaps)),
+            "nearest ends, which the truth chose: " + "; ".join(at_the_end) + "; with all pairs each figure also lies "
+            "on the way, or nearly: " + "; ".join(on_the_way),
         ),
     )
 

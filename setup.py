@@ -1,0 +1,16 @@
+"""The kernels in C, an extension that the package can do without; everything else is said in pyproject.toml."""
+
+import sys
+
+from setuptools import Extension, setup
+
+KERNELS = Extension(
+    "quorate.blocks._native",
+    ["src/quorate/blocks/native.c"],
+    depends=["src/quorate/blocks/passes.h"],
+    extra_compile_args=[] if sys.platform == "win32" else ["-O3"],
+    py_limited_api=True,  # one wheel for every Python from 3.11 on
+    optional=True,  # without a compiler, the kernels in numpy serve
+)
+
+setup(ext_modules=[KERNELS], options={"bdist_wheel": {"py_limited_api": "cp311"}})

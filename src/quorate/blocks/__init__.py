@@ -1,0 +1,28 @@
+"""Whole tasks as integers, wherever they lie, and the sums over them that every method is made of."""
+
+import os
+from importlib import import_module
+from types import ModuleType
+
+
+def native_kernels() -> ModuleType | None:
+    """Return the kernels in C; None where no compiler was there when the package was built, or numpy is asked for.
+
+    >>> native_kernels() is None or "em" in dir(native_kernels())
+    True
+    """
+    if os.environ.get("QUORATE_KERNELS") == "numpy":
+        return None
+    try:
+        return import_module("quorate.blocks._native")
+    except ImportError:
+        return None
+
+
+def in_use() -> str:
+    """Say which kernels there are: those in C, or those in numpy.
+
+    >>> in_use() in ("C", "numpy")
+    True
+    """
+    return "numpy" if native_kernels() is None else "C"

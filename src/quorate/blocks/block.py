@@ -1,0 +1,169 @@
+"""A block, a run of whole tasks as integers; and `Blocks`, all of them, which kernels are summed over or run on each.
+
+Everything that the methods do with answers is a sum over whole tasks of something worker-sized. A kernel
+(`quorate.blocks.kernels`) takes blocks and worker-sized parameters and returns worker-sized sums; the mathematics asks
+for those and never sees where the answers lie: in memory (`quorate.blocks.memory`), in files, or in Spark's partitions
+(`quorate.warehouse`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+
+NARROW = 256  # classes up to which a label takes one byte
+Sums: TypeAlias = tuple[FloatArray, ...]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A run of whole tasks: the answers of its task t are those from start[t] to start[t + 1].
+
+    >>> block = Block(np.array([0, 2, 3]), np.array([0, 1, 0]), np.array([1, 1, 0]), n_workers=2, n_classes=2)
+    >>> block.n_tasks, block.per_task.tolist(), block.worker.dtype.name, block.label.dtype.name
+    (2, [2, 1], 'int32', 'uint8')
+    """
+
+    start: IntArray  # int64, one more than tasks
+    worker: IntArray  # int32, of each answer
+    label: IntArray  # uint8, or int32 where there are more than 256 classes
+    n_workers: int
+    n_classes: int
+    first: int = 0  # the number of its first task among all
+    known: IntArray | None = None  # int32, the known class of each task, -1 where unknown
+
+    def __post_init__(self) -> None:
+        narrow = np.uint8 if self.n_classes <= NARROW else np.int32
+        kinds = {"start": np.int64, "worker": np.int32, "label": narrow, "known": np.int32}
+        for name, kind in kinds.items():
+            array = getattr(self, name)
+            if array is not None and (array.dtype != kind or not array.flags.c_contiguous):
+                object.__setattr__(self, name, np.ascontiguousarray(array, dtype=kind))
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks it has."""
+        return len(self.start) - 1
+
+    @property
+    def per_task(self) -> IntArray:
+        """R_t, the answers of each task."""
+        return np.diff(self.start)
+
+    @property
+    def answers(self) -> slice:
+        """Where its answers lie in `worker` and `label`."""
+        return slice(int(self.start[0]), int(self.start[-1]))
+
+    @property
+    def tasks(self) -> slice:
+        """Where its tasks lie among all."""
+        return slice(self.first, self.first + self.n_tasks)
+
+    def pieces(self, n_answers: int) -> Iterator["Block"]:
+        """Divide it into blocks of about so many answers; they share its arrays."""
+        marks = np.arange(self.start[0], self.start[-1], max(n_answers, 1))
+        cuts = np.unique([0, *np.searchsorted(self.start, marks), self.n_tasks])
+        for low, high in pairwise(cuts):
+            known = None if self.known is None else self.known[low:high]
+            yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Tasks that were brought into memory, with their ids."""
+
+    answers: Answers
+    known: IntArray | None = None  # the known class of each task, -1 where unknown
+
+
+class Blocks(Protocol):
+    """All answers, in blocks of whole tasks; wherever they lie."""
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers."""
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers."""
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker."""
+
+    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+        """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
+
+        The order of the additions does not depend on threads, so neither do the sums.
+        """
+
+    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return ``kernel(block, *parameters)`` of every block, in order."""
+
+    def sample(self, enough: int) -> Sampled:
+        """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
+
+        They are the first by the hash of their ids (`quorate.blocks.scatter.scattered`), the least first.
+        """
+
+    def joined(self) -> IntArray:
+        """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
+
+        `quorate.blocks.gilded.joined_by_blocks` does it by what `each` gives.
+        """
+
+    def n_peers(self) -> IntArray:
+        """Return how many others each worker shares a task with."""
+
+
+def check_codes(block: Block) -> Block:
+    """Return the block, if its codes are such that a pass over it stays within its tables.
+
+    Raises:
+        ValueError: a worker or a class is out of range, or the tasks do not lie one after another.
+
+    >>> check_codes(Block(np.array([0, 1]), np.array([3]), np.array([0]), n_workers=2, n_classes=2))
+    Traceback (most recent call last):
+    ValueError: a block names worker 3 of 2
+    """
+    start = block.start
+    if len(start) == 0 or start[0] < 0 or (np.diff(start) < 0).any() or start[-1] > len(block.worker):
+        raise ValueError("the tasks of a block do not lie one after another")
+    for name, codes, n in (("worker", block.worker, block.n_workers), ("class", block.label, block.n_classes)):
+        used = codes[block.answers]
+        if len(used) and not (int(used.min()) >= 0 and int(used.max()) < n):
+            wrong = used.min() if used.min() < 0 else used.max()
+            raise ValueError(f"a block names {name} {wrong} of {n}")
+    return block
+
+
+def added(parts: Iterable[Sums]) -> Sums:
+    """Add sums up, in their order.
+
+    >>> [total.tolist() for total in added([(np.ones(2),), (np.ones(2),)])]
+    [[2.0, 2.0]]
+    """
+    total: list[NDArray[Any]] = []
+    for part in parts:
+        if not total:
+            total = [each.copy() for each in part]
+        else:
+            for whole, each in zip(total, part, strict=True):
+                whole += each
+    return tuple(total)

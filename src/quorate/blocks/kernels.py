@@ -1,0 +1,241 @@
+"""Kernels: blocks and worker-sized parameters -> worker-sized sums, in one pass; in C where that was built.
+
+Each takes some blocks and returns their sums, so that every thread or partition has tables of its own, and
+`Blocks.sums` adds those up. Those that return something for each task take one block.
+"""
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks import native_kernels, plain, plain_meetings
+from quorate.blocks.block import Block, Sums
+
+native: ModuleType | None = native_kernels()
+LINE = 8  # numbers in a line of the cache
+
+
+def _run(name: str, block: Block, *own: Any) -> None:
+    """Run a kernel by its name on one block; both forms take the same arrays."""
+    if native is None:
+        twin: Callable[..., None] = getattr(plain_meetings if name in ("joined", "met") else plain, name)
+        twin(block, *own)
+    else:
+        getattr(native, name)(block.start, block.worker, block.label, *own)
+
+
+def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArray) -> Sums:
+    """Sum omega z_i·z_j x_j and omega x_j² over each worker's meetings, z being answers less the worker's habit.
+
+    Args:
+        blocks: of tasks.
+        x: of each worker.
+        frequency: the habits f, workers × classes.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> [sums.tolist() for sums in centred_products([block], np.ones(2), np.full((2, 2), 0.5))]
+    [[0.5, 0.5], [1.0, 1.0]]
+    """
+    n, m = frequency.shape
+    stride = -(-(m + 4) // LINE) * LINE
+    table = _aligned(n, stride)
+    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, (frequency * frequency).sum(axis=1), frequency
+    for block in blocks:
+        _run("centred", block, table, stride, m)
+    return table[:, 2].copy(), table[:, 3].copy()
+
+
+def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -> Sums:
+    """Return (N∘C) x and N x² of some blocks.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> [sums.tolist() for sums in agreement_products([block], np.array([0.5, 0.25]), 2)]
+    [[0.25, 0.5], [0.0625, 0.25]]
+    """
+    table = _aligned(len(x), 4)
+    table[:, 0] = x
+    for block in blocks:
+        _run("agreement", block, table, n_classes)
+    return table[:, 1].copy(), table[:, 2].copy()
+
+
+def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: bool) -> Sums:
+    """Sum what intervals need of the peers: six rows, as `quorate.blocks.plain.powers` lists them.
+
+    Args:
+        blocks: of tasks.
+        x: the skill of each worker.
+        known: another number of each worker, to be summed over the peers.
+        even: every task weighs one; otherwise 1/(R - 1).
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> power_sums([block], np.array([0.5, 0.25]), np.zeros(2), True)[0][0].tolist()
+    [0.0625, 0.25]
+    """
+    table = _aligned(len(x), LINE)
+    table[:, 0], table[:, 1] = x, known
+    for block in blocks:
+        _run("powers", block, table, int(even))
+    return (np.ascontiguousarray(table[:, 2:].T),)
+
+
+def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True) -> Sums:
+    """Believe what log theta says of each task, and count its answers by that; E- and M-step in one pass.
+
+    Args:
+        blocks: of tasks.
+        log_theta: workers × answers × classes.
+        shift: the log prior of the classes.
+        hold: believe the known classes that blocks bring.
+
+    Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> counts, total = em_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
+    >>> counts[0, 0].tolist(), total.tolist()
+    ([0.75, 0.25], [0.75, 0.25])
+    """
+    n, m = log_theta.shape[0], log_theta.shape[2]
+    table = _aligned(n * m, 2 * m)
+    table[:, :m] = log_theta.reshape(n * m, m)
+    total = np.zeros(m)
+    for block in blocks:
+        _run("em", block, table, shift, block.known if hold else None, total, m)
+    return table[:, m:].reshape(n, m, m).copy(), total
+
+
+def habit_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
+    """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> [sums.tolist() for sums in habit_counts([block], 2, 2)]
+    [[[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]]
+    """
+    given, leading = np.zeros((n_workers, n_classes)), np.zeros(n_classes)
+    for block in blocks:
+        _run("habits", block, given, leading, n_classes)
+    return given, leading
+
+
+def expected_counts(blocks: Iterable[Block], q: FloatArray) -> Sums:
+    """Count answers by what all tasks are believed to be, tasks × classes; workers × answers × classes.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> expected_counts([block], np.array([[0.75, 0.25]]))[0].tolist()
+    [[[0.75, 0.25], [0.0, 0.0]]]
+    """
+    m = q.shape[1]
+    rows: FloatArray | None = None
+    for block in blocks:
+        rows = np.zeros((block.n_workers * m, m)) if rows is None else rows
+        _run("expected", block, rows, np.ascontiguousarray(q[block.tasks]), m)
+    assert rows is not None  # there is a block, if an empty one
+    return (rows.reshape(-1, m, m),)
+
+
+def task_scores(block: Block, log_theta: FloatArray, shift: FloatArray) -> FloatArray:
+    """Return log P(answers, class) of each task of a block, from workers × answers × classes of logarithms.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> task_scores(block, np.array([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2)).tolist()
+    [[3.0, 1.0]]
+    """
+    m = log_theta.shape[2]
+    out = np.empty((block.n_tasks, m))
+    _run("scores", block, np.ascontiguousarray(log_theta).reshape(-1, m), shift, out, m)
+    return out
+
+
+def vote_sums(block: Block, weights: FloatArray) -> FloatArray:
+    """Sum the weights of those who gave each class, of each task of a block.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> vote_sums(block, np.array([2.0, 3.0])).tolist()
+    [[2.0, 3.0]]
+    """
+    out = np.empty((block.n_tasks, block.n_classes))
+    _run("tally", block, np.ascontiguousarray(weights, dtype=np.float64), out, block.n_classes)
+    return out
+
+
+def pair_counts(blocks: Iterable[Block]) -> Sums:
+    """Count the meetings of two answers to one task: those that agree, and those that do not.
+
+    >>> pair_counts([Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 1]), n_workers=3, n_classes=2)])
+    (array([1., 2.]),)
+    """
+    counts = np.zeros(2)
+    for block in blocks:
+        votes, n = vote_sums(block, np.ones(block.n_workers)), block.per_task
+        agreed = (votes * (votes - 1)).sum() / 2
+        counts += np.array([agreed, (n * (n - 1)).sum() / 2 - agreed])
+    return (counts,)
+
+
+def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:
+    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.plain.believed`.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> rows = np.log([[[3.0, 1.0], [1.0, 1.0]]])
+    >>> beliefs(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), 0).round(9).tolist()
+    [[0.75, 0.25]]
+    """
+    m = block.n_classes
+    out = np.empty((block.n_tasks, m))
+    _run("believed", block, first.reshape(-1, m), second.reshape(-1, m), numbers, out, m, n_shares)
+    return out
+
+
+def joined_workers(blocks: Iterable[Block], n_workers: int) -> IntArray:
+    """Join those who met: a root for each worker, and for its other copy (its number plus n).
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> joined_workers([block], 2).tolist()
+    [0, 1, 1, 0]
+    """
+    parent = np.arange(2 * n_workers, dtype=np.int32)
+    for block in blocks:
+        _run("joined", block, parent, n_workers)
+    return parent
+
+
+def met_bits(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> NDArray[np.uint64]:
+    """Mark whom each worker from low to high met, itself included: a bit for each worker.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> met_bits([block], 0, 2, 2).tolist()
+    [[3], [3]]
+    """
+    words = -(-n_workers // 64)
+    bits = np.zeros((high - low, words), np.uint64)
+    for block in blocks:
+        _run("met", block, bits, low, high, words)
+    return bits
+
+
+def stamped_peers(block: Block) -> IntArray:
+    """Count whom each worker met, itself included, by going through its tasks; where there are kernels in C.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
+    >>> stamped_peers(block).tolist() if native is not None else [2, 2, 0]
+    [2, 2, 0]
+    """
+    assert native is not None
+    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), block.per_task)
+    task = task[np.argsort(block.worker, kind="stable")]
+    first = np.concatenate([[0], np.cumsum(np.bincount(block.worker, minlength=block.n_workers))])
+    stamp, out = np.zeros(block.n_workers, np.int32), np.zeros(block.n_workers, np.int64)
+    native.stamped(block.start, block.worker, block.label, task, first, stamp, out, block.n_workers)
+    return out
+
+
+def _aligned(rows: int, columns: int) -> FloatArray:
+    """Make a table of zeros whose rows begin where lines of the cache do."""
+    room = np.zeros(rows * columns + LINE)
+    skip = (-room.ctypes.data // LINE) % LINE
+    table: FloatArray = room[skip : skip + rows * columns].reshape(rows, columns)
+    return table

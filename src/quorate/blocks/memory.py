@@ -1,0 +1,196 @@
+"""Blocks in memory: spans of the arrays of `Answers`, passed over by threads."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.blocks import kernels
+from quorate.blocks.block import Block, Blocks, Sampled, Sums, added, check_codes
+from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
+from quorate.blocks.plain_meetings import settle_roots
+from quorate.errors import NotInMemoryError
+
+PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
+LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
+SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would cost more than the answers
+SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
+MOST_COLLECTED = 20_000_000  # answers, that a table of all fits in memory
+BITS = 1 << 30  # of a table of who met whom: 128 MB
+AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
+T = TypeVar("T")
+Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
+
+
+def n_threads() -> int:
+    """Return how many threads may pass over blocks: QUORATE_THREADS, or the processors that this process may use.
+
+    >>> n_threads() >= 1
+    True
+    """
+    said = os.environ.get("QUORATE_THREADS", "")
+    if said.isdigit() and int(said) > 0:
+        return int(said)
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class MemoryBlocks:
+    """All answers in memory.
+
+    >>> import numpy as np, quorate
+    >>> from quorate.blocks.kernels import agreement_products
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> [sums.tolist() for sums in blocks_of(answers).sums(agreement_products, np.array([1.0, 10.0]), 2)]
+    [[0.0, 0.0], [200.0, 2.0]]
+    """
+
+    whole: Block
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return self.whole.n_tasks
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers."""
+        return self.whole.n_workers
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return self.whole.n_classes
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers."""
+        return len(self.whole.worker)
+
+    @cached_property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker."""
+        return np.bincount(self.whole.worker, minlength=self.n_workers)
+
+    @cached_property
+    def pieces(self) -> list[Block]:
+        """The blocks."""
+        return list(self.whole.pieces(PIECE)) or [self.whole]
+
+    @cached_property
+    def lanes(self) -> list[list[Block]]:
+        """The blocks by the part of the sum that they are in."""
+        n = min(LANES, len(self.pieces), 1 + self.n_answers // (SPREAD * max(self.n_workers, 1)))
+        cuts = [len(self.pieces) * k // n for k in range(n + 1)]
+        return [self.pieces[low:high] for low, high in pairwise(cuts)]
+
+    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+        """Add up what ``kernel(blocks, *parameters)`` returns for every lane."""
+        return added(_map(lambda lane: kernel(lane, *parameters), self.lanes))
+
+    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return ``kernel(block, *parameters)`` of every block, in order."""
+        return _map(lambda block: kernel(block, *parameters), self.pieces)
+
+    def sample(self, enough: int) -> Sampled:
+        """Return all answers, numbered instead of named: a sample of those is drawn from `Answers` themselves."""
+        return Sampled(collected(self), self.whole.known)
+
+    def joined(self) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        parent = joined_workers(self.pieces, self.n_workers)
+        settle_roots(parent)
+        return parent
+
+    def n_peers(self) -> IntArray:
+        """Return how many others each worker shares a task with."""
+        met = int((self.whole.per_task.astype(np.float64) ** 2).sum())
+        rounds = -(-(self.n_workers**2) // BITS)
+        if kernels.native is not None and met < rounds * self.n_answers:  # quicker than marking bits, round after round
+            return np.maximum(stamped_peers(self.whole) - 1, 0)  # themselves
+        return np.concatenate(list(self._peers()) or [np.zeros(0, np.int64)])
+
+    def _peers(self) -> Iterator[IntArray]:
+        """Count peers of some workers at a time: a bit for every two takes memory."""
+        at_once = max(1, BITS // max(self.n_workers, 1))
+        for low in range(0, self.n_workers, at_once):
+            bits = met_bits(self.pieces, low, min(low + at_once, self.n_workers), self.n_workers)
+            met: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            yield np.maximum(met - 1, 0)  # themselves
+
+
+def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
+    """Lay answers out in blocks; kept with them, so that a second call costs nothing. Blocks are themselves.
+
+    Args:
+        answers: who answered what.
+        known: the known class of each task, -1 where unknown, which EM holds on to; for answers in memory.
+
+    >>> import quorate
+    >>> blocks_of(quorate.simulate.crowd(10, 5, 3).answers).n_tasks
+    10
+    """
+    if not isinstance(answers, Answers):
+        return answers
+    kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
+    if kept is None:
+        arrays = (answers.start, answers.worker, answers.label)
+        kept = MemoryBlocks(check_codes(Block(*arrays, answers.n_workers, answers.n_classes)))
+        answers.__dict__["_blocks"] = kept
+    return kept if known is None else MemoryBlocks(replace(kept.whole, known=known))
+
+
+def answers_in(block: Block) -> Answers:
+    """View a block as answers without names.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), n_workers=1, n_classes=2)
+    >>> answers_in(block).counts.tolist()
+    [[0.0, 1.0], [0.0, 1.0]]
+    """
+    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), block.per_task)
+    names = [pa.nulls(n) for n in (block.n_tasks, block.n_workers, block.n_classes)]
+    return Answers(task, block.worker[block.answers], block.label[block.answers].astype(np.int32), *names)
+
+
+def collected(blocks: Blocks) -> Answers:
+    """Bring all blocks into memory, as answers without names.
+
+    Raises:
+        NotInMemoryError: there are too many.
+
+    >>> import quorate
+    >>> collected(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)).n_answers
+    30
+    """
+    if blocks.n_answers > MOST_COLLECTED:
+        raise NotInMemoryError(
+            f"pairs of workers are not counted where {blocks.n_answers:,} answers lie beyond memory: leave out "
+            "weighting, threshold and signs other than the usual ones, or aggregate a part of the answers"
+        )
+    parts = list(blocks.each(answers_in))
+    first = np.cumsum([0, *(part.n_tasks for part in parts)])
+    task = np.concatenate([part.task + low for part, low in zip(parts, first, strict=False)])
+    worker, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "label"))
+    names = [pa.nulls(n) for n in (blocks.n_tasks, blocks.n_workers, blocks.n_classes)]
+    return Answers(task, worker, label, *names)
+
+
+def _map(work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
+    """Do the work for all parts, by threads where there are several of both; in order."""
+    threads = min(n_threads(), len(parts))
+    if threads < 2:
+        yield from map(work, parts)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
+        for low in range(0, len(parts), AHEAD * threads):
+            yield from pool.map(work, parts[low : low + AHEAD * threads])

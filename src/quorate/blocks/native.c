@@ -1,0 +1,258 @@
+/* The kernels: one pass over whole tasks each, in C. plain.py has the same in numpy, which is what they are tested by.
+ *
+ * Sizes and types are checked by kernels.py; here only that every buffer is as long as what is read of it implies, and
+ * that codes lie within the tables, so that no input can reach beyond them.
+ */
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address, 1)
+#define FIXED static inline __attribute__((always_inline))
+#else
+#define PREFETCH(address) ((void)0)
+#define FIXED static __forceinline
+#define restrict __restrict
+#endif
+#define LEAST_SHARE 1e-6 /* as in quorate.voting.population */
+#define LEAST_STEP 1e-20
+#define AHEAD 24 /* answers; measured: 16 to 32 are alike */
+
+typedef struct {
+    const int64_t *start;
+    const int32_t *worker;
+    int64_t n_tasks, n_answers;
+} Span;
+
+static void softened(double *q, int M)
+{
+    double most = q[0], total = 0.0;
+    for (int c = 1; c < M; c++) most = q[c] > most ? q[c] : most;
+    for (int c = 0; c < M; c++) total += (q[c] = exp(q[c] - most));
+    for (int c = 0; c < M; c++) q[c] /= total;
+}
+
+/* Average a posterior over calibrations: share[k] of p^((k+1)/10), made to sum to one, and the rest spread evenly. */
+static void calibrated(double *p, const double *share, int n, int M, double *step, double *power)
+{
+    double rest = 1.0, most = p[0];
+    for (int c = 1; c < M; c++) most = p[c] > most ? p[c] : most;
+    for (int k = 0; k < n; k++) rest -= share[k];
+    for (int c = 0; c < M; c++) {
+        step[c] = exp(0.1 * log(p[c] / most)); /* quicker than pow */
+        if (step[c] < LEAST_STEP) step[c] = LEAST_STEP;
+        power[c] = 1.0;
+        p[c] = rest / M;
+    }
+    for (int k = 0; k < n; k++) {
+        double total = 0.0;
+        for (int c = 0; c < M; c++) total += (power[c] *= step[c]);
+        if (share[k] > LEAST_SHARE)
+            for (int c = 0; c < M; c++) p[c] += power[c] * (share[k] / total);
+    }
+}
+
+#define LABEL uint8_t
+#define NAME(kernel) kernel##_narrow
+#include "passes.h"
+#undef LABEL
+#undef NAME
+#define LABEL int32_t
+#define NAME(kernel) kernel##_wide
+#include "passes.h"
+
+/* --- without labels --- */
+
+static int32_t root_of(int32_t *parent, int32_t i)
+{
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+}
+
+static void unite(int32_t *parent, int32_t i, int32_t j)
+{
+    i = root_of(parent, i), j = root_of(parent, j);
+    if (i < j) parent[j] = i; /* the first of a tree is its root */
+    else parent[i] = j;
+}
+
+/* Join the workers of each task: worker i to the other copy of worker j, i + n; where there are three, one to itself. */
+static void joined(const Span s, int32_t *parent, int32_t n)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        for (int64_t a = from + 1; a < to; a++) {
+            unite(parent, s.worker[a - 1], s.worker[a] + n);
+            unite(parent, s.worker[a - 1] + n, s.worker[a]);
+        }
+        if (to - from > 2) unite(parent, s.worker[from], s.worker[from] + n);
+    }
+}
+
+/* Mark in the row of each worker from low to high everyone on its tasks: pair by pair, or by a mask of a large task. */
+static void met(const Span s, uint64_t *bits, int64_t low, int64_t high, int64_t words, uint64_t *mask)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], to = s.start[t + 1];
+        const int large = to - from > words;
+        if (large) {
+            memset(mask, 0, (size_t)words * sizeof *mask);
+            for (int64_t a = from; a < to; a++) mask[s.worker[a] >> 6] |= UINT64_C(1) << (s.worker[a] & 63);
+        }
+        for (int64_t a = from; a < to; a++) {
+            if (s.worker[a] < low || s.worker[a] >= high) continue;
+            uint64_t *row = bits + (s.worker[a] - low) * words;
+            if (large)
+                for (int64_t k = 0; k < words; k++) row[k] |= mask[k];
+            else
+                for (int64_t b = from; b < to; b++) row[s.worker[b] >> 6] |= UINT64_C(1) << (s.worker[b] & 63);
+        }
+    }
+}
+
+/* Count whom each worker met, itself included: worker i stamps everyone on its tasks, which lie from first[i] on. */
+static void stamped(const Span s, const int32_t *task, const int64_t *first, int32_t *stamp, int64_t *out, int32_t n)
+{
+    for (int32_t i = 0; i < n; i++)
+        for (int64_t k = first[i]; k < first[i + 1]; k++)
+            for (int64_t a = s.start[task[k]]; a < s.start[task[k] + 1]; a++)
+                if (stamp[s.worker[a]] != i + 1) {
+                    stamp[s.worker[a]] = i + 1;
+                    out[i]++;
+                }
+}
+
+/* A hash of each run of bytes, as quorate.blocks.scatter.hashed says; `mixed` has a number for each place in a run. */
+static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
+{
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        uint64_t sum = 0;
+        const int64_t from = s.start[t], n = s.start[t + 1] - from;
+        for (int64_t p = 0; p < n; p++) sum += ((uint64_t)bytes[from + p] + 1) * mixed[p];
+        out[t] = sum;
+    }
+}
+
+/* --- from Python: kernel(start, worker, label, own arrays ..., own numbers ...) --- */
+
+#define MOST 5 /* arrays of a kernel's own, and numbers */
+typedef struct {
+    Py_buffer view[3 + MOST];
+    int held;
+    Span span;
+    const void *label;
+    int wide;
+    void *own[MOST];
+    int64_t number[MOST];
+} Call;
+
+static void release(Call *call)
+{
+    while (call->held > 0) {
+        Py_buffer *view = &call->view[--call->held];
+        if (view->obj) PyBuffer_Release(view);
+    }
+}
+
+/* Take hold of the arrays; one may be None, and is null then. */
+static int hold(Call *call, PyObject *args, int arrays, int numbers)
+{
+    call->held = 0;
+    if (PyTuple_Size(args) != 3 + arrays + numbers) {
+        PyErr_Format(PyExc_TypeError, "this pass takes %d arguments", 3 + arrays + numbers);
+        return 0;
+    }
+    for (int k = 0; k < 3 + arrays; k++) {
+        PyObject *array = PyTuple_GetItem(args, k);
+        Py_buffer *view = &call->view[k];
+        memset(view, 0, sizeof *view);
+        if (array != Py_None && PyObject_GetBuffer(array, view, PyBUF_C_CONTIGUOUS) < 0) {
+            release(call);
+            return 0;
+        }
+        call->held++;
+        if (k >= 3) call->own[k - 3] = view->buf;
+    }
+    for (int k = 0; k < numbers; k++) {
+        call->number[k] = PyLong_AsLongLong(PyTuple_GetItem(args, 3 + arrays + k));
+        if (PyErr_Occurred()) {
+            release(call);
+            return 0;
+        }
+    }
+    call->span.start = call->view[0].buf;
+    call->span.n_tasks = call->view[0].len / (Py_ssize_t)sizeof(int64_t) - 1;
+    call->span.worker = call->view[1].buf;
+    call->span.n_answers = call->view[1].len / (Py_ssize_t)sizeof(int32_t);
+    call->label = call->view[2].buf;
+    call->wide = call->view[2].itemsize == 4;
+    return 1;
+}
+
+static PyObject *done(Call *call, void *scratch, int failed)
+{
+    free(scratch);
+    release(call);
+    return failed ? PyErr_NoMemory() : Py_NewRef(Py_None);
+}
+
+/* A kernel from Python: WORK runs without the interpreter's lock, with `room` doubles of scratch. */
+#define KERNEL(name, arrays, numbers, room, narrow, wide_)                     \
+    static PyObject *py_##name(PyObject *self, PyObject *args)                 \
+    {                                                                          \
+        Call call;                                                             \
+        (void)self;                                                            \
+        if (!hold(&call, args, arrays, numbers)) return NULL;                  \
+        double *scratch = malloc((size_t)((room) + 1) * sizeof(double));       \
+        if (!scratch) return done(&call, NULL, 1);                             \
+        const Span s = call.span;                                              \
+        void **own = call.own;                                                 \
+        const int64_t *number = call.number;                                   \
+        (void)number;                                                          \
+        PyThreadState *others = PyEval_SaveThread();                           \
+        if (call.wide) {                                                       \
+            const int32_t *label = call.label;                                 \
+            (void)label;                                                       \
+            wide_;                                                             \
+        } else {                                                               \
+            const uint8_t *label = call.label;                                 \
+            (void)label;                                                       \
+            narrow;                                                            \
+        }                                                                      \
+        PyEval_RestoreThread(others);                                          \
+        return done(&call, scratch, 0);                                        \
+    }
+#define EITHER(name, arrays, numbers, room, ...) \
+    KERNEL(name, arrays, numbers, room, name##_narrow(s, label, __VA_ARGS__), name##_wide(s, label, __VA_ARGS__))
+
+EITHER(centred, 1, 2, call.number[1] * (call.number[1] + 1), own[0], number[0], (int)number[1], scratch)
+EITHER(agreement, 1, 1, call.number[0] + 64, own[0], (int)number[0], scratch)
+EITHER(powers, 1, 1, 0, own[0], (int)number[0])
+EITHER(em, 4, 1, call.number[0], own[0], own[1], own[2], (int)number[0], scratch, own[3])
+EITHER(scores, 3, 1, 0, own[0], own[1], (int)number[0], own[2])
+EITHER(expected, 2, 1, 0, own[0], own[1], (int)number[0])
+EITHER(tally, 2, 1, 0, own[0], (int)number[0], own[1])
+EITHER(habits, 2, 1, call.number[0], own[0], own[1], (int)number[0], scratch)
+EITHER(believed, 4, 2, 3 * call.number[0], own[0], own[1], own[2], own[3], (int)number[0], (int)number[1], scratch)
+KERNEL(stamped, 4, 1, 0, stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]),
+       stamped(s, own[0], own[1], own[2], own[3], (int32_t)number[0]))
+KERNEL(hashed, 2, 0, 0, hashed(s, label, own[0], own[1]), (void)0)
+KERNEL(joined, 1, 1, 0, joined(s, own[0], (int32_t)number[0]), joined(s, own[0], (int32_t)number[0]))
+KERNEL(met, 1, 3, call.number[2], met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch),
+       met(s, own[0], number[0], number[1], number[2], (uint64_t *)scratch))
+
+#define ENTRY(name) {#name, py_##name, METH_VARARGS, NULL}
+static PyMethodDef kernels[] = {
+    ENTRY(centred), ENTRY(agreement), ENTRY(powers), ENTRY(em),     ENTRY(scores), ENTRY(expected),
+    ENTRY(tally),   ENTRY(habits),    ENTRY(joined), ENTRY(met), ENTRY(believed), ENTRY(hashed), ENTRY(stamped), {NULL, NULL, 0, NULL},
+};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", "The kernels in C.", 0, kernels, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    return PyModuleDef_Init(&module);
+}

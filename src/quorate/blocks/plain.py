@@ -1,0 +1,246 @@
+"""The kernels in numpy, one pass over a block each: what `native.c` does in C, said in formulas.
+
+They are used where the extension was not built, and by the tests as the reference of those in C. Each adds to arrays
+that it is given, as its twin does.
+"""
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block
+
+STEP = 0.1  # between the powers of a calibration
+LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
+LEAST_SHARE = 1e-6  # of a power, for it to be added
+
+
+def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
+    """Add omega z_i·(Y - x_i z_i) to signed and omega (sum x² - x_i²) to squares, with Y = sum_j x_j z_j over the task.
+
+    The stride is that of the table, for the twin in C.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = np.array([[1.0, 0.5, 0, 0, 0.5, 0.5], [1.0, 0.5, 0, 0, 0.5, 0.5]])  # x, |f|², signed, squares, f
+    >>> centred(block, table, 6, 2)
+    >>> table[:, 2:4].tolist()
+    [[0.5, 1.0], [0.5, 1.0]]
+    """
+    task, worker, label = answers_of(block)
+    x = table[worker, 0]
+    omega = _omega(block)[task]
+    agreed = -x * (1 - 2 * table[worker, 4 + label] + table[worker, 1])  # less its own part, |z|² = 1 - 2 f_l + |f|²
+    for c in range(n_classes):
+        z = (label == c) - table[worker, 4 + c]
+        agreed += z * _by_task(block, x * z)[task]
+    table[:, 2] += np.bincount(worker, omega * agreed, len(table))
+    table[:, 3] += np.bincount(worker, omega * (_by_task(block, x * x)[task] - x * x), len(table))
+
+
+def agreement(block: Block, table: FloatArray, n_classes: int) -> None:
+    """Add sum_j a_ijt x_j to signed and sum_j x_j² to squares, over a task's other workers.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = np.array([[0.5, 0.0, 0.0, 0.0], [0.25, 0.0, 0.0, 0.0]])  # x, signed, squares, room
+    >>> agreement(block, table, 2)
+    >>> table[:, 1:3].tolist()
+    [[0.25, 0.0625], [0.5, 0.25]]
+    """
+    m = n_classes
+    task, worker, label = answers_of(block)
+    x = table[worker, 0]
+    alike = np.bincount(task * m + label, x, block.n_tasks * m)[task * m + label]
+    agreed = (m * alike - _by_task(block, x)[task]) / (m - 1) - x
+    table[:, 1] += np.bincount(worker, agreed, len(table))
+    table[:, 2] += np.bincount(worker, _by_task(block, x * x)[task] - x * x, len(table))
+
+
+def powers(block: Block, table: FloatArray, even: int) -> None:
+    """Add the sums that intervals need, with q_r = sum of x_j^r over the other workers of a task and omega its weight.
+
+    They are omega q_2, omega² q_2, omega² q_3, omega² q_4, omega² q_2², and omega times the others' second column.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table = np.array([[0.5, 0, 0, 0, 0, 0, 0, 0], [0.25, 1, 0, 0, 0, 0, 0, 0]])
+    >>> powers(block, table, 1)
+    >>> table[0, 2:].tolist()
+    [0.0625, 0.0625, 0.015625, 0.00390625, 0.00390625, 1.0]
+    """
+    task, worker, _ = answers_of(block)
+    omega = (np.where(block.per_task > 1, 1.0, 0.0) if even else _omega(block))[task]
+    x, known = table[worker, 0], table[worker, 1]
+    q2, q3, q4, others = (_by_task(block, each)[task] - each for each in (x**2, x**3, x**4, known))
+    both = omega * omega
+    sums = (omega * q2, both * q2, both * q3, both * q4, both * q2 * q2, omega * others)
+    for k, each in enumerate(sums):
+        table[:, 2 + k] += np.bincount(worker, each, len(table))
+
+
+def em(
+    block: Block, table: FloatArray, shift: FloatArray, known: IntArray | None, total: FloatArray, n_classes: int
+) -> None:
+    """Add q = softmax(shift + sum of log theta) of each task to the counts of its answers, and to the total.
+
+    Where a task's class is known, q is that. A row of the table, of worker and answer: log theta, then the counts.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(2)
+    >>> em(block, table, np.zeros(2), None, total, 2)
+    >>> table[0, 2:].tolist(), total.tolist()
+    ([0.75, 0.25], [0.75, 0.25])
+    """
+    q = np.empty((block.n_tasks, n_classes))
+    scores(block, np.ascontiguousarray(table[:, :n_classes]), shift, q, n_classes)
+    q = softmax(q)
+    if known is not None:
+        at = np.flatnonzero(known >= 0)
+        q[at] = 0.0
+        q[at, known[at]] = 1.0
+    total += q.sum(axis=0)
+    counts = np.zeros((len(table), n_classes))
+    expected(block, counts, q, n_classes)
+    table[:, n_classes:] += counts
+
+
+def scores(block: Block, rows: FloatArray, shift: FloatArray, out: FloatArray, n_classes: int) -> None:
+    """Write, for each task, shift plus the sum of the rows of its answers; a row is of worker and answer.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> out = np.empty((1, 2))
+    >>> scores(block, np.arange(8.0).reshape(4, 2), np.zeros(2), out, 2)
+    >>> out.tolist()
+    [[6.0, 8.0]]
+    """
+    _, worker, label = answers_of(block)
+    out[:] = _by_task(block, rows[worker * n_classes + label]) + shift
+
+
+def expected(block: Block, rows: FloatArray, q: FloatArray, n_classes: int) -> None:
+    """Add each task's q to the rows of its answers.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> rows = np.zeros((4, 2))
+    >>> expected(block, rows, np.array([[0.25, 0.75]]), 2)
+    >>> rows.tolist()
+    [[0.25, 0.75], [0.0, 0.0], [0.0, 0.0], [0.25, 0.75]]
+    """
+    task, worker, label = answers_of(block)
+    cell = worker * n_classes + label
+    for g in range(n_classes):
+        rows[:, g] += np.bincount(cell, q[task, g], len(rows))
+
+
+def tally(block: Block, weight: FloatArray, out: FloatArray, n_classes: int) -> None:
+    """Write, for each task and class, the weights of the workers who gave it.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> out = np.empty((1, 2))
+    >>> tally(block, np.array([2.0, 3.0]), out, 2)
+    >>> out.tolist()
+    [[2.0, 3.0]]
+    """
+    task, worker, label = answers_of(block)
+    out[:] = np.bincount(task * n_classes + label, weight[worker], block.n_tasks * n_classes).reshape(-1, n_classes)
+
+
+def habits(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
+    """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> given, leading = np.zeros((2, 2)), np.zeros(2)
+    >>> habits(block, given, leading, 2)
+    >>> given.tolist(), leading.tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
+    """
+    _, worker, label = answers_of(block)
+    given += np.bincount(worker * n_classes + label, minlength=given.size).reshape(given.shape)
+    votes = np.empty((block.n_tasks, n_classes))
+    tally(block, np.ones(block.n_workers), votes, n_classes)
+    leads = votes == votes.max(axis=1, keepdims=True)
+    leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
+
+
+def believed(
+    block: Block,
+    first: FloatArray,
+    second: FloatArray,
+    numbers: FloatArray,
+    out: FloatArray,
+    n_classes: int,
+    n_shares: int,
+) -> None:
+    """Write what three opinions of each task come to: by rows of worker and answer, by others, and by plain votes.
+
+    Each is flattened by 1 / (1 + rho (R - 1)) and made a probability; their weighted mean is written, averaged over
+    calibrations. The numbers: both shifts, three weights, what a plain vote counts, rho, and the share of each
+    calibration p^((k+1)/10); the rest is spread evenly.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> out, rows = np.empty((1, 2)), np.log([[3.0, 1.0], [1.0, 1.0]])
+    >>> believed(block, rows, rows, np.array([0.0, 0, 0, 0, 0.5, 0.5, 0, 1, 0.2]), out, 2, 0)
+    >>> out.round(9).tolist()
+    [[0.75, 0.25]]
+    """
+    m, (weights, (vote, rho)) = n_classes, (numbers[2 * n_classes :][:3], numbers[2 * n_classes + 3 :][:2])
+    factor = 1 / (1 + rho * np.maximum(block.per_task - 1.0, 0.0))[:, None]
+    each = [np.empty_like(out) for _ in range(3)]
+    scores(block, first, numbers[:m], each[0], m)
+    scores(block, second, numbers[m : 2 * m], each[1], m)
+    tally(block, np.full(block.n_workers, vote), each[2], m)
+    out[:] = sum(weight * softmax(opinion * factor) for weight, opinion in zip(weights, each, strict=True))
+    if n_shares:
+        out[:] = averaged(out, numbers[2 * m + 5 :][:n_shares])
+
+
+def softmax(scores: FloatArray) -> FloatArray:
+    """Turn log-probabilities up to a constant a row into probabilities.
+
+    >>> softmax(np.log([[1.0, 3.0]])).tolist()
+    [[0.25, 0.75]]
+    """
+    likelihood: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
+    likelihood /= likelihood.sum(axis=1, keepdims=True)
+    return likelihood
+
+
+def averaged(p: FloatArray, share: FloatArray) -> FloatArray:
+    """Average probabilities over calibrations: share[k] of p^((k+1)/10), made to sum to one; the rest spread evenly.
+
+    >>> averaged(np.array([[0.25, 0.75]]), np.eye(15)[9]).round(9).tolist()  # p itself
+    [[0.25, 0.75]]
+    """
+    mixed = np.full(p.shape, (1 - share.sum()) / p.shape[1])
+    step = np.maximum((p / p.max(axis=1, keepdims=True)) ** STEP, LEAST_STEP)
+    power = np.ones(p.shape)
+    for part in share:
+        power *= step
+        if part > LEAST_SHARE:
+            mixed += power * (part / power.sum(axis=1, keepdims=True))
+    return mixed
+
+
+def answers_of(block: Block) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the task (within the block), the worker and the class of each answer, as indices.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> [codes.tolist() for codes in answers_of(block)]
+    [[0, 0], [0, 1], [0, 1]]
+    """
+    inside = block.answers
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    return task, block.worker[inside].astype(np.intp), block.label[inside].astype(np.intp)
+
+
+def _by_task(block: Block, values: FloatArray) -> FloatArray:
+    """Sum a value, or a row of values, of each answer over each task."""
+    sums = np.zeros((block.n_tasks, *values.shape[1:]))
+    answered = np.flatnonzero(block.per_task)
+    if len(answered):
+        sums[answered] = np.add.reduceat(values, block.start[answered] - block.start[0], axis=0)
+    return sums
+
+
+def _omega(block: Block) -> FloatArray:
+    """Return 1/(R - 1), with which each answer counts once; nothing where there is nobody to meet."""
+    per_task = block.per_task
+    omega: FloatArray = np.where(per_task > 1, 1 / np.maximum(per_task - 1.0, 1.0), 0.0)
+    return omega

@@ -1,0 +1,124 @@
+"""Draw tasks at random, the same ones every time: by a hash of their ids.
+
+Every k-th task is no sample where tasks come in an order (by day, by kind), and folds of every k-th task can be empty.
+A hash of the id, rather than of the task's number, draws the same tasks in whatever order the rows come and wherever
+they lie. Samples are nested: the tasks of a small one are among those of a larger one.
+"""
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray, to_numpy
+from quorate.blocks import kernels
+from quorate.blocks.memory import Answered
+
+STEP = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
+STIRS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint64(0x94D049BB133111EB)))
+AT_ONCE = 1 << 16  # ids whose bytes numpy looks at together
+
+
+def scattered(ids: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each id, whose bits are as good as random; whole numbers by value, all else by its text.
+
+    >>> same = scattered(pa.array([7, 8], pa.int32())), scattered(pa.array([7, 8], pa.int64()))
+    >>> bool((same[0] == same[1]).all()), bool(abs((scattered(pa.array(range(9999))) % 4 == 0).mean() - 0.25) < 0.02)
+    (True, True)
+    """
+    if pa.types.is_integer(ids.type) and ids.null_count == 0:
+        return stirred(to_numpy(ids).astype(np.int64, copy=False).view(np.uint64))
+    if not pa.types.is_large_string(ids.type):
+        ids = ids.cast(pa.string()).cast(pa.large_string())
+    _, ends, data = ids.buffers()
+    start = np.frombuffer(ends, np.int64, len(ids) + 1, 8 * ids.offset)
+    letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
+    return stirred(hashed(start, letters))
+
+
+def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Sum, over the bytes of each text, the byte plus one times a number of its place.
+
+    >>> [int(each) for each in hashed(np.array([0, 1, 1]), np.frombuffer(b"a", np.uint8))]
+    [10412434493522099454, 0]
+    """
+    longest = int(np.diff(start).max(initial=0))
+    mixed = stirred(np.arange(longest, dtype=np.uint64))
+    out = np.zeros(len(start) - 1, np.uint64)
+    if kernels.native is not None:
+        kernels.native.hashed(np.ascontiguousarray(start), None, letters, mixed, out)
+        return out
+    for low in range(0, len(out), AT_ONCE):
+        ends = start[low : low + AT_ONCE + 1]
+        n = np.diff(ends)
+        place = np.arange(ends[0], ends[-1]) - np.repeat(ends[:-1], n)
+        with np.errstate(over="ignore"):
+            terms = (letters[ends[0] : ends[-1]].astype(np.uint64) + np.uint64(1)) * mixed[place]
+            full = np.flatnonzero(n)
+            if len(full):
+                out[low + full] = np.add.reduceat(terms, ends[full] - ends[0])
+    return out
+
+
+def stirred(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return splitmix64's hash of each number.
+
+    >>> stirred(np.array([0], np.uint64)).tolist()
+    [16294208416658607535]
+    """
+    with np.errstate(over="ignore"):
+        mixed = (numbers + np.uint64(1)) * STEP
+        for shift, factor in STIRS:
+            mixed = (mixed ^ (mixed >> shift)) * factor
+        return mixed ^ (mixed >> np.uint64(31))
+
+
+def folds_by_id(answers: Answers, n: int) -> IntArray:
+    """Put each task into one of n folds.
+
+    >>> import quorate
+    >>> folds = folds_by_id(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 4)
+    >>> bool(np.abs(np.bincount(folds) - 250).max() < 60)
+    True
+    """
+    # The high bits say who is drawn; the fold must not depend on them.
+    folds: IntArray = (scattered(answers.task_names) % np.uint64(n)).astype(np.int64)
+    return folds
+
+
+def drawn(answers: Answers, enough: int) -> BoolArray | None:
+    """Choose tasks with at most so many answers between them, in the order of their hashes; None: all of them.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(1000, 10, 3, seed=0).answers
+    >>> drawn(answers, 3000) is None, int(drawn(answers, 600).sum())
+    (True, 200)
+    """
+    if answers.n_answers <= enough:
+        return None
+    hashes = scattered(answers.task_names)
+    few = np.flatnonzero(hashes <= _threshold(answers.n_answers, enough))
+    order = few[np.argsort(hashes[few], kind="stable")]
+    fits = np.cumsum(answers.per_task[order]) <= enough
+    kept = np.zeros(answers.n_tasks, dtype=bool)
+    kept[order[fits]] = True
+    return kept
+
+
+def _threshold(n_answers: int, enough: int) -> np.uint64:
+    """Return a hash below which lie, but for one time in millions, more than enough answers."""
+    share = 1.2 * enough / n_answers + 0.001
+    return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
+
+
+def sampled(answers: Answered, enough: int) -> Answers:
+    """Return the answers to the tasks that are drawn; all, if there are no more.
+
+    >>> import quorate
+    >>> sampled(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).n_answers
+    600
+    """
+    if not isinstance(answers, Answers):
+        return sampled(answers.sample(enough).answers, enough)
+    kept = drawn(answers, enough)
+    return answers if kept is None else answers.only(kept)

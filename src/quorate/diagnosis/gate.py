@@ -1,0 +1,232 @@
+"""May these answers go on? Each limit against its figure, told to people and to pipelines."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+from quorate.answers import Answers
+from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
+from quorate.diagnosis.limits import Limits, limits_of
+from quorate.errors import count
+from quorate.gold import answers_and_gold
+from quorate.meetings.agreements import agreement
+from quorate.meetings.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.methods.registry import aggregate
+from quorate.reading.files import Source
+from quorate.reading.options import ReadKeywords
+from quorate.result import Result, sizes
+from quorate.skills.evidence import IDENTIFIED
+
+COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
+MOST_SENTENCES = 3  # findings of one kind that a line tells
+LOOK_CLOSER = "say more plainly what is asked, and see `quorate agreement` for the classes and workers that part"
+ASK_MORE = "ask more answers where labels are least sure (`quorate advise --budget N`)"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One limit, and whether it holds."""
+
+    name: str  # of the limit, as options call it: min-alpha, fail-on spammer
+    what: str  # the figure, in words
+    figure: float | None  # None where it is not defined
+    limit: float
+    holds: bool
+    remedy: str  # what to do where it fails
+    detail: str = ""  # the findings behind the figure
+
+    @property
+    def sentence(self) -> str:
+        """Say figure and limit."""
+        figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
+        side = "at least" if self.name.startswith("min") else "at most"
+        return f"{self.what} is {figure}, and must be {side} {self.limit:g}"
+
+    def line(self) -> str:
+        """Say it with its outcome and, where it fails, the remedy."""
+        told = f"{'holds' if self.holds else 'FAILS'}  {self.name}: {self.sentence}"
+        more = "".join(f". {part[0].upper()}{part[1:]}" for part in (self.detail, self.remedy) if part)
+        return told if self.holds else f"{told}{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "what": self.what,
+            "figure": self.figure,
+            "limit": self.limit,
+            "detail": self.detail,
+            "remedy": "" if self.holds else self.remedy,
+        }
+
+
+@dataclass(frozen=True)
+class CheckedAnswers:
+    """Every limit that was asked for."""
+
+    answers: Answers
+    checks: tuple[Checked, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all hold."""
+        return all(each.holds for each in self.checks)
+
+    @property
+    def failed(self) -> tuple[Checked, ...]:
+        """Those that do not."""
+        return tuple(each for each in self.checks if not each.holds)
+
+    def head(self) -> str:
+        """Say in one line how it went."""
+        if self.holds:
+            return "1 limit holds" if len(self.checks) == 1 else f"all {len(self.checks)} limits hold"
+        return (
+            f"{len(self.failed)} of {count(len(self.checks), 'limit')} {'fails' if len(self.failed) == 1 else 'fail'}"
+        )
+
+    def lines(self) -> list[str]:
+        """Tell every limit."""
+        return [self.head(), *(each.line() for each in self.checks)]
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        return "\n".join(self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate check --json` prints.
+
+        >>> found = check({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, min_agreement=0.5)
+        >>> found.to_dict()["holds"], found.to_dict()["checks"][0]["figure"]
+        (True, 1.0)
+        """
+        return {"holds": self.holds, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
+
+
+def check(
+    source: Answers | Source,
+    *,
+    min_alpha: float | None = None,
+    min_kappa: float | None = None,
+    min_ac1: float | None = None,
+    min_agreement: float | None = None,
+    min_answers: float | None = None,
+    max_error: float | None = None,
+    max_unsure: float | None = None,
+    max_undetermined: float | None = None,
+    sure: float | None = None,
+    fail_on: Sequence[str] = (),
+    config: str | Path | None = None,
+    gold: Source = None,
+    **reading: Unpack[ReadKeywords],
+) -> CheckedAnswers:
+    """Compare answers with limits, for a pipeline that goes on only where they hold.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        min_alpha: least Krippendorff's alpha.
+        min_kappa: least Fleiss' kappa.
+        min_ac1: least Gwet's AC1.
+        min_agreement: how often two answers to a task must be alike.
+        min_answers: a task, on average.
+        max_error: largest share of labels expected to be wrong, by their own confidence.
+        max_unsure: largest share of labels that are less than ``sure``.
+        max_undetermined: largest share of workers whose skill is not determined.
+        sure: how sure a label must be; 0.9 by default.
+        fail_on: kinds of findings that there must be none of, as `quorate.diagnose` names them; ``copying`` for
+            agreeing pairs and clusters, ``any`` for all.
+        config: a TOML file of limits; those given here count before it.
+        gold: known labels of some tasks, as in `quorate.aggregate`.
+        reading: as `quorate.read` takes it.
+
+    Raises:
+        OptionError: a limit makes no sense, or there is none.
+        InputError: something cannot be read.
+
+    >>> found = check({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}, min_alpha=0.6)
+    >>> print(found.summary())
+    1 of 1 limit fails
+    FAILS  min-alpha: Krippendorff's alpha is 0, and must be at least 0.6. Say more plainly what is asked, and see ...
+    """
+    said = {
+        "min_alpha": min_alpha,
+        "min_kappa": min_kappa,
+        "min_ac1": min_ac1,
+        "min_agreement": min_agreement,
+        "min_answers": min_answers,
+        "max_error": max_error,
+        "max_unsure": max_unsure,
+        "max_undetermined": max_undetermined,
+        "sure": sure,
+        "fail_on": tuple(fail_on),
+    }
+    limits = limits_of(said, config)
+    answers, known = answers_and_gold(source, gold, reading)
+    found = [*_alike(answers, limits)]
+    if limits.any_of("max_error", "max_unsure", "max_undetermined") or limits.fail_on:
+        result = aggregate(answers, gold=known)
+        found += _labels(result, limits)
+        if limits.fail_on:
+            found += _findings(diagnose_result(result, gold=known), limits)
+    return CheckedAnswers(answers, tuple(found))
+
+
+def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
+    """Compare how many answers there are, and how alike."""
+    if limits.min_answers is not None:
+        mean = answers.n_answers / max(answers.n_tasks, 1)
+        yield _least("min_answers", "the mean number of answers a task", mean, limits, "collect more answers")
+    if not limits.any_of(*COEFFICIENTS):
+        return
+    found = agreement(answers, draws=1).overall  # intervals are not asked for
+    for name, coefficient in COEFFICIENTS.items():
+        if getattr(limits, name) is not None:
+            value = found[coefficient].value
+            remedy = LOOK_CLOSER if value is not None else "let several workers answer the same tasks"
+            yield _least(name, WORDS[coefficient], value, limits, remedy)
+
+
+def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
+    """Compare how sure the labels are, and of how many workers anything is known."""
+    confidence = result.ballot.confidence
+    if limits.max_error is not None:
+        wrong = float(1 - confidence.mean()) if len(confidence) else None
+        yield _most("max_error", "the share of labels expected to be wrong", wrong, limits, ASK_MORE)
+    if limits.max_unsure is not None:
+        unsure = float((confidence < limits.sure).mean()) if len(confidence) else None
+        what = f"the share of labels less than {limits.sure:.0%} sure"
+        yield _most("max_unsure", what, unsure, limits, ASK_MORE)
+    if limits.max_undetermined is not None:
+        unknown = float((result.status != IDENTIFIED).mean()) if len(result.status) else None
+        what = "the share of workers whose skill is not determined"
+        remedy = "let them answer tasks that others answer, too (`quorate diagnose` says which)"
+        yield _most("max_undetermined", what, unknown, limits, remedy)
+
+
+def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
+    """Count the findings of each kind that there must be none of."""
+    for kind in limits.kinds:
+        found = diagnosis.of_kind(kind)
+        more = f"; and {len(found) - MOST_SENTENCES:,} more" if len(found) > MOST_SENTENCES else ""
+        detail = "; ".join(each.sentence for each in found[:MOST_SENTENCES]) + more
+        yield Checked(
+            f"fail-on {kind}",
+            f"the number of findings of the kind {kind}",
+            float(len(found)),
+            0.0,
+            not found,
+            "look at who and what is named (`quorate diagnose`, `quorate report`) before these answers are used",
+            detail,
+        )
+
+
+def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+    limit = float(getattr(limits, name))
+    return Checked(name.replace("_", "-"), what, figure, limit, figure is not None and figure >= limit, remedy)
+
+
+def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+    limit = float(getattr(limits, name))
+    return Checked(name.replace("_", "-"), what, figure, limit, figure is not None and figure <= limit, remedy)

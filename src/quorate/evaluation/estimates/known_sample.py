@@ -1,0 +1,126 @@
+"""Known labels -> a sample whose probabilities are known, or a question about how they were chosen."""
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray, to_numpy
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, one_of, rows_phrase
+from quorate.evaluation.estimates.meters import FEWEST
+from quorate.reading.columns import as_type, encode, positions
+from quorate.reading.files import Source, read_table
+from quorate.uncertainty.prediction_powered import KnownSample
+
+RANDOM, ADVISED, UNKNOWN = SAMPLED = ("random", "advised", "unknown")
+PROBABILITY = "inclusion_probability"
+# Standard errors by which known tasks may be less, or more, sure than a random sample before it is asked about: chance
+# does so once in 16,000.
+STRIKING = 4.0
+
+
+def sample_of(
+    answers: Answers, known: IntArray, confidence: FloatArray, sampled: str | None, probability: FloatArray | None
+) -> KnownSample | None:
+    """Say what the known labels are a sample of; None where that is not known, so that they speak for themselves.
+
+    Args:
+        answers: who answered what.
+        known: the known class of each task, -1 where unknown.
+        confidence: of the labels found without them.
+        sampled: ``random``, ``advised`` or ``unknown``; None if nobody said.
+        probability: of each task to be known, NaN where that was not written.
+
+    Raises:
+        OptionError: they are too few, or do not look like what they are said to be, or it must be said.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 5, 3).answers
+    >>> known = np.where(np.arange(100) % 10 == 0, 0, -1)
+    >>> sample_of(answers, known, np.ones(100), "random", None).n_drawn
+    10
+    """
+    rows = np.flatnonzero(known >= 0)
+    if sampled is not None:
+        one_of(sampled, SAMPLED, "way of sampling")
+    written = probability is not None and bool(np.isfinite(probability[rows]).all())
+    if sampled is None:
+        sampled = ADVISED if written else RANDOM
+        if not written and (far := _oddness(rows, confidence)) is not None:
+            raise OptionError(
+                f"the {count(len(rows), 'known label')} look like no random sample: they are of {far} tasks than the "
+                "others. Say how they were chosen: --sampled random, advised (with the column "
+                f"{PROBABILITY}, as `quorate advise --gold` writes it) or unknown"
+            )
+    if sampled == UNKNOWN:
+        return None
+    if sampled == ADVISED and not written:
+        raise OptionError(
+            f"--sampled advised needs the column {PROBABILITY} of `quorate advise --gold` beside every known label; "
+            "join it, or say --sampled random or unknown"
+        )
+    if sampled == ADVISED and probability is not None:
+        found = KnownSample(rows, probability[rows], answers.n_tasks)
+    else:
+        found = KnownSample.random(rows, answers.n_tasks)
+    if found.n_drawn < FEWEST and len(rows) < answers.n_tasks:
+        drawn = " drawn at random" if sampled == ADVISED else ""
+        raise OptionError(
+            f"{count(found.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
+            "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
+            "(--sampled unknown) for what the model says alone"
+        )
+    return found
+
+
+def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
+    """Read with what probability each known task was to be known; None where no such column is there.
+
+    Args:
+        source: the known labels.
+        answers: that they go with.
+        task: the column of task ids.
+
+    Raises:
+        ColumnTypeError: it holds what is no probability.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> probabilities({"task": [2], "label": ["y"], "inclusion_probability": [0.5]}, answers).tolist()
+    [nan, 0.5]
+    """
+    try:
+        table = read_table(source, {task: "", PROBABILITY: ""}, fixed=True)
+    except (MissingColumnError, ColumnTypeError):  # a mapping from task to label has no columns
+        return None
+    try:
+        values = table.column(PROBABILITY).combine_chunks().cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnTypeError(f"the column {PROBABILITY!r} of the known labels holds what is no number") from None
+    if isinstance(values, pa.ChunkedArray):  # what older versions give
+        values = values.chunk(0) if values.num_chunks else pa.array([], pa.float64())
+    numbers = to_numpy(values.fill_null(float("nan")))
+    wrong = np.flatnonzero(~((numbers > 0) & (numbers <= 1)))
+    if len(wrong):
+        raise ColumnTypeError(
+            f"{PROBABILITY!r} lies above 0 and at most at 1, but not so in {rows_phrase(wrong.tolist())} of the known "
+            "labels; mend it"
+        )
+    codes, names = encode(table.column(task), task)
+    place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
+    found = np.full(answers.n_tasks, np.nan)
+    met = (codes >= 0) & (place[codes] >= 0)
+    found[place[codes[met]]] = numbers[met]
+    return found
+
+
+def _oddness(rows: IntArray, confidence: FloatArray) -> str | None:
+    """Say in which way known tasks differ from the others, by the sum of their ranks of confidence; None if not."""
+    from scipy.stats import rankdata
+
+    n, of_all = len(rows), len(confidence)
+    if n == 0 or n == of_all:
+        return None
+    ranks = rankdata(confidence)
+    spread = np.sqrt(ranks.var() / n * (of_all - n) / max(of_all - 1, 1))
+    far = (ranks[rows].mean() - ranks.mean()) / spread if spread > 0 else 0.0
+    return None if abs(far) < STRIKING else "surer" if far > 0 else "less sure"

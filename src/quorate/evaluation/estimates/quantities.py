@@ -1,0 +1,213 @@
+"""What can be asked of all tasks: each question is a mean, over tasks, of what a task counts if its class is c."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+
+
+class Quantity(Protocol):
+    """Rows of means over tasks: what a task counts by its true class, and what it is expected to by a posterior."""
+
+    @property
+    def lowest(self) -> float | FloatArray:
+        """The least that a task can count; of each row, where they differ."""
+
+    @property
+    def highest(self) -> float | FloatArray:
+        """The most."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether a task counts or does not, so that the mean is a share."""
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """Return what these tasks count if these are their classes; rows × tasks."""
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Return what all tasks count on average over a posterior; rows × tasks."""
+
+
+@dataclass(frozen=True)
+class Prevalence:
+    """The share of each class.
+
+    >>> Prevalence(2).at(np.array([0, 1]), np.array([1, 1])).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+
+    n_classes: int
+    lowest = 0.0
+    highest = 1.0
+    whole = True
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """One row a class."""
+        return ones_where(classes == np.arange(self.n_classes)[:, None])
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Return the posterior itself."""
+        return posterior.T
+
+
+@dataclass(frozen=True)
+class Right:
+    """The share of tasks that a model gets right.
+
+    >>> Right(np.array([0, -1])).expected(np.array([[0.9, 0.1], [0.5, 0.5]])).tolist()
+    [[0.9, 0.0]]
+    """
+
+    predicted: IntArray  # a class for every task; negative where it is none that anybody gave
+    lowest = 0.0
+    highest = 1.0
+    whole = True
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """Whether the prediction is the class."""
+        return ones_where(self.predicted[tasks] == classes)[None]
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Return what the posterior gives to the prediction."""
+        return believed(posterior, self.predicted)[None]
+
+
+@dataclass(frozen=True)
+class Better:
+    """By how much more often one model is right than another."""
+
+    one: IntArray
+    two: IntArray
+    lowest = -1.0
+    highest = 1.0
+    whole = False
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """1 where only the first is right, -1 where only the second."""
+        return Right(self.one).at(tasks, classes) - Right(self.two).at(tasks, classes)
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Return the difference of what the posterior gives to either."""
+        return Right(self.one).expected(posterior) - Right(self.two).expected(posterior)
+
+
+@dataclass(frozen=True)
+class Wins:
+    """How often only the first of two models is right, and how often only the second."""
+
+    one: IntArray
+    two: IntArray
+    lowest = 0.0
+    highest = 1.0
+    whole = True
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """Two rows."""
+        first, second = (Right(each).at(tasks, classes)[0] for each in (self.one, self.two))
+        return np.stack([first * (1 - second), second * (1 - first)])
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Two rows: they can only part where they predict differently."""
+        apart = self.one != self.two
+        return np.stack([believed(posterior, each) * apart for each in (self.one, self.two)])
+
+
+@dataclass(frozen=True)
+class Value:
+    """The mean of a number that each class stands for."""
+
+    of_class: FloatArray
+    whole = False
+
+    @property
+    def lowest(self) -> float:
+        """The least value."""
+        return float(self.of_class.min())
+
+    @property
+    def highest(self) -> float:
+        """The greatest value."""
+        return float(self.of_class.max())
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """Return the value of the class."""
+        return self.of_class[classes][None]
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """Average the value over the posterior."""
+        return (posterior @ self.of_class)[None]
+
+
+@dataclass(frozen=True)
+class Confused:
+    """The share of tasks of each true class with each prediction; one row a cell, by true class, then prediction."""
+
+    predicted: IntArray
+    n_classes: int
+    lowest = 0.0
+    highest = 1.0
+    whole = True
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """One row a cell."""
+        cell = np.where(self.predicted[tasks] >= 0, classes * self.n_classes + self.predicted[tasks], -1)
+        return ones_where(cell == np.arange(self.n_classes**2)[:, None])
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """One row a cell."""
+        said = ones_where(self.predicted == np.arange(self.n_classes)[:, None])
+        return (posterior.T[:, None] * said).reshape(self.n_classes**2, -1)
+
+
+@dataclass(frozen=True)
+class FoundBeyond:
+    """Of the tasks of one class, those that a model finds, less a share of all of them, for many shares.
+
+    Recall is the share at which the mean is zero: tests of that give its interval, as Fieller's does.
+    """
+
+    predicted: IntArray
+    of_class: int
+    shares: FloatArray
+    whole = False
+
+    @property
+    def lowest(self) -> FloatArray:
+        """A task of the class that is not found."""
+        return -self.shares
+
+    @property
+    def highest(self) -> FloatArray:
+        """One that is."""
+        return 1 - self.shares
+
+    def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
+        """One row a share."""
+        found = ones_where(self.predicted[tasks] == self.of_class) - self.shares[:, None]
+        return ones_where(classes == self.of_class) * found
+
+    def expected(self, posterior: FloatArray) -> FloatArray:
+        """One row a share."""
+        found = ones_where(self.predicted == self.of_class) - self.shares[:, None]
+        return posterior[:, self.of_class] * found
+
+
+def ones_where(true: BoolArray) -> FloatArray:
+    """Count 1 where something is so, and 0 elsewhere.
+
+    >>> ones_where(np.array([True, False])).tolist()
+    [1.0, 0.0]
+    """
+    return np.where(true, 1.0, 0.0)
+
+
+def believed(posterior: FloatArray, classes: IntArray) -> FloatArray:
+    """Return what a posterior gives to one class of each task; nothing to one that nobody gave.
+
+    >>> believed(np.array([[0.9, 0.1]]), np.array([1])).tolist()
+    [0.1]
+    """
+    p: FloatArray = posterior[np.arange(len(posterior)), np.maximum(classes, 0)]
+    return np.where(classes >= 0, p, 0.0)

@@ -1,0 +1,184 @@
+"""Coefficients of agreement, from sums over tasks, with bootstrap intervals.
+
+All compare how often two answers to a task differ with how often they would by chance, and part over what chance is.
+Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by shares, and counts every task alike;
+Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.meetings.coincidences import Scale, Sums
+
+ALPHA, KAPPA, AC1, AC2, PERCENT, SPECIFIC = (
+    "krippendorff_alpha",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "gwet_ac2",
+    "percent_agreement",
+    "specific_agreement",
+)
+WORDS = {
+    ALPHA: "Krippendorff's alpha",
+    KAPPA: "Fleiss' kappa",
+    AC1: "Gwet's AC1",
+    AC2: "Gwet's AC2",
+    PERCENT: "percent agreement",
+    SPECIFIC: "specific agreement",
+}
+DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval by a tenth of a standard error
+FEWEST = 5  # tasks with two answers, below which a bootstrap says nothing, and no interval is stated
+TINY = 1e-12  # a chance of differing below this is none
+AT_A_TIME = 1 << 22  # entries of a table of draws × classes
+Values: TypeAlias = dict[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """A coefficient with its interval; None where it is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return it as JSON has it."""
+        return {"value": self.value, "low": self.low, "high": self.high}
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "not defined"
+        return f"{self.value:.3f}" + ("" if self.low is None else f" ({self.low:.3f} to {self.high:.3f})")
+
+
+def overall(sums: Sums, scale: Scale | None = None) -> Values:
+    """Compute every coefficient; one value for each row of the sums.
+
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> sums = summed(tallied(answers), 2).of(np.ones((1, 2)))
+    >>> {name: float(value[0].round(3)) for name, value in overall(sums).items()}
+    {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
+    """
+    n, m = sums.answers.sum(axis=-1), sums.answers.shape[-1]
+    if scale is None:
+        apart, chance = sums.unlike.sum(axis=-1), n**2 - (sums.answers**2).sum(axis=-1)
+    else:
+        apart, chance = sums.apart, 2 * (n * sums.place_squared - sums.place**2)
+    alike = 1 - _over(sums.unlike_share.sum(axis=-1), sums.paired)
+    pi = sums.share / np.maximum(sums.answered, 1)[..., None]
+    mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
+    found = {
+        ALPHA: 1 - _over((n - 1) * apart, chance),
+        KAPPA: 1 - _over(1 - alike, mixed),
+        AC1: 1 - _over(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
+        PERCENT: alike,
+    }
+    if scale is not None:
+        by_chance = scale.gwet.sum() * mixed / max(m * (m - 1), 1)
+        found[AC2] = 1 - _over(_over(sums.apart_share, sums.paired), 1 - by_chance)
+    return found
+
+
+def by_class(sums: Sums) -> Values:
+    """Compute the coefficients of each class against all others taken together; one row for each row of the sums.
+
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> sums = summed(tallied(answers), 2).of(np.ones((1, 2)))
+    >>> by_class(sums)["fleiss_kappa"].round(3).tolist()
+    [[-0.333, -0.333]]
+    """
+    n = sums.answers.sum(axis=-1, keepdims=True)
+    alike = 1 - _over(2 * sums.unlike_share, sums.paired[..., None])
+    pi = sums.share / np.maximum(sums.answered, 1)[..., None]
+    mixed = 2 * pi * (1 - pi)
+    return {
+        ALPHA: 1 - _over((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
+        KAPPA: 1 - _over(1 - alike, mixed),
+        AC1: 1 - _over(1 - alike, 1 - mixed),
+        PERCENT: alike,
+        SPECIFIC: 1 - _over(sums.unlike, sums.answers),
+    }
+
+
+@dataclass(frozen=True)
+class Found:
+    """Coefficients of all answers, and of each class against the others."""
+
+    overall: dict[str, Coefficient]
+    by_class: list[dict[str, Coefficient]]
+
+
+def with_intervals(
+    sums: Sums, scale: Scale | None, rng: np.random.Generator, *, level: float, draws: int = DRAWS
+) -> Found:
+    """Compute every coefficient, and its interval by drawing groups of tasks with replacement.
+
+    Args:
+        sums: over groups of tasks.
+        scale: where classes lie; None where they are only alike or not.
+        rng: draws.
+        level: of the intervals.
+        draws: how many.
+
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> answers, rng = quorate.simulate.crowd(300, 6, 4, seed=1).answers, np.random.default_rng(0)
+    >>> found = with_intervals(summed(tallied(answers), 2), None, rng, level=0.95).overall["gwet_ac1"]
+    >>> bool(found.low < found.value < found.high)
+    True
+    """
+    groups, m = len(sums.paired), sums.answers.shape[1]
+    enough = sums.paired.sum() >= FEWEST
+    point = sums.of(np.ones((1, groups)))
+    values, of_class = overall(point, scale), by_class(point)
+    drawn: list[Values] = []
+    drawn_of_class: list[Values] = []
+    for n in _portions(draws if enough else 0, max(AT_A_TIME // max(m, 1), 1)):
+        again = sums.of(rng.multinomial(groups, np.full(groups, 1 / groups), size=n).astype(np.float64))
+        drawn.append(overall(again, scale))
+        drawn_of_class.append(by_class(again))
+    ends = {name: _ends([each[name] for each in drawn], level, ()) for name in values}
+    class_ends = {name: _ends([each[name] for each in drawn_of_class], level, (m,)) for name in of_class}
+    return Found(
+        {name: _coefficient(value[0], *ends[name]) for name, value in values.items()},
+        [
+            {name: _coefficient(value[0, c], *(end[c] for end in class_ends[name])) for name, value in of_class.items()}
+            for c in range(m)
+        ],
+    )
+
+
+def _portions(total: int, most: int) -> Iterator[int]:
+    while total > 0:
+        yield min(total, most)
+        total -= most
+
+
+def _ends(drawn: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
+    """Cut the drawn values at both ends; a draw in which a coefficient is not defined does not count."""
+    ends = np.full((2, *shape), np.nan)
+    if drawn:
+        values = np.concatenate(drawn)
+        told = ~np.isnan(values).all(axis=0)
+        tail = (1 - level) / 2
+        ends[:, told] = np.nanquantile(values[:, told], [tail, 1 - tail], axis=0)
+    return ends
+
+
+def _coefficient(value: float, low: float, high: float) -> Coefficient:
+    return Coefficient(*(None if np.isnan(each) else float(each) for each in (value, low, high)))
+
+
+def _over(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Divide; NaN where nothing can differ by chance."""
+    part, whole = np.broadcast_arrays(part, whole)
+    share: FloatArray = np.divide(part, whole, out=np.full(part.shape, np.nan), where=np.abs(whole) > TINY)
+    return share

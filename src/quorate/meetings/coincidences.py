@@ -1,0 +1,203 @@
+"""How often answers to one task are alike: sums over tasks that every coefficient of agreement is made of.
+
+A task that r workers answered, n_c of them with class c, has r·(r-1) ordered pairs of answers; n_c·(r-n_c) of them are
+c and something else. Such counts are all that a coefficient needs, so the cost is linear in the answers, however many
+workers share a task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import scattered
+
+GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
+FEWEST_GROUPS = 100  # where classes are very many
+ENTRIES = 1 << 23  # of a table of groups × classes
+TINY = np.finfo(np.float64).tiny
+DENSE = 8  # a table of tasks × classes may have so many entries for each answer; else the filled ones are sorted out
+
+
+@dataclass(frozen=True)
+class Tallied:
+    """How many workers gave a task a class, wherever one did; ordered by task, then by class."""
+
+    task: IntArray
+    label: IntArray
+    n: FloatArray  # workers who gave it
+    own: IntArray  # the cell of each answer
+    answered: IntArray  # r: answers of each task
+    rank: IntArray  # of each task in an order that is as good as random, and the same in whatever order rows come
+
+    @cached_property
+    def r(self) -> FloatArray:
+        """Answers of each cell's task."""
+        return self.answered[self.task].astype(np.float64)
+
+    def by_task(self, values: FloatArray) -> FloatArray:
+        """Sum a value of each cell over each task."""
+        return np.bincount(self.task, values, len(self.answered)).astype(np.float64, copy=False)
+
+
+def tallied(answers: Answers) -> Tallied:
+    """Count who gave what, without a table of tasks × classes where that would be much larger than the answers.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
+    >>> tallied(answers).n.tolist(), tallied(answers).own.tolist()
+    ([1.0, 2.0, 1.0], [0, 1, 1, 2])
+    """
+    m, places = answers.n_classes, answers.cells
+    if answers.n_tasks * m <= DENSE * answers.n_answers:
+        counts = np.bincount(places, minlength=answers.n_tasks * m)
+        filled = np.flatnonzero(counts)
+        number = np.cumsum(counts > 0) - 1
+        own, n = number[places], counts[filled]
+    else:
+        filled, own, n = np.unique(places, return_inverse=True, return_counts=True)
+    m = max(m, 1)
+    rank = np.empty(answers.n_tasks, np.int64)
+    rank[np.argsort(scattered(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
+    return Tallied(filled // m, filled % m, n.astype(np.float64), own, answers.per_task, rank)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What coefficients are made of, summed over groups of tasks (rows); the columns of the first four are classes.
+
+    Sums with one row, or a weighted sum of rows, are sums of the same kind: `of` makes those.
+    """
+
+    answers: FloatArray  # answers to tasks that have two answers or more
+    unlike: FloatArray  # n_c·(r-n_c)/(r-1): pairs that join c and something else, each answer counted once
+    share: FloatArray  # n_c/r, over all tasks that were answered
+    unlike_share: FloatArray  # n_c·(r-n_c)/(r·(r-1))
+    answered: FloatArray  # tasks with an answer; shape (groups,)
+    paired: FloatArray  # tasks with two or more
+    apart: FloatArray  # squared distance of the pairs of a task, over (r-1), on a scale where classes have places
+    apart_share: FloatArray  # Gwet's disagreement on that scale, over r·(r-1)
+    place: FloatArray  # of the answers counted in `answers`, summed
+    place_squared: FloatArray
+
+    def of(self, weights: FloatArray) -> "Sums":
+        """Weigh the groups: draws × groups gives one row a draw."""
+        return Sums(*(weights @ getattr(self, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where classes lie, on a scale on which some are further apart than others."""
+
+    ranked: bool  # ordinal: only their order counts; otherwise interval: their values do
+    places: FloatArray  # ranks from 0, or values
+
+    @cached_property
+    def gwet(self) -> FloatArray:
+        """Gwet's weights of every two classes: ordinal ones by ranks, quadratic ones by values."""
+        apart = np.abs(self.places[:, None] - self.places)
+        squared = apart * (apart + 1) if self.ranked else apart**2
+        weights: FloatArray = 1 - squared / max(squared.max(initial=0.0), TINY)
+        return weights
+
+    def spread(self, answers: FloatArray) -> FloatArray:
+        """Return the places by which Krippendorff measures: values, or the middle of each class among all answers."""
+        if not self.ranked:
+            return self.places
+        order = np.argsort(self.places, kind="stable")
+        middle = np.empty(len(answers))
+        middle[order] = np.cumsum(answers[order]) - answers[order] / 2
+        shares: FloatArray = middle / max(answers.sum(), 1)
+        return shares
+
+
+def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums:
+    """Sum over groups of tasks, dealt by a hash of their ids; every task is a group of its own where there are few.
+
+    Args:
+        counted: who gave what.
+        n_classes: M.
+        scale: None where classes are only alike or not.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
+    >>> sums = summed(tallied(answers), 2)
+    >>> sums.answers.sum(axis=0).tolist(), sums.unlike.sum(axis=0).tolist(), float(sums.paired.sum())
+    ([1.0, 2.0], [1.0, 1.0], 1.0)
+    """
+    n_tasks = len(counted.answered)
+    most = max(FEWEST_GROUPS, min(GROUPS, ENTRIES // max(n_classes, 1)))
+    group = counted.rank % most
+    n_groups = min(n_tasks, most)
+    at, r, n = group[counted.task] * n_classes + counted.label, counted.r, counted.n
+    two = r > 1
+    paired = np.where(two, n, 0.0)
+    unlike = np.where(two, n * (r - n) / np.maximum(r - 1, 1), 0.0)
+
+    def table(values: FloatArray) -> FloatArray:
+        flat = np.bincount(at, values, n_groups * n_classes).astype(np.float64, copy=False)
+        return flat.reshape(n_groups, n_classes)
+
+    def column(values: FloatArray) -> FloatArray:
+        return np.bincount(group, values, n_groups).astype(np.float64, copy=False)
+
+    on_scale: tuple[FloatArray, ...] = (np.zeros(n_tasks),) * 4
+    if scale is not None:
+        spread = scale.spread(np.bincount(counted.label, paired, n_classes).astype(np.float64, copy=False))
+        places = (counted.by_task(paired * spread[counted.label] ** k) for k in (1, 2))
+        on_scale = (*distances(counted, scale, spread), *places)
+    return Sums(
+        table(paired),
+        table(unlike),
+        table(n / r),
+        table(unlike / r),
+        column((counted.answered > 0).astype(np.float64)),
+        column((counted.answered > 1).astype(np.float64)),
+        *(column(each) for each in on_scale),
+    )
+
+
+def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return for each task how far its answers lie apart: Krippendorff's squared distance, and Gwet's disagreement.
+
+    Args:
+        counted: who gave what.
+        scale: where classes lie.
+        spread: where they lie for Krippendorff.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": [1, 3]})
+    >>> scale = Scale(ranked=False, places=np.array([1.0, 3.0]))
+    >>> [float(each[0]) for each in distances(tallied(answers), scale, scale.places)]
+    [8.0, 1.0]
+    """
+    r = counted.answered.astype(np.float64)
+    pairs, many = np.maximum(r - 1, 1), r > 1
+    squared = _squared(counted, scale.places[counted.label])
+    if scale.ranked:  # the sum of |i-j| over pairs needs each task's cells in the order of the ranks
+        order = np.lexsort([scale.places[counted.label], counted.task])
+        rank, task, n = scale.places[counted.label][order], counted.task[order], counted.n[order]
+        before, moment = (_before(values, task) for values in (n, n * rank))
+        apart = 2 * np.bincount(task, n * (rank * before - moment), len(r))
+        gwet = (squared + apart) / max(len(scale.places) * (len(scale.places) - 1), 1)
+    else:
+        gwet = squared / max(np.ptp(scale.places) ** 2, TINY)
+    krippendorff = _squared(counted, spread[counted.label]) / pairs
+    return np.where(many, krippendorff, 0.0), np.where(many, gwet / np.maximum(r * pairs, 1), 0.0)
+
+
+def _squared(counted: Tallied, value: FloatArray) -> FloatArray:
+    """Sum the squared distance over ordered pairs of answers of each task."""
+    first, second = (counted.by_task(counted.n * value**k) for k in (1, 2))
+    total: FloatArray = 2 * np.maximum(counted.answered * second - first**2, 0.0)
+    return total
+
+
+def _before(values: FloatArray, task: IntArray) -> FloatArray:
+    """Sum over the earlier cells of the same task."""
+    running = np.cumsum(values) - values
+    starts = np.flatnonzero(np.diff(task, prepend=-1))
+    sums: FloatArray = running - np.repeat(running[starts], np.diff(np.append(starts, len(task))))
+    return sums

@@ -1,0 +1,192 @@
+"""The default method beyond memory."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sampled, Sums
+from quorate.blocks.gilded import own_gold
+from quorate.blocks.kernels import beliefs, task_scores
+from quorate.blocks.memory import answers_in, blocks_of
+from quorate.blocks.scatter import drawn, sampled
+from quorate.errors import one_of
+from quorate.methods.fitted import Fitted
+from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
+from quorate.skills.evidence import gather
+from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
+from quorate.skills.trust import trust
+from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
+from quorate.voting.basis import Basis, Check
+from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.dependence import (
+    DEPENDENCES,
+    INDEPENDENT,
+    MEASURED,
+    NONE,
+    Dependence,
+    Matrices,
+    dependence_of,
+    enough_of,
+    flattening,
+    ratio,
+)
+from quorate.voting.known_labels import ENOUGH, Views, check_of, learn
+from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
+from quorate.voting.opinion_weights import opinion_weights
+from quorate.voting.population import expected_calibration, identity, shares_of
+from quorate.voting.posterior import softmax
+from quorate.voting.taught import ByTaught, known_part, taught_vote, together
+from quorate.voting.voices import Voices
+from quorate.voting.vote import Ballot, by_posterior, weight
+
+
+def standard(
+    blocks: Blocks, *, cautious: bool = False, dependence: str = MEASURED, classes: pa.Array | None = None
+) -> Fitted:
+    """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
+
+    The default method; see `quorate.methods.quorate`. How far workers err together is measured on the same sample of
+    tasks as in memory, and known labels teach the same; families of workers are not looked for.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> blocks = blocks_of(crowd.answers)
+    >>> labels = np.concatenate([part.label for part in standard(blocks).labels(blocks)])
+    >>> bool((labels == crowd.truth).mean() > 0.85)
+    True
+    """
+    independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
+    gold = own_gold(blocks)
+    alone = gather(blocks)
+    evidence = alone if gold is None else gather(blocks, gold)
+    workers = centred_workforce(evidence)
+    unaided = centred_workforce(alone)
+    anchored = gold is not None and unaided.habits is None  # without known labels, nothing is determined
+    voices, matrices = _voices(blocks, workers if anchored else unaided, hold=anchored)
+    some, errs, trusted = _measured(blocks, voices, matrices, unaided, independent)
+    said = AS_THEY_ARE if independent else opinion_weights(1.0 if trusted is None else trusted)
+    weights = opinion_weights(0.0) if cautious else said
+    calibration = identity() if independent else expected_calibration(errs.rho)
+    basis = _basis(blocks, errs, trusted, independent)
+    vote: Callable[[Block], Ballot] = ByOpinions(voices, weights, errs.rho, calibration)
+    if gold is not None and not anchored:
+        names = pa.array([str(k) for k in range(blocks.n_classes)]) if classes is None else classes
+        vote, check = _taught(blocks, some, voices, weights, errs.rho, calibration, names)
+        basis = replace(basis, known=check)
+    return Fitted(
+        vote=vote,
+        workforce=workers.workforce,
+        graph=evidence.verdict,
+        matrices=matrices,
+        basis=basis,
+        notes=(
+            *undetermined_note(workers.workforce.status),
+            *orientation_note(evidence),
+            *basis.notes(),
+            *_left_undone(trusted),
+        ),
+    )
+
+
+def _measured(
+    blocks: Blocks, voices: Voices, matrices: ConfusionMatrices | None, workers: CentredWorkforce, independent: bool
+) -> tuple[Sampled, Dependence, float | None]:
+    """Measure, on a sample, how far workers err together and whether skills explain who agrees with whom."""
+    m = blocks.n_classes
+    some = blocks.sample(enough_of(m))
+    if independent:
+        return some, NONE, None
+    if matrices is None or workers.habits is None:
+        return some, ratio(np.zeros(0), np.zeros(0)), None  # what is typical
+    looked_at = sampled(some.answers, enough_of(m))
+    trusted = trust(looked_at, workers.habits)
+    belief = softmax(np.concatenate(list(blocks_of(looked_at).each(task_scores, voices.by_matrix, voices.shifts[1]))))
+    return some, dependence_of(looked_at, belief, Matrices(matrices.theta, workers.skills, m)), trusted
+
+
+def _taught(
+    blocks: Blocks,
+    some: Sampled,
+    voices: Voices,
+    weights: FloatArray,
+    rho: float,
+    calibration: FloatArray,
+    classes: pa.Array,
+) -> tuple[ByTaught, Check]:
+    """Let known labels speak, by their tasks and a sample of the others; then over all blocks."""
+    known = known_part(blocks)
+    answers, label = together(known, *_drawn(some))
+    views = Views(answers, voices, flattening(answers.per_task, rho), rho, weights, calibration)
+    learned = learn(views, label)
+    check = check_of(learned, label, classes)
+    return taught_vote(blocks, known, learned, voices, weights, rho), check
+
+
+def _drawn(some: Sampled) -> tuple[Answers, IntArray | None]:
+    """Keep as many tasks as ways of learning are compared on."""
+    kept = drawn(some.answers, ENOUGH)
+    if kept is None:
+        return some.answers, some.known
+    return some.answers.only(kept), None if some.known is None else some.known[kept]
+
+
+@dataclass(frozen=True)
+class ByOpinions:
+    """What three opinions come to, flattened, weighed and calibrated."""
+
+    voices: Voices
+    weights: FloatArray
+    rho: float
+    calibration: FloatArray
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        v, share = self.voices, shares_of(self.calibration)
+        numbers = np.concatenate([v.shifts.ravel(), self.weights, [v.vote, self.rho], share])
+        return by_posterior(answers_in(block), beliefs(block, v.by_skill, v.by_matrix, numbers, len(share)))
+
+
+def _voices(blocks: Blocks, workers: CentredWorkforce, *, hold: bool) -> tuple[Voices, ConfusionMatrices | None]:
+    """Let skills and matrices speak, or where nothing is determined the plain vote alone."""
+    n, m = blocks.n_workers, blocks.n_classes
+    if workers.habits is not None:
+        vote = float(weight(np.array([max(workers.mean, LEAST_MEAN)]), m)[0])
+        return learn_voices(blocks, workers, vote, hold=hold)
+    vote = float(weight(np.array([UNKNOWN_MEAN]), m)[0]) if m > 1 else 1.0
+    plain = np.tile(vote * np.eye(m), (n, 1, 1))
+    return Voices(plain, plain, np.zeros((2, m)), vote), None
+
+
+def _basis(blocks: Blocks, errs: Dependence, trusted: float | None, independent: bool) -> Basis:
+    ends = (errs.rho, errs.high, errs.low)
+    votes, low, high = (float(each) for each in blocks.sums(_worths, ends)[0] / max(blocks.n_tasks, 1))
+    return Basis(
+        dependence=INDEPENDENT if independent else MEASURED,
+        rho=errs.rho,
+        answers=blocks.n_answers / max(blocks.n_tasks, 1),
+        votes=votes,
+        votes_low=low,
+        votes_high=high,
+        trust=trusted,
+    )
+
+
+def _worths(blocks: Iterable[Block], rhos: tuple[float, ...]) -> Sums:
+    """Sum what the tasks' answers are worth in independent ones, for each rho."""
+    worth = np.zeros(len(rhos))
+    for block in blocks:
+        n = block.per_task
+        worth += [float((n * flattening(n, rho)).sum()) for rho in rhos]
+    return (worth,)
+
+
+def _left_undone(trusted: float | None) -> tuple[Note, ...]:
+    """Say what the method would do in memory and does not do beyond it."""
+    if trusted is None or trusted >= LOW_TRUST:
+        return ()
+    return (Note(BEYOND_MEMORY, "families of workers who repeat each other are not looked for beyond memory"),)

@@ -1,0 +1,109 @@
+"""What a method learnt of the workers, and how it votes on any block: a result whose tasks lie elsewhere."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np  # noqa: F401 (for the examples)
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.kernels import task_scores
+from quorate.blocks.memory import answers_in
+from quorate.meetings.graph import Identifiability
+from quorate.skills.notes import Note
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.basis import Basis
+from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import Ballot, decide, plug_in_vote, reveal, weighted_majority
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The labels of a block's tasks: one entry a task."""
+
+    label: IntArray  # codes of the classes
+    confidence: FloatArray
+    margin: FloatArray
+    n_answers: IntArray
+    tied: BoolArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """Everything of a result but the labels, all of it worker-sized; and the vote that gives those."""
+
+    vote: Callable[[Block], Ballot]  # can be sent to where the blocks are
+    workforce: Workforce
+    graph: Identifiability | None = None
+    matrices: ConfusionMatrices | None = None
+    basis: Basis | None = None
+    notes: tuple[Note, ...] = ()
+
+    def labels(self, blocks: Blocks) -> Iterator[Labelled]:
+        """Label the tasks of every block, in order."""
+        return blocks.each(labelled, self.vote)
+
+
+def labelled(block: Block, vote: Callable[[Block], Ballot]) -> Labelled:
+    """Vote on a block; tasks of known class have that, for certain.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, known=np.array([0]))
+    >>> labelled(block, ByWeights(np.ones(1))).label.tolist()
+    [0]
+    """
+    ballot = vote(block)
+    if block.known is not None:
+        ballot = reveal(ballot, block.known)
+    return Labelled(ballot.label, ballot.confidence, ballot.margin, block.per_task, ballot.tied)
+
+
+@dataclass(frozen=True)
+class ByWeights:
+    """The weighted majority, whose posterior is the share of the weight cast; of plain weights, the majority.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> ByWeights(np.array([1.0, 3.0]))(block).posterior.tolist()
+    [[0.25, 0.75]]
+    """
+
+    weights: FloatArray
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        return weighted_majority(answers_in(block), self.weights)
+
+
+@dataclass(frozen=True)
+class ByLogOdds:
+    """The plug-in vote.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> ByLogOdds(np.log([2.0, 6.0]), None)(block).posterior.round(9).tolist()
+    [[0.25, 0.75]]
+    """
+
+    weights: FloatArray
+    prior: FloatArray | None
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        return plug_in_vote(answers_in(block), self.weights, self.prior)
+
+
+@dataclass(frozen=True)
+class ByMatrices:
+    """The posterior of confusion matrices.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> ByMatrices(np.log([[[0.75, 0.25], [0.25, 0.75]]]), np.zeros(2))(block).posterior.round(9).tolist()
+    [[0.75, 0.25]]
+    """
+
+    logs: FloatArray  # of theta, workers × answers × classes
+    shift: FloatArray  # the log prior of the classes
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        scores = task_scores(block, self.logs, self.shift)
+        return decide(answers_in(block), scores, softmax(scores))

@@ -1,0 +1,106 @@
+"""How a result shows itself in a notebook: a table and small charts in plain HTML, with nothing to install."""
+
+import html
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from quorate.errors import visible
+from quorate.reporting.charts.confidence_chart import SURE, confidence_rows
+from quorate.reporting.charts.standing import COLOURS, STANDINGS, short_names, standings
+from quorate.reporting.charts.style import PALETTE
+from quorate.result import Result
+
+MOST_LISTED = 12  # workers, and tasks
+STYLE = (
+    ".quorate table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:inline-table;margin:0 2em 1em 0;"
+    "vertical-align:top}.quorate td,.quorate th{padding:.15em .6em;text-align:left}"
+    ".quorate caption{text-align:left;font-weight:600;padding:.3em 0}.quorate p{margin:.3em 0}"
+)
+
+
+def result_html(result: Result) -> str:
+    """Show a result as HTML: what to know first, the workers by skill, the spread of confidence, the doubtful tasks.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1], "worker": ["<b>", "bob", "eve"], "label": list("xxy")}
+    >>> html = result_html(quorate.majority_vote(answers))
+    >>> "<b>" in html, "&lt;b&gt;" in html
+    (False, True)
+    """
+    lines = "".join(f"<p>{_as_text(line)}</p>" for line in result.summary().splitlines())
+    return (
+        f"<div class='quorate'><style>{STYLE}</style>{lines}"
+        f"{_workers(result)}{_confidence(result)}{_doubtful(result)}</div>"
+    )
+
+
+def _workers(result: Result) -> str:
+    """Show the most and the least skilled, each with its interval drawn to scale."""
+    answers, sure = result.answers, result.intervals
+    order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
+    half = MOST_LISTED // 2
+    shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
+    kinds = standings(result)
+    everyone = answers.worker_names.to_pylist()
+    names = short_names([everyone[k] for k in shown])
+    rows = []
+    for name, k in zip(names, shown.tolist(), strict=True):
+        skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
+        bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
+        cells = [_as_text(name), skill, bar, f"{answers.per_worker[k]:,}", _as_text(STANDINGS[kinds[k]])]
+        rows.append(cells)
+    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: the best and the worst of {len(order):,}"
+    return _table(title, ["worker", "skill", "", "answers", "standing"], rows)
+
+
+def _interval(skill: float, low: float, high: float, colour: str) -> str:
+    """Draw a skill and its interval on a line from -1 to 1."""
+    if np.isnan(skill):
+        return ""
+    low, high = (skill, skill) if np.isnan(low) else (low, high)
+    left, right, dot = (50 + 50 * each for each in (low, high, skill))
+    return (
+        "<svg width='104' height='12' viewBox='-2 0 104 12' aria-hidden='true'>"
+        f"<path d='M0 6H100M50 2V10' stroke='{PALETTE['line']}'/>"
+        f"<path d='M{left:.1f} 6H{right:.1f}' stroke='{colour}' stroke-width='3' opacity='.6'/>"
+        f"<circle cx='{dot:.1f}' cy='6' r='3.5' fill='{colour}'/></svg>"
+    )
+
+
+def _confidence(result: Result) -> str:
+    """Show how many tasks have which confidence, as bars."""
+    rows = confidence_rows(result)
+    most = max(row["tasks"] for row in rows)
+    cells = []
+    for row in rows:
+        colour = PALETTE["good" if row["low"] >= SURE - 1e-9 else "doubt"]
+        width = max(round(100 * row["tasks"] / most), 1)
+        bar = (
+            f"<svg width='100' height='10' aria-hidden='true'><rect width='{width}' height='10' fill='{colour}'/></svg>"
+        )
+        cells.append([f"{row['low']:.2f}–{row['high']:.2f}", bar, f"{row['tasks']:,}"])
+    return _table("Confidence of the labels", ["confidence", "", "tasks"], cells)
+
+
+def _doubtful(result: Result) -> str:
+    """Show the tasks whose label is least sure."""
+    order = np.argsort(result.ballot.confidence, kind="stable")[:MOST_LISTED]
+    tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
+    rows = [
+        [_as_text(str(tasks[k])[:60]), _as_text(str(classes[result.ballot.label[k]])[:60]), f"{sure:.2f}"]
+        for k, sure in zip(order.tolist(), result.ballot.confidence[order].tolist(), strict=True)
+    ]
+    return _table("The least sure labels", ["task", "label", "confidence"], rows)
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Put cells, which are HTML already, in a table."""
+    head = "".join(f"<th scope='col'>{column}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{_as_text(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _as_text(text: str) -> str:
+    """Let a name be text on a page: no markup, and nothing that a page obeys instead of showing it."""
+    return html.escape(visible(text))

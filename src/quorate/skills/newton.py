@@ -1,0 +1,225 @@
+"""The end of a descent: Newton's steps, whose length is the distance to the optimum, and so the certificate.
+
+A step of gradient or coordinate descent is as short as the landscape is flat: where an odd ring barely determines the
+skills, steps of 1e-5 are taken a long way off the solution. Newton's step is not, H d = -gradient: d is how far off
+the optimum is, and gradient·d/2 what is still to be gained. So a solver sweeps while sweeping pays, and ends here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray
+from quorate.skills.objective import Problem
+from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+
+DENSE = 500  # workers up to which H d = -gradient is solved by a factorisation, 20 ms; beyond, by conjugate gradients
+RESIDUAL = 1e-4  # where conjugate gradients stop: the share of the gradient that is left
+PRODUCTS = 200  # of conjugate gradients for one step at the most
+HALVINGS = 30  # of one step
+LEVEL = (
+    1e-12  # curvature (of one that is at most two) below which a direction is level: rounding must not move along it
+)
+SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """What is minimised over a box: loss, gradient, and curvature."""
+
+    problem: Problem  # gives the box, and the average over answers
+    evaluate: Callable[[FloatArray], tuple[float, FloatArray]]
+    diagonal: Callable[[FloatArray], FloatArray]  # of the Hessian, or above it: what a step is scaled by
+    dense: Callable[[FloatArray], FloatArray] | None  # the Hessian; None where it is too large
+    product: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]  # (u, gradient, v) -> H v
+
+
+@dataclass(frozen=True)
+class End:
+    """Where Newton's steps ended."""
+
+    u: FloatArray
+    status: str
+    loss: float
+    gradient: FloatArray
+    distance: float  # to the optimum, on average over answers: the length of the last step
+    sweeps: int
+    path: tuple[FloatArray, ...]
+
+
+def finish(land: Landscape, start: FloatArray, *, tolerance: float, max_sweeps: int, record: bool = False) -> End:
+    """Take Newton's steps until one is shorter than the tolerance; the loss never rises.
+
+    Args:
+        land: what to minimise.
+        start: the first point, in the box.
+        tolerance: for the distance to the optimum, on average over answers.
+        max_sweeps: looks at the data at the most.
+        record: keep the points on the way.
+
+    >>> from quorate.skills.examples import triangle
+    >>> from quorate.skills.curvature import least_squares
+    >>> end = finish(least_squares(triangle([0.8, 0.6, 0.5])), np.full(3, 0.5), tolerance=1e-9, max_sweeps=100)
+    >>> end.u.round(6).tolist(), end.status
+    ([0.8, 0.6, 0.5], 'converged')
+    """
+    problem, u = land.problem, start
+    loss, gradient = land.evaluate(u)
+    sweeps, distance = 0, float("inf")
+    path: list[FloatArray] = []
+    while True:
+        direction, cost = _direction(land, u, gradient)
+        sweeps, distance = sweeps + cost, problem.mean_size(problem.clip(u + direction) - u)
+        if not distance > 0:
+            return End(u, CONVERGED, loss, gradient, 0.0, sweeps, tuple(path))
+        if sweeps >= max_sweeps:
+            return End(u, CAPPED, loss, gradient, distance, max_sweeps, tuple(path))
+        found = _search(land, u, loss, gradient, direction)
+        sweeps += found.looks
+        if found.u is u:  # nothing lowers the loss: at the optimum, as far as floating point can tell, or not
+            status = CONVERGED if distance <= tolerance else STALLED
+            return End(u, status, loss, gradient, distance, sweeps, tuple(path))
+        u, loss, gradient = found.u, found.loss, found.gradient
+        if record:
+            path.append(u)
+        if distance <= tolerance and found.whole:
+            return End(u, CONVERGED, loss, gradient, distance, sweeps, tuple(path))
+
+
+def certified(
+    swept: Solution,
+    land: Landscape,
+    *,
+    tolerance: float,
+    max_sweeps: int,
+    record: bool,
+    start: FloatArray | None = None,
+    to_skills: Callable[[FloatArray], FloatArray] = lambda u: u,
+) -> Solution:
+    """Go on by Newton's steps from where sweeps ended, and say how far the optimum still is.
+
+    Args:
+        swept: where the sweeps ended.
+        land: what they minimised.
+        tolerance: for the distance to the optimum, on average over answers.
+        max_sweeps: looks at the data at the most, those of the sweeps included.
+        record: keep the trajectory.
+        start: the point where the sweeps ended, if it is not the skills themselves.
+        to_skills: point -> skills.
+
+    >>> from quorate.skills.curvature import least_squares
+    >>> from quorate.skills.coordinate import coordinate_sweeps
+    >>> from quorate.skills.examples import triangle
+    >>> problem = triangle([0.8, 0.6, 0.5])
+    >>> swept = coordinate_sweeps(problem, tolerance=0.01)
+    >>> found = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
+    >>> found.status, found.distance < 1e-6 < np.abs(swept.skills - found.skills).max()
+    ('converged', np.True_)
+    """
+    if swept.iterations >= max_sweeps:
+        return replace(swept, status=CAPPED)
+    u = swept.skills if start is None else start
+    end = finish(land, u, tolerance=tolerance, max_sweeps=max_sweeps - swept.iterations, record=record)
+    return replace(
+        swept,
+        skills=to_skills(end.u),
+        status=end.status,
+        iterations=swept.iterations + end.sweeps,
+        loss=end.loss,
+        gradient_norm=land.problem.stationarity(end.u, end.gradient),
+        trajectory=swept.trajectory + tuple(to_skills(each) for each in end.path),
+        distance=end.distance,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The point that a search along a direction found; the point it came from if there was none."""
+
+    u: FloatArray
+    loss: float
+    gradient: FloatArray
+    looks: int
+    whole: bool  # the whole step was taken
+
+
+def _search(land: Landscape, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
+    """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
+    problem, looks = land.problem, 0
+    scaled = -gradient / np.maximum(land.diagonal(u), 1e-300) / 2
+    before = problem.stationarity(u, gradient)
+    for way in (direction, scaled):
+        size = 1.0
+        for _ in range(HALVINGS):
+            new = problem.clip(u + size * way)
+            new_loss, new_gradient = land.evaluate(new)
+            looks += 1
+            promised = float(gradient @ (new - u))
+            fell = promised < 0 and new_loss <= loss + SUFFICIENT * promised
+            # Near the optimum the loss is the same to its last digit, and only the gradient tells.
+            level = abs(new_loss - loss) <= problem.rounding and problem.stationarity(new, new_gradient) < before
+            if fell or level:
+                return _Found(new, new_loss, new_gradient, looks, way is direction and size == 1)
+            if abs(promised) <= problem.rounding:
+                break
+            size /= 2
+    return _Found(u, loss, gradient, looks, whole=False)
+
+
+def _direction(land: Landscape, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
+    """Solve H d = -gradient among the skills that are free to move; returns d, and the looks it took."""
+    problem = land.problem
+    held = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
+    scale = land.diagonal(u)
+    free: BoolArray = ~held & (problem.lower < problem.upper) & (scale > 0) & (gradient != 0)
+    direction = np.zeros(len(u))
+    if not free.any():
+        return direction, 0
+    free = ~held & (problem.lower < problem.upper) & (scale > 0)
+    root = np.sqrt(scale[free])
+    if land.dense is not None:
+        matrix = land.dense(u)[np.ix_(free, free)] / np.outer(root, root)
+        step, cost = _solve(matrix, -gradient[free] / root), 0
+    else:
+
+        def times(v: FloatArray) -> FloatArray:
+            full = np.zeros(len(u))
+            full[free] = v / root
+            return land.product(u, gradient, full)[free] / root
+
+        step, cost = _conjugate_gradients(times, -gradient[free] / root)
+    direction[free] = step / root
+    reach = np.abs(direction).max()
+    return direction / max(reach, 1.0), cost  # skills lie in [-1, 1]: beyond, the quadratic model means nothing
+
+
+def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
+    """Solve where the matrix is positive definite; where it is not, turn its negative directions round."""
+    matrix = matrix + LEVEL * np.eye(len(matrix))
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return np.asarray(vectors @ ((vectors.T @ target) / np.maximum(np.abs(values), 1e-10)), dtype=np.float64)
+    return np.asarray(np.linalg.solve(matrix, target), dtype=np.float64)
+
+
+def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
+    """Solve by products alone, until little is left or a direction curves downward."""
+    found, residual = np.zeros(len(target)), target.copy()
+    way: FloatArray = target
+    size = float(target @ target)
+    enough = size * RESIDUAL**2
+    for product in range(1, PRODUCTS + 1):
+        bent = times(way)
+        curvature = float(way @ bent)
+        if curvature <= 0:
+            return (way if product == 1 else found), product
+        step = size / curvature
+        found, residual = found + step * way, residual - step * bent
+        left = float(residual @ residual)
+        if left <= enough:
+            break
+        way, size = residual + left / size * way, left
+    return found, product

@@ -1,0 +1,97 @@
+"""How frequent the classes are by all answers together, and what that makes of the scale of centred skills.
+
+Centred answers tell x_i x_j G, and G = 1 - sum pi² only through the class prior pi. The plurality of each task, which
+the vote starts from, makes a rare class look more frequent than it is wherever workers are poor: at 9 : 1 skills come
+out a fifth too low, however many answers there are. So the prior is settled by EM, under the model that the skills
+rest on: worker i gives l with probability f_i(l) + x_i ([l is true] - pi(l)), with x_i² G as the moments have it.
+
+EM would take for knowledge what is chance in the skills, and end at too uneven a prior: where all skills are 0.6, at
+9 : 1 and with 400 answers a worker, skills came out a third too high. So they are first drawn to their mean, by as much
+as their variances say that chance makes them differ.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.blocks.scatter import sampled
+from quorate.skills.centred import Habits
+from quorate.uncertainty.centred_score import CentredInference
+from quorate.voting.habit_vote import class_shares_by_habit
+
+ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
+STEPS = 30  # at the most; two or three where classes are even
+SETTLED = 3e-4  # change of a class's share
+MOST_SKILL = 0.99  # of a worker that the prior is told by: nobody's answer settles a task alone
+
+
+def settled_habits(inference: CentredInference) -> Habits:
+    """Settle the class prior by all answers together.
+
+    Args:
+        inference: skills, the answers behind them, and the habits with the prior to start from.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import centred_skills
+    >>> crowd = quorate.simulate.crowd(4000, 50, 5, prior=np.array([0.9, 0.1]), skills=np.linspace(0, 1, 50), seed=0)
+    >>> found, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
+    >>> inference = CentredInference(
+    ...     crowd.answers, found.solution.skills, gold, ~gold, found.habits, found.problem.ridge
+    ... )
+    >>> found.habits.prior.round(2).tolist(), settled_habits(inference).prior.round(2).tolist()
+    ([0.82, 0.18], [0.91, 0.09])
+    """
+    answers, habits, gold = inference.crowd, inference.habits, inference.is_gold
+    some = sampled(answers, ENOUGH)
+    if (some.per_task == 0).any():
+        some = some.only(some.per_task > 0)
+    if some.n_tasks == 0:
+        return habits
+    skills = drawn_to_mean(inference, inference.noise())
+    prior, spread = habits.prior, habits.spread
+    for _ in range(STEPS):
+        on_scale = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
+        x = np.clip(on_scale, -MOST_SKILL, MOST_SKILL)[:, None]
+        habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
+        now = replace(habits, frequency=habit, prior=prior, spread=spread)
+        before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
+        spread = float(1 - prior @ prior)
+        if np.abs(prior - before).max() < SETTLED:
+            break
+    return replace(habits, prior=prior, spread=spread)
+
+
+def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
+    """Take from the skills what is chance in their differences; undetermined ones are zero.
+
+    Args:
+        inference: the skills.
+        noise: the variance that chance gives each.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import habits_of
+    >>> crowd, gold = quorate.simulate.crowd(90, 3, 3, seed=0), np.zeros(3, dtype=bool)
+    >>> skills = np.array([0.2, 0.5, 0.8])
+    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, habits_of(crowd.answers), 0.5)
+    >>> drawn_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
+    [0.35, 0.5, 0.65]
+    """
+    known = ~np.isnan(inference.skills) & ~inference.is_gold
+    share = np.where(known, inference.per_worker, 0)
+    share = share / max(int(share.sum()), 1)
+    skills = np.where(known, inference.skills, 0.0)
+    mean = float(share @ skills)
+    apart = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
+    real = apart / np.maximum(apart + noise, 1e-12)
+    return np.where(known, mean + (skills - mean) * real, 0.0)
+
+
+def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
+    """Turn skills that rest on one spread of the classes into those that rest on another: x² G stays as it is.
+
+    >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
+    [0.5]
+    """
+    scaled: FloatArray = skills * np.sqrt(before / after)
+    return scaled

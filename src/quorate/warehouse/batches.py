@@ -1,0 +1,153 @@
+"""A query -> its rows in Arrow batches, as each engine gives them with their types and without holding them all."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import ColumnTypeError
+from quorate.warehouse.expressions import Backend, EngineTable
+from quorate.warehouse.statements import quoted
+
+BATCH = 1 << 20  # rows that are taken out of an engine at a time
+CURSORS = ("postgres", "sqlite")  # engines whose rows ibis takes by way of pandas, or holds all at once
+PIECE = 4_000_000  # rows that Spark hands out at a time: by default one result may have a gigabyte
+
+
+def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Run a query and take its rows out piece by piece.
+
+    Args:
+        backend: the engine.
+        query: its first column tells Spark's pieces apart.
+        n_rows: how many rows there are, if that is known.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> sum(batch.num_rows for batch in batches_of(backend, backend.sql("SELECT range AS n FROM range(3)")))
+    3
+    """
+    if backend.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
+        relation = backend.con.sql(backend.compile(query))
+        get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+        return iter(get(BATCH))
+    if backend.name == "pyspark":
+        return _from_spark(backend, query, n_rows)
+    if backend.name == "sqlite":
+        return _from_cursor(backend.con.cursor(), backend, query)
+    if backend.name == "postgres":
+        return _from_postgres(backend, query)
+    return iter(backend.to_pyarrow_batches(query, chunk_size=BATCH))
+
+
+def table_from(backend: Backend, query: EngineTable) -> pa.Table:
+    """Run a query and take its (small) result out of the engine.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> table_from(backend, backend.sql("SELECT 7 AS n")).to_pydict()
+    {'n': [7]}
+    """
+    if backend.name not in CURSORS:
+        return backend.to_pyarrow(query)
+    kinds = pa.schema([(name, kind.to_pyarrow()) for name, kind in query.schema().items()])
+    return pa.Table.from_batches(batches_of(backend, query), kinds)
+
+
+def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+    """By way of Arrow: ibis would go by pandas, where a whole number beside a null becomes a fraction."""
+    from pyspark.sql import functions as spark
+
+    frame = backend._session.sql(backend.compile(query))
+    pieces = 1 if n_rows is None else -(-n_rows // PIECE)
+    if pieces > 1:
+        frame = frame.persist()  # or each piece would read the source again
+    try:
+        for number in range(pieces):
+            part = frame.where(spark.pmod(spark.hash(frame.columns[0]), spark.lit(pieces)) == number)
+            rows = part.toArrow() if hasattr(part, "toArrow") else pa.Table.from_batches(part._collect_as_arrow())
+            yield from rows.to_batches()
+    finally:
+        if pieces > 1:
+            frame.unpersist()
+
+
+def _from_postgres(backend: Any, query: EngineTable) -> Iterator[pa.RecordBatch]:
+    """By a cursor of the server's: the usual one would have the whole result sent here first."""
+    with backend.con.transaction(), backend.con.cursor(name="quorate_rows") as cursor:
+        yield from _from_cursor(cursor, backend, query)
+
+
+def _from_cursor(cursor: Any, backend: Backend, query: EngineTable) -> Iterator[pa.RecordBatch]:
+    """From rows of Python values, each column of the type that the engine says it has."""
+    kinds = {name: kind.to_pyarrow() for name, kind in query.schema().items()}
+    cursor.execute(backend.compile(query))
+    while rows := cursor.fetchmany(BATCH // 8):
+        columns = [
+            _array(values, name, kinds[name]) for name, values in zip(kinds, zip(*rows, strict=True), strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
+
+
+def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
+    try:
+        if pa.types.is_string(kind) or pa.types.is_large_string(
+            kind
+        ):  # also of ids that only the engine has a type for
+            return pa.array(
+                (value if value is None or isinstance(value, str) else str(value) for value in values), kind
+            )
+        if pa.types.is_boolean(kind):  # SQLite has numbers instead
+            return pa.array((None if value is None else bool(value) for value in values), kind)
+        return pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise ColumnTypeError(
+            f"column {name!r} is said to hold {kind}, and has other values too ({error}); make it one type"
+        ) from None
+
+
+def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, database: str | None) -> None:
+    """Make a table in an engine of rows that are here, or that come piece by piece, by the quickest way that it has.
+
+    >>> import ibis
+    >>> backend = ibis.sqlite.connect()
+    >>> fill_table(backend, pa.table({"task": ["a", ""], "tied": [True, None]}), "labels", None)
+    >>> backend.con.execute("SELECT * FROM labels").fetchall()
+    [('a', 1), ('', None)]
+    """
+    import ibis
+
+    reader = rows.to_reader(BATCH // 8) if isinstance(rows, pa.Table) else rows
+    name = quoted(backend, f"{database}.{own}" if database else own)
+    if backend.name == "duckdb":
+        backend.con.register("quorate_rows", reader)
+        try:
+            backend.con.execute(f"CREATE TABLE {name} AS SELECT * FROM quorate_rows")
+        finally:
+            backend.con.unregister("quorate_rows")
+        return
+    if backend.name not in CURSORS:
+        # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
+        backend.create_table(own, ibis.memtable(reader.read_all()), database=database)
+        return
+    backend.create_table(own, schema=ibis.Schema.from_pyarrow(reader.schema), database=database)
+    if backend.name == "postgres":
+        _copy_to_postgres(backend, reader, name)
+        return
+    marks = ", ".join("?" * len(reader.schema))
+    for batch in reader:
+        values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
+    backend.con.commit()
+
+
+def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> None:
+    from pyarrow import csv
+
+    statement = f"COPY {name} FROM STDIN (FORMAT csv)"
+    with backend.con.transaction(), backend.con.cursor() as cursor, cursor.copy(statement) as copy:
+        for batch in rows:
+            piece = pa.BufferOutputStream()
+            # Text is quoted, so that an empty one is told from none at all.
+            csv.write_csv(batch, piece, csv.WriteOptions(include_header=False, quoting_style="needed"))
+            copy.write(piece.getvalue().to_pybytes())

@@ -1,0 +1,35 @@
+"""What is wrong with answers that an engine holds: all of them where they are few, else a sample of whole tasks."""
+
+from typing import Any
+
+from quorate.diagnosis.diagnose import Diagnosis
+from quorate.diagnosis.diagnose import diagnose as diagnose_here
+from quorate.errors import OptionError
+from quorate.reading.files import Source
+from quorate.warehouse.source import MEANINGFUL, WHERE, split_options
+from quorate.warehouse.taken_out import find_answers, take_out
+
+
+def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05, **options: Any) -> Diagnosis:
+    """Judge what answers in an engine determine, and what is wrong with them.
+
+    Where they are too many for memory, of a sample of whole tasks, drawn by a hash of their ids.
+
+    Args:
+        source: as `quorate.warehouse.aggregate`.
+        gold: known labels of some tasks.
+        delta: the probability with which the finite-task bounds may fail.
+        options: where the answers are and how to read them, as `quorate.warehouse.aggregate`.
+
+    >>> found = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> found.repair.n_answers, [finding.kind for finding in found.findings]
+    (1, ['cannot-be-judged', 'cannot-be-judged'])
+    """
+    reading, where, others = split_options(options)
+    if others:
+        raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
+    held = find_answers(source, reading, where)
+    try:
+        return diagnose_here(take_out(held, sample=True), gold=gold, delta=delta)
+    finally:
+        held.engine.close()

@@ -1,0 +1,241 @@
+"""Each kernel against its formula, by loops over tasks and pairs; and the two forms of each against each other."""
+
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quorate.arrays import FloatArray
+from quorate.blocks import kernels
+from quorate.blocks.block import Block, check_codes
+from quorate.blocks.plain_meetings import settle_roots
+from tests.conftest import need
+
+FORMS = ["numpy", *(["C"] if kernels.native is not None else [])]
+NATIVE = kernels.native
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> ModuleType | None:
+    """Either form of the kernels."""
+    monkeypatch.setattr(kernels, "native", NATIVE if request.param == "C" else None)
+    return kernels.native
+
+
+def a_block(seed: int, n_tasks: int = 40, n_workers: int = 9, n_classes: int = 3, most: int = 6) -> Block:
+    """Tasks of 0 to ``most`` answers, each by another worker."""
+    rng = np.random.default_rng(seed)
+    crews = [rng.permutation(n_workers)[: rng.integers(0, most + 1)] for _ in range(n_tasks)]
+    start = np.concatenate([[0], np.cumsum([len(crew) for crew in crews])])
+    worker = np.concatenate([*crews, np.zeros(0, int)])
+    known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
+    label = rng.integers(0, n_classes, len(worker))
+    return check_codes(Block(start, worker, label, n_workers, n_classes, known=known))
+
+
+def crews(block: Block) -> Iterator[list[tuple[int, int]]]:
+    """The (worker, class) of the answers of each task."""
+    for low, high in zip(block.start[:-1], block.start[1:], strict=True):
+        yield list(zip(block.worker[low:high].tolist(), block.label[low:high].tolist(), strict=True))
+
+
+def habits(block: Block, seed: int = 0) -> FloatArray:
+    return np.random.default_rng(seed).dirichlet(np.ones(block.n_classes), block.n_workers)
+
+
+def skills(block: Block, seed: int = 1) -> FloatArray:
+    return np.random.default_rng(seed).uniform(-0.4, 0.9, block.n_workers)
+
+
+SIZES = [(2, 9), (3, 9), (4, 9), (5, 9), (7, 9), (3, 70), (300, 9)]
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_centred_products_sum_over_pairs(n_classes: int, n_workers: int) -> None:
+    block = a_block(0, n_classes=n_classes, n_workers=n_workers)
+    x, f, unit = skills(block), habits(block), np.eye(n_classes)
+    signed, squares = np.zeros(n_workers), np.zeros(n_workers)
+    for crew in crews(block):
+        for (i, said), (j, other) in permutations(crew, 2):
+            omega = 1 / (len(crew) - 1)
+            signed[i] += omega * ((unit[said] - f[i]) @ (unit[other] - f[j])) * x[j]
+            squares[i] += omega * x[j] ** 2
+    found = kernels.centred_products([block], x, f)
+    np.testing.assert_allclose(found, (signed, squares), atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_workers: int) -> None:
+    block = a_block(1, n_classes=n_classes, n_workers=n_workers)
+    x = skills(block)
+    signed, squares, met = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
+    for crew in crews(block):
+        for (i, said), (j, other) in permutations(crew, 2):
+            signed[i] += (1 if said == other else -1 / (n_classes - 1)) * x[j]
+            squares[i] += x[j] ** 2
+            met[int(said != other)] += 0.5
+    np.testing.assert_allclose(kernels.agreement_products([block], x, n_classes), (signed, squares), atol=1e-12)
+    np.testing.assert_allclose(kernels.pair_counts([block])[0], met)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("even", [True, False])
+def test_power_sums_are_those_of_the_peers(even: bool) -> None:
+    block = a_block(2)
+    x, other = skills(block), habits(block)[:, 0]
+    sums = np.zeros((6, block.n_workers))
+    for crew in crews(block):
+        for i, _ in crew:
+            q = [sum(x[j] ** power for j, _ in crew if j != i) for power in (2, 3, 4)]
+            omega = 1.0 if even else 1 / max(len(crew) - 1, 1)
+            told = omega * sum(other[j] for j, _ in crew if j != i)
+            sums[:, i] += [omega * q[0], *(omega**2 * each for each in (*q, q[0] ** 2)), told]
+    np.testing.assert_allclose(kernels.power_sums([block], x, other, even)[0], sums, atol=1e-12)
+
+
+def slow_belief(block: Block, logs: FloatArray, shift: FloatArray) -> FloatArray:
+    """Log joint probabilities by a loop."""
+    return np.array([shift + sum((logs[i, said] for i, said in crew), np.zeros(len(shift))) for crew in crews(block)])
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
+    block = a_block(3, n_classes=n_classes, n_workers=n_workers)
+    rng = np.random.default_rng(3)
+    logs = np.log(rng.dirichlet(np.ones(n_classes), (n_workers, n_classes)))
+    shift = np.log(rng.dirichlet(np.ones(n_classes)))
+    scores = slow_belief(block, logs, shift)
+    np.testing.assert_allclose(kernels.task_scores(block, logs, shift), scores, atol=1e-11)
+    q = np.exp(scores - scores.max(axis=1, keepdims=True))
+    q /= q.sum(axis=1, keepdims=True)
+    assert block.known is not None
+    held = block.known >= 0
+    q[held] = np.eye(n_classes)[block.known[held]]
+    counts = np.zeros((n_workers, n_classes, n_classes))
+    for t, crew in enumerate(crews(block)):
+        for i, said in crew:
+            counts[i, said] += q[t]
+    found, total = kernels.em_step([block], logs, shift)
+    np.testing.assert_allclose(found, counts, atol=1e-12)
+    np.testing.assert_allclose(total, q.sum(axis=0), atol=1e-12)
+    np.testing.assert_allclose(kernels.expected_counts([block], q)[0], counts, atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
+def test_votes_and_habits_are_counts(n_classes: int, n_workers: int) -> None:
+    block = a_block(4, n_classes=n_classes, n_workers=n_workers)
+    weights = skills(block)
+    votes, given, leading = np.zeros((block.n_tasks, n_classes)), np.zeros((n_workers, n_classes)), np.zeros(n_classes)
+    for t, crew in enumerate(crews(block)):
+        count = np.zeros(n_classes)
+        for i, said in crew:
+            votes[t, said] += weights[i]
+            given[i, said] += 1
+            count[said] += 1
+        leading += (count == count.max()) / (count == count.max()).sum()
+    np.testing.assert_allclose(kernels.vote_sums(block, weights), votes, atol=1e-12)
+    found = kernels.habit_counts([block], n_workers, n_classes)
+    np.testing.assert_allclose(found[0], given)
+    np.testing.assert_allclose(found[1], leading, atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("n_classes", [2, 5, 300])
+def test_beliefs_are_three_opinions_flattened_weighed_and_calibrated(n_classes: int) -> None:
+    block = a_block(5, n_classes=n_classes)
+    rng = np.random.default_rng(5)
+    first, second = np.log(rng.dirichlet(np.ones(n_classes), (2, block.n_workers, n_classes)))
+    shifts = np.log(rng.dirichlet(np.ones(n_classes), 2))
+    weights, vote, rho = np.array([0.5, 0.3, 0.2]), 0.7, 0.25
+    share = np.zeros(15)
+    share[[3, 9, 12]] = 0.2, 0.5, 0.2
+    counts = np.array([[sum(said == c for _, said in crew) for c in range(n_classes)] for crew in crews(block)])
+    opinions = [slow_belief(block, first, shifts[0]), slow_belief(block, second, shifts[1]), vote * counts]
+    mixed = np.zeros((block.n_tasks, n_classes))
+    for weight, scores in zip(weights, opinions, strict=True):
+        flat = scores / (1 + rho * np.maximum(block.per_task - 1.0, 0))[:, None]
+        p = np.exp(flat - flat.max(axis=1, keepdims=True))
+        mixed += weight * p / p.sum(axis=1, keepdims=True)
+    numbers = np.concatenate([shifts.ravel(), weights, [vote, rho], share])
+    np.testing.assert_allclose(kernels.beliefs(block, first, second, numbers, 0), mixed, atol=1e-12)
+    powers = [mixed ** ((k + 1) / 10) for k in range(15)]
+    calibrated = (1 - share.sum()) / n_classes + sum(
+        part * power / power.sum(axis=1, keepdims=True) for part, power in zip(share, powers, strict=True)
+    )
+    np.testing.assert_allclose(kernels.beliefs(block, first, second, numbers, 15), calibrated, atol=1e-12)
+
+
+@pytest.mark.usefixtures("form")
+@pytest.mark.parametrize("most", [6, 90])  # a task of 90 answers is marked by a mask
+def test_peers_are_those_met_and_itself(most: int) -> None:
+    block = a_block(6, n_workers=130, most=most)
+    met = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
+    for crew in crews(block):
+        for (i, _), (j, _) in permutations(crew, 2):
+            met[i, j] = True
+    bits = kernels.met_bits([block], 20, 75, 130)
+    found = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :130].astype(bool)
+    assert np.array_equal(found, met[20:75])
+
+
+@pytest.mark.usefixtures("form")
+@given(seed=st.integers(0, 10_000), most=st.integers(1, 3))
+def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, most: int) -> None:
+    block = a_block(seed, n_tasks=8, most=most)
+    root = kernels.joined_workers([block], block.n_workers)
+    settle_roots(root)
+    n = block.n_workers
+    slow = list(range(2 * n))
+    for crew in crews(block):
+        for (i, _), (j, _) in permutations(crew, 2):
+            a, b = slow[i], slow[j + n]
+            slow = [min(a, b) if each in (a, b) else each for each in slow]
+    assert root.tolist() == slow
+
+
+BOTH: dict[str, Callable[[Block], Any]] = {
+    "centred": lambda b: kernels.centred_products([b], skills(b), habits(b)),
+    "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
+    "powers": lambda b: kernels.power_sums([b], skills(b), skills(b, 2), False),
+    "em": lambda b: kernels.em_step([b], np.log(habits(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)),
+    "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
+    "habits": lambda b: kernels.habit_counts([b], b.n_workers, b.n_classes),
+}
+
+
+@pytest.mark.skipif(NATIVE is None, reason="the kernels in C were not built")
+@pytest.mark.parametrize("name", BOTH)
+@given(seed=st.integers(0, 10_000), n_classes=st.sampled_from([2, 3, 6, 257]), n_tasks=st.integers(0, 60))
+def test_both_forms_say_the_same(name: str, seed: int, n_classes: int, n_tasks: int) -> None:
+    block = a_block(seed, n_tasks=n_tasks, n_classes=n_classes)
+    in_c = BOTH[name](block)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(kernels, "native", None)
+        in_numpy = BOTH[name](block)
+    for one, other in zip(in_c, in_numpy, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_the_kernels_in_c_are_built() -> None:
+    need("compiler", NATIVE, "install a C compiler (on Debian: gcc, python3-dev), and the package again")
+    assert kernels.native is not None
+
+
+@pytest.mark.parametrize(
+    ("start", "worker", "label"),
+    [([0, 1], [2], [0]), ([0, 1], [-1], [0]), ([0, 1], [0], [2]), ([0, 2], [0], [0]), ([1, 0], [0], [0]), ([], [], [])],
+)
+def test_a_block_that_would_reach_beyond_its_tables_is_refused(
+    start: list[int], worker: list[int], label: list[int]
+) -> None:
+    with pytest.raises(ValueError, match="block"):
+        check_codes(Block(np.array(start), np.array(worker), np.array(label), n_workers=2, n_classes=2))

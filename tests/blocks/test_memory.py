@@ -1,0 +1,73 @@
+"""Blocks in memory: pieces are whole tasks, sums do not depend on threads, and every worker is counted."""
+
+import numpy as np
+import pytest
+
+from quorate.blocks import memory
+from quorate.blocks.block import Block
+from quorate.blocks.kernels import agreement_products, em_step, task_scores
+from quorate.blocks.memory import MemoryBlocks, blocks_of
+from quorate.evaluation import simulate
+from quorate.meetings.pairs import pair_stats
+
+
+def itself(block: Block) -> Block:
+    return block
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks and lanes as a large crowd has them."""
+    monkeypatch.setattr(memory, "PIECE", 50)
+    monkeypatch.setattr(memory, "SPREAD", 1)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_pieces_are_whole_tasks_in_order() -> None:
+    answers = simulate.crowd(200, 12, 4, seed=0).answers
+    blocks = blocks_of(answers)
+    assert isinstance(blocks, MemoryBlocks)
+    pieces = blocks.pieces
+    assert len(pieces) > 10
+    assert [piece.first for piece in pieces] == np.cumsum([0, *(piece.n_tasks for piece in pieces)])[:-1].tolist()
+    assert sum(piece.n_tasks for piece in pieces) == 200
+    assert np.concatenate([piece.worker[piece.answers] for piece in pieces]).tolist() == answers.worker.tolist()
+    assert np.concatenate([piece.label[piece.answers] for piece in pieces]).tolist() == answers.label.tolist()
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_sums_are_the_same_for_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, x = simulate.crowd(300, 12, 4, seed=0).answers, np.linspace(-0.3, 0.9, 12)
+    logs = np.log(np.random.default_rng(0).dirichlet([1, 1], (12, 2)))
+    found = []
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("QUORATE_THREADS", threads)
+        blocks = blocks_of(answers)
+        sums = (*blocks.sums(agreement_products, x, 2), *blocks.sums(em_step, logs, np.zeros(2)))
+        each = np.concatenate(list(blocks.each(task_scores, logs, np.zeros(2))))
+        found.append(b"".join(np.ascontiguousarray(array).tobytes() for array in (*sums, each)))
+    assert len(set(found)) == 1
+
+
+def test_peers_are_those_of_the_pairs_however_few_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = simulate.crowd(100, 70, 3, seed=0).answers
+    whole = pair_stats(answers).n_peers(70)
+    assert blocks_of(answers).n_peers().tolist() == whole.tolist()
+    monkeypatch.setattr(memory, "BITS", 70 * 8)
+    assert blocks_of(answers).n_peers().tolist() == whole.tolist()  # by stamps, where the kernels are in C
+    monkeypatch.setattr("quorate.blocks.kernels.native", None)
+    assert blocks_of(answers).n_peers().tolist() == whole.tolist()
+
+
+def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
+    answers = simulate.crowd(20, 5, 3, seed=0).answers
+    assert blocks_of(answers) is blocks_of(answers)
+    assert [block.known is None for block in blocks_of(answers, np.zeros(20, int)).each(itself)] == [False]
+    assert [block.known is None for block in blocks_of(answers).each(itself)] == [True]
+
+
+def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUORATE_THREADS", "3")
+    assert memory.n_threads() == 3
+    monkeypatch.setenv("QUORATE_THREADS", "none")
+    assert memory.n_threads() >= 1

@@ -1,0 +1,146 @@
+"""The GitHub Action: its steps, run here as a runner would run them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import quorate
+from quorate.diagnosis.limits import NUMBERS, flag
+from tests.conftest import need
+
+ROOT = Path(__file__).parent.parent.parent
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS = {step["id"]: step for step in ACTION["runs"]["steps"] if "id" in step}
+CONTEXT = {
+    "github.event.pull_request.number": "7",
+    "github.repository": "somebody/answers",
+    "github.server_url": "https://github.com",
+    "github.run_id": "11",
+}
+
+
+class Runner:
+    """A folder, and what GitHub's runner keeps beside it."""
+
+    def __init__(self, folder: Path, inputs: dict[str, str]) -> None:
+        self.folder = folder
+        self.values = {
+            **CONTEXT,
+            **{f"inputs.{name}": str(each.get("default", "")) for name, each in ACTION["inputs"].items()},
+        }
+        self.values |= {f"inputs.{name}": value for name, value in inputs.items()}
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        self.program("quorate", f'exec "{sys.executable}" -m quorate "$@"')
+        self.program("gh", f'printf "%s\\n" "$@" > "{folder}/gh.txt"; printf "%s" "$GH_TOKEN" > "{folder}/token.txt"')
+
+    def program(self, name: str, script: str) -> None:
+        path = self.bin / name
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
+
+    def run(self, step: str) -> subprocess.CompletedProcess[str]:
+        """Run a step, and remember what it puts out."""
+
+        def given(match: re.Match[str]) -> str:
+            return self.values.get(match[1], "")
+
+        own = {
+            name: re.sub(r"\$\{\{ *([\w.]+) *\}\}", given, str(text))
+            for name, text in STEPS[step].get("env", {}).items()
+        }
+        files = {name: str(self.folder / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(
+                [str(Path(quorate.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+            ),
+            "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}",
+            "RUNNER_TEMP": str(self.folder),
+            **files,
+            **own,
+        }
+        Path(files["GITHUB_OUTPUT"]).write_text("")
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", STEPS[step]["run"]]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        for line in Path(files["GITHUB_OUTPUT"]).read_text().splitlines():
+            name, _, value = line.partition("=")
+            self.values[f"steps.{step}.outputs.{name}"] = value
+        return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    need("bash", shutil.which("bash"), "the action's steps are bash scripts")
+    quorate.write_table(quorate.simulate.crowd(120, 8, 4, seed=1).answer_table, tmp_path / "answers.csv")
+    return tmp_path
+
+
+def test_a_batch_that_fails_is_told_in_the_summary_and_on_the_pull_request(folder: Path) -> None:
+    limits = "--min-alpha 0.99\n--max-error 0.9"
+    runner = Runner(folder, {"file": "answers.csv", "limits": limits, "token": "secret", "report": "page.html"})
+    assert runner.run("check").returncode == 0
+    assert runner.values["steps.check.outputs.holds"] == "false"
+    assert not json.loads(Path(runner.values["steps.check.outputs.json"]).read_text())["holds"]
+    assert "1 of 2 limits fails" in (folder / "GITHUB_STEP_SUMMARY").read_text()
+    assert 'failures="1"' in (folder / "quorate-check.xml").read_text()
+    runner.values["steps.report.outputs.report"] = "page.html"
+    assert runner.run("comment").returncode == 0
+    assert (folder / "gh.txt").read_text().split()[:5] == ["pr", "comment", "7", "--repo", "somebody/answers"]
+    assert (folder / "token.txt").read_text() == "secret"
+    body = (folder / "quorate-comment.md").read_text()
+    assert "min-alpha" in body
+    assert "https://github.com/somebody/answers/actions/runs/11" in body
+    assert runner.run("outcome").returncode == 1
+
+
+def test_a_batch_that_holds_goes_on_with_a_report(folder: Path) -> None:
+    (folder / "limits.toml").write_text("[check]\nmin-answers = 3\n")
+    runner = Runner(folder, {"file": "answers.csv", "config": "limits.toml", "junit": "", "report": "page.html"})
+    assert runner.run("check").returncode == 0
+    assert runner.values["steps.check.outputs.holds"] == "true"
+    done = runner.run("report")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "page.html").read_text().startswith("<!DOCTYPE html>")
+    assert runner.run("outcome").returncode == 0
+
+
+def test_what_cannot_be_checked_stops_the_job_with_2(folder: Path) -> None:
+    done = Runner(folder, {"file": "nowhere.csv", "limits": "--min-alpha .5"}).run("check")
+    assert (done.returncode, "there is no file nowhere.csv" in done.stderr) == (2, True)
+
+
+def test_no_input_is_pasted_into_a_script() -> None:
+    """A file name with a quote in it would otherwise be run."""
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+
+
+def test_a_hostile_file_name_runs_nothing(folder: Path) -> None:
+    runner = Runner(folder, {"file": 'x"; touch owned; ".csv', "limits": "--min-alpha .5"})
+    assert runner.run("check").returncode == 2
+    assert not (folder / "owned").exists()
+
+
+def test_every_input_is_used_and_explained() -> None:
+    text = (ROOT / "action.yml").read_text()
+    page = (ROOT / "docs" / "pipelines.md").read_text()
+    for name, each in ACTION["inputs"].items():
+        assert f"inputs.{name}" in text
+        assert each["description"]
+        assert f"`{name}`" in page
+    for name in NUMBERS:
+        assert flag(name) in page
+
+
+def test_outputs_come_from_steps_that_are_there() -> None:
+    for each in ACTION["outputs"].values():
+        step = re.findall(r"steps\.(\w+)\.outputs", each["value"])[0]
+        assert step in STEPS

@@ -1,0 +1,132 @@
+"""Limits of a batch: what holds, what fails, and what each says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.answers import Answers
+from quorate.diagnosis.finding import KINDS
+from quorate.diagnosis.gate import check
+from quorate.diagnosis.limits import Limits, limits_of
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError
+
+
+@pytest.fixture(scope="module")
+def answers() -> Answers:
+    skills = np.array([0.0, 0.8, 0.8, 0.8, 0.85, 0.9, 0.7, 0.75])
+    return quorate.simulate.crowd(800, 8, 5, skills=skills, seed=2).answers
+
+
+def test_every_figure_is_the_one_that_the_other_commands_state(answers: Answers) -> None:
+    found = check(
+        answers,
+        min_alpha=0.0,
+        min_kappa=0.0,
+        min_ac1=0.0,
+        min_agreement=0.0,
+        min_answers=1,
+        max_error=1.0,
+        max_unsure=1.0,
+        max_undetermined=1.0,
+        fail_on=["any"],
+    )
+    figure = {each.name: each.figure for each in found.checks}
+    alike, result = quorate.agreement(answers).overall, quorate.aggregate(answers)
+    assert figure["min-alpha"] == alike["krippendorff_alpha"].value
+    assert figure["min-kappa"] == alike["fleiss_kappa"].value
+    assert figure["min-ac1"] == alike["gwet_ac1"].value
+    assert figure["min-agreement"] == alike["percent_agreement"].value
+    assert figure["min-answers"] == 5
+    confidence = result.ballot.confidence
+    assert figure["max-error"] == pytest.approx(1 - confidence.mean())
+    assert figure["max-unsure"] == pytest.approx((confidence < 0.9).mean())
+    assert figure["max-undetermined"] == 0
+    diagnosis = quorate.diagnose(answers)
+    assert {kind: figure[f"fail-on {kind}"] for kind in KINDS} == {kind: len(diagnosis.of_kind(kind)) for kind in KINDS}
+
+
+def test_a_figure_at_its_limit_holds(answers: Answers) -> None:
+    alpha = quorate.agreement(answers).overall["krippendorff_alpha"].value
+    assert alpha is not None
+    assert check(answers, min_alpha=alpha).holds
+    assert not check(answers, min_alpha=alpha + 1e-9).holds
+    error = float(1 - quorate.aggregate(answers).ballot.confidence.mean())
+    assert check(answers, max_error=error).holds
+    assert not check(answers, max_error=error - 1e-9).holds
+
+
+def test_a_failing_line_names_figure_limit_and_remedy(answers: Answers) -> None:
+    found = check(answers, min_alpha=0.9, max_unsure=0.99, fail_on=["spammer", "copying"])
+    assert [each.name for each in found.failed] == ["min-alpha", "fail-on spammer"]
+    alpha, spammer = (each.line() for each in found.failed)
+    assert "must be at least 0.9" in alpha
+    assert "`quorate agreement`" in alpha
+    assert f"{found.failed[0].figure:.4g}" in alpha
+    assert "Worker 'w0' answers next to at random" in spammer
+    assert "`quorate diagnose`" in spammer
+    assert found.lines()[0] == "2 of 5 limits fail"
+    assert found.to_dict()["checks"][0]["remedy"]
+
+
+def test_a_figure_that_is_not_defined_fails() -> None:
+    alone = {"task": [1, 2], "worker": ["a", "b"], "label": ["x", "y"]}
+    found = check(alone, min_alpha=0.1)
+    assert (found.holds, found.checks[0].figure) == (False, None)
+    assert "let several workers answer the same tasks" in found.checks[0].remedy
+
+
+def test_known_labels_count(answers: Answers) -> None:
+    truth = quorate.aggregate(answers).labels.select(["task", "label"])
+    assert check(answers, max_error=0.0, gold=truth).holds
+    assert not check(answers, max_error=0.0).holds
+
+
+# --- where limits come from ---
+
+
+def test_options_count_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text('[check]\nmin-alpha = 0.6\nmax_error = 0.1\nfail-on = ["spammer", "copying"]\n')
+    found = limits_of({"min_alpha": 0.2}, file)
+    assert (found.min_alpha, found.max_error, found.fail_on) == (0.2, 0.1, ("spammer", "copying"))
+    file.write_text('fail-on = "any"\n')
+    assert limits_of({}, file).kinds == KINDS
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "told"),
+    [
+        ("min-alfa = 0.6", OptionError, "did you mean min-alpha"),
+        ("min-alpha = 'much'", OptionError, "--min-alpha is a number between -1 and 1, not 'much'"),
+        ("max-error = 10", OptionError, "--max-error is a number between 0 and 1, not 10"),
+        ("max-error = true", OptionError, "not True"),
+        ("fail-on = ['thief']", OptionError, "knows no finding 'thief'"),
+        ("fail-on = 3", OptionError, "lists kinds of findings"),
+        ("check = 3", WrongFormatError, "must be a table"),
+        ("min-alpha =", WrongFormatError, "is no TOML file"),
+        ("", OptionError, "say what must hold"),
+    ],
+)
+def test_a_bad_file_of_limits_is_told(tmp_path: Path, text: str, error: type[Exception], told: str) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text(text)
+    with pytest.raises(error, match=told):
+        limits_of({}, file)
+
+
+def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        limits_of({}, tmp_path / "none.toml")
+    with pytest.raises(OptionError, match="say what must hold"):
+        limits_of({"sure": 0.8})
+    with pytest.raises(OptionError, match="of 0 or more"):
+        Limits(min_answers=-1)
+
+
+def test_everything_is_said_of_a_limit_in_one_place(answers: Answers) -> None:
+    found: dict[str, Any] = check(answers, min_answers=99).to_dict()
+    assert set(found["checks"][0]) == {"name", "holds", "what", "figure", "limit", "detail", "remedy"}
+    assert found["answers"] == answers.n_answers

@@ -1,0 +1,81 @@
+"""What people work with in a notebook shows itself shortly, as HTML, pickles, and speaks Python."""
+
+import pickle
+from typing import Any
+
+import pytest
+
+import quorate
+from quorate.errors import in_python, in_shell
+from quorate.methods.registry import METHODS
+
+CROWD = quorate.simulate.crowd(80, 8, 3, seed=0)
+
+
+@pytest.fixture(scope="module")
+def things() -> dict[str, Any]:
+    result = quorate.aggregate(CROWD.answers)
+    return {
+        "Answers": CROWD.answers,
+        "Result": result,
+        "Advice": quorate.advise_result(result, 5),
+        "GoldAdvice": quorate.advise_gold(CROWD.answers, 6),
+        "Diagnosis": result.diagnosis,
+        "Comparison": quorate.compare(CROWD.answers, methods=["majority", "rank-one"]),
+        "Report": quorate.report(CROWD.answers, methods=[]),
+    }
+
+
+def test_everything_has_a_short_repr_and_a_view(things: dict[str, Any]) -> None:
+    for name, thing in things.items():
+        assert repr(thing).startswith(f"<{name}")
+        assert len(repr(thing)) < 200
+        assert "\n" not in repr(thing)
+        assert thing._repr_html_().startswith("<div")
+
+
+def test_everything_pickles(things: dict[str, Any]) -> None:
+    for thing in things.values():
+        assert repr(pickle.loads(pickle.dumps(thing))) == repr(thing)
+
+
+def test_names_in_views_stay_text() -> None:
+    answers = quorate.read({"task": ["<i>"], "worker": ["<script>"], "label": ["<b>"]})
+    page = answers._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_a_result_scores_itself() -> None:
+    result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    score = result.score({1: "x", 2: "x"})
+    assert (score.error, score.n_scored) == (0.25, 2)  # a tie is half wrong
+
+
+def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -> None:
+    assert "quorate.advise_gold(answers, 30)" in things["Result"].summary()
+    assert "quorate advise" not in things["Result"].summary()
+    speaking = in_shell.set(True)
+    try:
+        assert "`quorate advise --gold 30`" in things["Result"].summary()
+        assert in_python("`quorate diagnose`") == "`quorate diagnose`"
+    finally:
+        in_shell.reset(speaking)
+    assert in_python("see `quorate diagnose`") == "see `quorate.diagnose(answers)`"
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("majority", "quorate")])
+def test_labels_opposed_to_the_vote_are_told(method: str) -> None:
+    """A method may be right against the vote, and then still says that it is."""
+    result = quorate.aggregate(CROWD.answers, method)
+    against = (result.ballot.label != quorate.majority_vote(CROWD.answers).ballot.label).mean()
+    assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)
+
+
+def test_opt_ds_says_when_it_mixes_up_the_classes() -> None:
+    """The crowd of the tutorial's size, in which its spectral start may exchange the classes."""
+    for seed in range(6):
+        crowd = quorate.simulate.crowd(40, 6, 3, seed=seed)
+        result = quorate.aggregate(crowd.answers, "opt-ds")
+        against = (result.ballot.label != quorate.majority_vote(crowd.answers).ballot.label).mean()
+        assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)

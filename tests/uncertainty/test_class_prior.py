@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+
+from quorate.answers import Answers
+from quorate.evaluation import simulate
+from quorate.skills.centred import centred_skills
+from quorate.skills.evidence import gather
+from quorate.uncertainty import class_prior
+from quorate.uncertainty.centred_score import CentredInference
+from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.uncertainty.class_prior import drawn_to_mean, rescaled, settled_habits
+
+SKEWED = np.array([0.85, 0.1, 0.05])
+
+
+def skewed(seed: int = 0) -> simulate.Crowd:
+    return simulate.crowd(6000, 60, 5, n_classes=3, prior=SKEWED, skills=np.full(60, 0.6), seed=seed)
+
+
+def first(answers: Answers) -> CentredInference:
+    """The skills on the scale of the plurality's prior."""
+    found, gold = centred_skills(answers), np.zeros(answers.n_workers, dtype=bool)
+    return CentredInference(answers, found.solution.skills, gold, ~gold, found.habits, found.problem.ridge)
+
+
+def test_the_settled_prior_is_the_true_one_where_the_pluralitys_is_not() -> None:
+    """Within .02: four standard errors of a share of .85 among 6,000 tasks would be .018."""
+    crowd = skewed()
+    found = first(crowd.answers)
+    settled = settled_habits(found)
+    assert np.abs(settled.prior - SKEWED).max() < 0.02 < 0.05 < np.abs(found.habits.prior - SKEWED).max()
+    assert settled.spread == pytest.approx(1 - settled.prior @ settled.prior)
+    assert np.array_equal(settled.frequency, found.habits.frequency)
+
+
+def test_the_order_of_classes_makes_no_difference() -> None:
+    crowd = skewed()
+    a = crowd.answers
+    turned = simulate.collect(a.task, a.worker, 2 - a.label, crowd.truth, crowd.skills, 3)
+    one, other = (settled_habits(first(answers)).prior for answers in (a, turned.answers))
+    assert np.allclose(one, other[::-1])
+
+
+def test_skills_are_told_on_the_settled_scale_and_labels_vote_on_the_other() -> None:
+    workers = centred_workforce(gather(skewed().answers))
+    assert workers.habits is not None
+    inference = workers.workforce.inference
+    assert inference is not None
+    assert abs(workers.workforce.skills.mean() - 0.6) < 0.02 < 0.05 < abs(workers.skills.mean() - 0.6)
+    assert abs(inference.score().raw.mean() - 0.6) < 0.02
+
+
+def test_a_known_label_has_skill_one_on_any_scale() -> None:
+    crowd = skewed()
+    known = np.where(np.arange(6000) < 300, crowd.truth, -1)
+    inference = centred_workforce(gather(crowd.answers, known)).workforce.inference
+    assert inference is not None
+    assert inference.skills[-1] == 1.0
+
+
+def test_even_classes_leave_the_scale_alone() -> None:
+    crowd = simulate.crowd(3000, 30, 5, seed=0)
+    workers = centred_workforce(gather(crowd.answers))
+    assert np.abs(workers.workforce.skills - workers.skills).max() < 1e-3
+
+
+def test_x_squared_times_the_spread_stays() -> None:
+    skills = np.array([-0.2, 0.0, 0.5])
+    assert np.allclose(rescaled(skills, 0.3, 0.5) ** 2 * 0.5, skills**2 * 0.3)
+
+
+def test_differences_that_chance_explains_are_none() -> None:
+    """All skills are 0.6: what is left of the spread of the estimates is at most a third."""
+    found = first(skewed().answers)
+    assert drawn_to_mean(found, found.noise()).std() < found.skills.std() / 3
+
+
+def test_the_noise_is_how_far_skills_lie_from_the_truth() -> None:
+    """Skills of 0.6 each, 150 a crowd: the mean square distance from their mean, to a fifth."""
+    crowd = simulate.crowd(12_000, 150, 5, skills=np.full(150, 0.6), seed=1)
+    found = first(crowd.answers)
+    assert 0.8 < found.noise().mean() / found.skills.var() < 1.2
+
+
+def test_a_sample_of_the_tasks_tells_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 of 6,000 tasks, by which six random samples put the share of the first class at .77 to .93."""
+    found = first(skewed().answers)
+    whole = settled_habits(found).prior
+    monkeypatch.setattr(class_prior, "ENOUGH", 10_000)
+    some = settled_habits(found).prior
+    assert 0 < np.abs(some - whole).max() < 0.1

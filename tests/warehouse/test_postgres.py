@@ -1,0 +1,135 @@
+"""PostgreSQL: a server that the test starts gives the answers and takes the labels."""
+
+import datetime
+import uuid
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.cli.app import app
+from quorate.errors import BlankFieldError, ColumnTypeError, EngineError
+from quorate.warehouse import aggregate, read
+from tests.warehouse.postgres_server import postgres
+
+pytestmark = pytest.mark.xdist_group("postgres")
+CROWD = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, seed=1).answers
+ROWS = [tuple(row.values()) for row in CROWD.to_table().to_pylist()]
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with postgres() as there:
+        import psycopg
+
+        with psycopg.connect(there, autocommit=True) as con:
+            con.execute("CREATE TABLE answers (task text, worker text, label text, day int)")
+            with con.cursor() as cursor:
+                days = np.random.default_rng(0).permutation(len(ROWS)).tolist()
+                rows = [(*row, day) for row, day in zip(ROWS, days, strict=True)]
+                cursor.executemany("INSERT INTO answers VALUES (%s, %s, %s, %s)", rows)
+        yield there
+
+
+def run(url: str, statement: str, *values: Any) -> Any:
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as con:
+        cursor = con.execute(statement, values or None)
+        return cursor.fetchall() if cursor.description else None
+
+
+def labels_of(result: quorate.Result) -> dict[Any, Any]:
+    return {row["task"]: row["label"] for row in result.labels.to_pylist()}
+
+
+def test_a_table_gives_the_labels_that_memory_gives(url: str) -> None:
+    for method in (None, "rank-one", "majority", "dawid-skene"):
+        expected = quorate.aggregate(CROWD, method or "quorate")
+        found = aggregate(url, method, table="answers")
+        assert labels_of(found) == labels_of(expected)
+        assert found.roster.n_rows == len(ROWS)
+
+
+def test_the_command_needs_no_other_option_and_makes_a_table(url: str, capsys: Any, tmp_path: Any) -> None:
+    app(["aggregate", url, "--table", "answers", "--output-table", "public.labels"], standalone_mode=False)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "postgres has the answers, because its URL was given: 240 rows, few enough for memory"
+    assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(quorate.aggregate(CROWD))
+    # Nothing else was left behind, and what is there stays.
+    assert run(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1") == [
+        ("answers",),
+        ("labels",),
+    ]
+    with pytest.raises(EngineError, match=r"there is a table 'public.labels' already"):
+        aggregate(url, table="answers", output_table="public.labels")
+    run(url, "DROP TABLE labels")
+    app(["report", "--connect", url, "--table", "answers", "-o", str(tmp_path / "r.html")], standalone_mode=False)
+    assert "because --connect names it" in capsys.readouterr().out
+    assert " workers on " in (tmp_path / "r.html").read_text()
+
+
+def test_ids_keep_their_types_and_empty_text_is_none(url: str) -> None:
+    run(
+        url,
+        "CREATE TABLE odd (task uuid, worker numeric, label boolean, day date, at timestamptz)",
+    )
+    day = datetime.date(2024, 1, 1)
+    when = datetime.datetime(2024, 1, 1, 12, tzinfo=datetime.UTC)
+    for k in range(4):
+        run(
+            url,
+            "INSERT INTO odd VALUES (%s, %s, %s, %s, %s)",
+            uuid.UUID(int=k // 2),
+            Decimal("1.5") * k,
+            k > 1,
+            day,
+            when,
+        )
+    found = read(url, table="odd")
+    assert found.task_names.to_pylist() == [str(uuid.UUID(int=0)), str(uuid.UUID(int=1))]
+    assert [float(each) for each in found.worker_names.to_pylist()] == [0.0, 1.5, 3.0, 4.5]
+    assert found.classes.to_pylist() == [False, True]
+    assert read(url, table="odd", task="day", label="at").task_names.to_pylist() == [day]
+    assert labels_of(aggregate(url, table="odd", task="at", worker="worker", output_table="at_labels")).keys() == {when}
+    assert run(url, "SELECT task, tied FROM at_labels") == [(when, True)]
+    run(url, "UPDATE odd SET worker = NULL WHERE worker = 0")
+    with pytest.raises(BlankFieldError, match="'worker' is missing in 1 row, one of them with task"):
+        read(url, table="odd")
+    run(url, "ALTER TABLE odd ADD COLUMN several int[]")
+    with pytest.raises(ColumnTypeError, match="must be text, a number or a date"):
+        read(url, table="odd", label="several")
+    run(url, "DROP TABLE odd, at_labels")
+
+
+def test_the_last_of_two_answers_is_said_by_a_column(url: str) -> None:
+    first, worker, label = ROWS[0]
+    other = next(name for name in CROWD.classes.to_pylist() if name != label)
+    run(url, "INSERT INTO answers VALUES (%s, %s, %s, %s)", first, worker, other, 10_000)
+    found = read(url, table="answers", on_conflict="last", order="day")
+    kept = {(row["task"], row["worker"]): row["label"] for row in found.to_table().to_pylist()}
+    assert kept[first, worker] == other
+    assert found.n_conflicting == 1
+    run(url, "DELETE FROM answers WHERE day = 10000")
+
+
+def test_a_failure_in_the_middle_leaves_no_half_of_a_table(url: str, monkeypatch: Any) -> None:
+    def breaks(*_: Any) -> None:
+        raise OSError("the line went dead")
+
+    monkeypatch.setattr("quorate.warehouse.batches._copy_to_postgres", breaks)
+    with pytest.raises(EngineError, match="the line went dead"):
+        aggregate(url, table="answers", output_table="labels")
+    assert run(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == [("answers",)]
+
+
+def test_too_many_for_memory_are_packed_here_and_go_back(url: str) -> None:
+    expected = quorate.aggregate(CROWD)
+    found = aggregate(url, table="answers", most=0, output_table="labels")
+    assert labels_of(found) == labels_of(expected)
+    assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(expected)
+    run(url, "DROP TABLE labels")
+    found.vote.engine.close()  # type: ignore[union-attr]

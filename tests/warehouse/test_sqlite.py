@@ -1,0 +1,65 @@
+"""SQLite: a file gives the answers and takes the labels."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import quorate
+from quorate.cli.app import app
+from quorate.errors import ColumnTypeError
+from quorate.warehouse import aggregate, read
+
+CROWD = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, seed=1).answers
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    con = sqlite3.connect(tmp_path / "crowd.db")
+    con.execute("CREATE TABLE answers (task text, worker text, label text, sure boolean, n integer)")
+    rows = [(*row.values(), 1, 7) for row in CROWD.to_table().to_pylist()]
+    con.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", rows)
+    con.commit()
+    con.close()
+    return tmp_path / "crowd.db"
+
+
+def run(database: Path, statement: str) -> list[Any]:
+    con = sqlite3.connect(database)
+    try:
+        return con.execute(statement).fetchall()
+    finally:
+        con.commit()
+        con.close()
+
+
+def test_a_file_is_known_by_its_content(database: Path, capsys: Any) -> None:
+    app(["aggregate", str(database), "--output-table", "labels"], standalone_mode=False)
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == f"sqlite has the answers, because {database} is a database of it: 240 rows, few enough for memory"
+    expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
+    assert dict(run(database, "SELECT task, label FROM labels")) == expected
+    assert run(database, "SELECT name FROM sqlite_master ORDER BY 1") == [("answers",), ("labels",)]
+
+
+def test_labels_go_to_a_file_too(database: Path, tmp_path: Path) -> None:
+    found = aggregate(f"sqlite://{database}", "rank-one", table="answers", output=tmp_path / "labels.csv")
+    assert len((tmp_path / "labels.csv").read_text().splitlines()) == 61
+    assert found.labels.arrow.num_rows == 60
+
+
+def test_columns_have_the_type_that_they_are_said_to_have(database: Path) -> None:
+    found = read(database, label="sure")
+    assert found.classes.to_pylist() == [True]
+    assert read(database, label="n").classes.to_pylist() == [7]
+    run(database, "UPDATE answers SET n = 'seven' WHERE task = (SELECT min(task) FROM answers)")
+    with pytest.raises(ColumnTypeError, match="column 'n' is said to hold int64, and has other values too"):
+        read(database, label="n")
+
+
+def test_too_many_for_memory_are_packed_here_and_go_back(database: Path) -> None:
+    expected = {row["task"]: row["label"] for row in quorate.aggregate(CROWD).labels.to_pylist()}
+    found = aggregate(database, most=0, output_table="labels")
+    assert {row["task"]: row["label"] for row in found.labels.to_pylist()} == expected
+    assert dict(run(database, "SELECT task, label FROM labels")) == expected
