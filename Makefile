@@ -175,8 +175,9 @@ fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what e
 faults: .venv/.dev  ## kill, fill the disk, write twice at once, unpack bombs: 200 kills and more, with counts
 	@$(BIN)/python -m tools.faults
 
-reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures and a page (half an hour)
+reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour)
 	@$(BIN)/quorate reproduce all -o reproduction
+	@$(BIN)/python -m tools.reproduction reproduction
 
 SETS ?= s10k,m1,m1x2,dense1
 REPEATS ?= 3

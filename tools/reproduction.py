@@ -1,7 +1,7 @@
 """Write docs/reproduction.md from what `make reproduce` left: claims, tables and settings, none of them by hand.
 
-``python -m tools.reproduction [FOLDER]``; the folder is ``reproduction`` by default. It refuses a folder that is not
-whole, or that was run with few trials.
+``python -m tools.reproduction [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses a folder
+that is not whole, or that was run with few trials; ``--partly`` writes what is there, and says what is not.
 """
 
 import json
@@ -42,14 +42,13 @@ verdict.
 """
 
 
-def stamps(folder: Path) -> dict[str, dict[str, Any]]:
-    """Read what every item left, or say which is missing or was a quick look."""
-    found = {}
-    for name in ITEMS:
-        stamp = read_stamp(folder / name)
-        if stamp is None or stamp["inputs"]["quick"]:
-            raise SystemExit(f"{folder / name} is not there, or not in full: run `make reproduce` first")
-        found[name] = stamp
+def stamps(folder: Path, *, partly: bool) -> dict[str, dict[str, Any]]:
+    """Read what every item left in full, or say which is missing."""
+    read = {name: read_stamp(folder / name) for name in ITEMS}
+    found = {name: stamp for name, stamp in read.items() if stamp is not None and not stamp["inputs"]["quick"]}
+    missing = [name for name in ITEMS if name not in found]
+    if not found or (missing and not partly):
+        raise SystemExit(f"{folder} does not have {', '.join(missing)} in full: run `make reproduce` first")
     return found
 
 
@@ -71,28 +70,32 @@ def parts(folder: Path, name: str) -> dict[str, str]:
     return {section.split("\n", 1)[0]: section.split("\n", 1)[1].strip() + "\n" for section in sections}
 
 
-def page(folder: Path) -> str:
+def page(folder: Path, *, partly: bool = False) -> str:
     """Put the whole page together."""
-    found = stamps(folder)
-    seconds = {name: json.loads((folder / f"{name}-measured.json").read_text())["seconds"] for name in ITEMS}
+    found = stamps(folder, partly=partly)
+    seconds = {name: json.loads((folder / f"{name}-measured.json").read_text())["seconds"] for name in found}
+    missing = [f"`{name}`" for name in ITEMS if name not in found]
     inputs = next(iter(found.values()))["inputs"]
     longest = max(seconds, key=lambda name: seconds[name])
     text = [
         INTRODUCTION,
         f"The figures below are those of the full run of version {inputs['version']} with seed {inputs['seed']}. It "
         f"took {sum(seconds.values()) / 60:.0f} minutes of one core, {seconds[longest] / 60:.0f} of them for "
-        f"`{longest}`. This page is written from that run by `python -m tools.reproduction`.\n",
+        f"`{longest}`. This page is written from that run by `python -m tools.reproduction`.\n"
+        + (f"\nNot run on this state of the code: {', '.join(missing)}.\n" if missing else ""),
         "## What the paper says, and what our runs say\n",
         claims(found, beyond=False),
         "## Beyond the paper\n",
         claims(found, beyond=True),
     ]
     for name, titles in SHOWN.items():
+        if name not in found:
+            continue
         sections = parts(folder, name)
         text.append(f"## {ITEMS[name].title}\n")
         text += [f"**{title}**\n\n{body}" for title, body in sections.items() if title.startswith(titles)]
     text.append("## Settings that the paper leaves open, and ours\n")
-    for name in ITEMS:
+    for name in found:
         settings = parts(folder, name)["Settings"]
         text.append(f"**`{name}`** ({ITEMS[name].section})\n\n{settings}")
     text.append(
@@ -105,4 +108,5 @@ def page(folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(Path(sys.argv[1] if len(sys.argv) > 1 else "reproduction")), encoding="utf-8")
+    given = [each for each in sys.argv[1:] if each != "--partly"]
+    PAGE.write_text(page(Path([*given, "reproduction"][0]), partly="--partly" in sys.argv), encoding="utf-8")

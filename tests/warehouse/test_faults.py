@@ -27,7 +27,7 @@ def test_a_failure_while_rows_are_read_leaves_what_was_there(tmp_path: Path) -> 
     target.write_text("yesterday's labels")
     con = ibis.duckdb.connect()
     con.con.execute(BREAKS)
-    with pytest.raises(EngineError, match="the line went dead"):
+    with pytest.raises(EngineError, match=r"the line went dead|Interrupted"):
         aggregate(con.table("breaks"), "majority", output=target, temp=str(tmp_path / "temp"))
     assert target.read_text() == "yesterday's labels"
     assert list((tmp_path / "temp").iterdir()) == []
@@ -54,7 +54,7 @@ def test_a_failure_while_labels_are_written_leaves_no_half_of_them(kind: str, tm
     monkeypatch.setattr("quorate.blocks.memory.PIECE", 500)
     target = tmp_path / "labels.csv"
     where: dict[str, Any] = {kind: target if kind == "output" else "labels"}
-    with pytest.raises(QuorateError, match="the line went dead"):
+    with pytest.raises(QuorateError, match=r"the line went dead|Interrupted"):
         aggregate(con.table("judged"), "majority", **where)
     assert list(tmp_path.iterdir()) == []
     assert _tables(con) == [("judged",)]

@@ -202,7 +202,7 @@ def figure(results: Results) -> Figure:
     ]
     spec = bars(
         rows,
-        axis("x", "sweeps", "sweeps, median", log=True),
+        axis("x", "sweeps", "sweeps, median"),
         "family",
         "solver",
         order=[*SOLVERS, GRADIENT],
