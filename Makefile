@@ -20,7 +20,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bench check clean coverage demo dist docs format help honesty hooks mutate oldest reproduce sanitize test
+.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks mutate oldest reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -122,6 +122,22 @@ sanitize: .venv/.dev  ## let the kernels in C run over random blocks under sanit
 oldest: .venv-oldest/.installed .venv/.tools  ## run every test with the oldest versions that are allowed
 	.venv-oldest/bin/python -m pytest -n 2
 
+# Without any extra, and without pytest: what a user has who typed `pip install quorate`; the newest versions, then the oldest.
+.venv-bare/.installed: pyproject.toml
+	@$(call install,.venv-bare,-e .)
+	@touch $@
+
+.venv-bare-oldest/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv-bare-oldest/uv
+	.venv-bare-oldest/uv/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-bare-oldest/uv/bin/uv venv --quiet --allow-existing --python 3.11 .venv-bare-oldest
+	.venv-bare-oldest/uv/bin/uv pip install --quiet --python .venv-bare-oldest --upgrade --resolution lowest-direct -e .
+	@touch $@
+
+bare: .venv-bare/.installed .venv-bare-oldest/.installed  ## run every command without any extra: newest and oldest versions
+	.venv-bare/bin/python tools/bare.py
+	.venv-bare-oldest/bin/python tools/bare.py
+
 # What goes to the package index, met as a stranger meets it: each file alone, in an environment and a folder of its own.
 .venv-dist/.installed:
 	@$(call install,.venv-dist,build twine)
@@ -152,6 +168,13 @@ MUTANTS ?= 200
 mutate: .venv/.dev  ## put faults into the code, one at a time, and list those that no test notices
 	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty --sample $(MUTANTS)
 
+MINUTES ?= 3
+fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what ends badly is kept in fuzz-found/
+	@$(BIN)/python -m tools.fuzz --minutes $(MINUTES)
+
+faults: .venv/.dev  ## kill, fill the disk, write twice at once, unpack bombs: 200 kills and more, with counts
+	@$(BIN)/python -m tools.faults
+
 reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour)
 	@$(BIN)/quorate reproduce all -o reproduction
 	@$(BIN)/python -m tools.reproduction reproduction
@@ -162,4 +185,4 @@ bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of 
 	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
 
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-crowdkit .venv-dist .venv-oldest site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist
+	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist

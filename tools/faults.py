@@ -73,6 +73,7 @@ def commands(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
     ledger.save(book)
     out = {name: str(folder / name) for name in ("o.csv", "w.parquet", "r.html", "c.csv", "p.json")}
     asked = ["--question", "animal"]
+    back = ["--labels", str(folder / "labels.csv"), "--to", "labelstudio"]
     return {
         "aggregate": (
             ["aggregate", str(answers), "-o", out["o.csv"], "--workers-out", out["w.parquet"]],
@@ -82,10 +83,7 @@ def commands(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
         "report": (["report", str(answers), "-o", out["r.html"], "--compare", ""], ["r.html"]),
         "convert": (["convert", sample, *asked, "-o", out["c.csv"]], ["c.csv"]),
         "labels back": (
-            [
-                *("convert", sample, *asked, "--labels", str(folder / "labels.csv"), "--to", "labelstudio"),
-                *("-o", out["p.json"]),
-            ],
+            ["convert", sample, *asked, *back, "-o", out["p.json"]],
             ["p.json"],
         ),
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Hostile input, in thousands: `make fuzz`. Every case ends in a result or in one named line, and leaves nothing half.
+"""Hostile input, in thousands: `make fuzz`. Every case must end in a result or a named line, and leave nothing half.
 
     python -m tools.fuzz                     # three minutes over all targets, from a seed that it prints
     python -m tools.fuzz --cases 100000 --seed 1
@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from tools.fuzz_targets import TARGETS, Case
 
 ROUND = 2500  # cases of a target in one process
 PATIENCE = 180  # seconds without a sign before a process is taken to hang, on a machine that may be busy
+MEMORY = 6 << 30  # bytes of address space that a case may take: more ends in a MemoryError
 FOUND = Path("fuzz-found")
 
 
@@ -71,6 +73,7 @@ def _with(case: Case, name: str | None, data: bytes) -> Case:
 
 def work(target: str, seed: str, first: int, count: int, status: Path) -> None:
     """Run cases in this process, saying before each which it is, and at the end how they ended."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))  # of this process, which does nothing else
     ends: Counter[str] = Counter()
     for number in range(first, first + count):
         status.write_text(str(number))

@@ -3,14 +3,12 @@
 import io
 import json
 import re
-import resource
 import sys
 import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,6 @@ from quorate.errors import LONGEST, UNSHOWN, QuorateError
 from quorate.reading.formats.content import Content, look
 
 SECONDS = 20.0  # of CPU that no case of a few kilobytes may take
-MEMORY = 6 << 30  # bytes of address space: more ends in a MemoryError
 MEMORY_FILES = Path("/dev/shm")  # files that are gone in a moment need no disk
 
 # Building the command line takes longer than a case does; once is enough.
@@ -66,8 +63,6 @@ def _run(arguments: list[str], stdin: bytes | None) -> tuple[int, str, str, str]
     if COMMANDS is None:
         COMMANDS = typer.main.get_command(quorate.cli.app.app)
         quorate.cli.app.app = COMMANDS
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     before = sys.stdin, sys.stdout, sys.stderr
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin or b""))
     sys.stdout, sys.stderr = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.TextIOWrapper(io.BytesIO(), "utf-8")
@@ -85,7 +80,7 @@ def _run(arguments: list[str], stdin: bytes | None) -> tuple[int, str, str, str]
     texts = []
     for stream in (sys.stdout, sys.stderr):
         stream.flush()
-        texts.append(stream.buffer.getvalue().decode("utf-8", errors="replace"))  # type: ignore[attr-defined]
+        texts.append(stream.buffer.getvalue().decode("utf-8", errors="replace"))
     sys.stdin, sys.stdout, sys.stderr = before
     return code, texts[0], texts[1], raised
 

@@ -68,11 +68,12 @@ def _parquet(table: pa.Table, rng: random.Random) -> bytes:
         row_group_size=rng.choice((3, 1000)),
         data_page_version=rng.choice(("1.0", "2.0")),
     )
-    return bytes(stream.getvalue())
+    data: bytes = stream.getvalue().to_pybytes()
+    return data
 
 
 def _aggregate(file: str, data: bytes, rng: random.Random, *more: str) -> Case:
-    """One of the ways in which a file of answers is turned into labels."""
+    """Choose one of the ways in which a file of answers is turned into labels."""
     way = rng.randrange(4)
     ending = rng.choice(("csv", "jsonl", "parquet"))
     method = [] if rng.random() < 0.03 else ["--method", "majority"]  # the standard method takes ten times as long
@@ -164,7 +165,7 @@ def export_tables(rng: random.Random) -> Case:
 
 
 def export_records(rng: random.Random) -> Case:
-    """Change exports in JSON as values, and now and then as bytes."""
+    """Damage exports in JSON, as values and now and then as bytes."""
     sample = rng.choice(RECORDS)
     data = (SAMPLES / sample).read_bytes()
     return _convert(sample, distorted_json(data, rng) if rng.random() < 0.8 else mutilated(data, rng), rng)
@@ -179,40 +180,22 @@ def parquet_files(rng: random.Random) -> Case:
 
 DAY = datetime.datetime(2024, 5, 1, 12, 30)
 KINDS: list[tuple[Any, Callable[[int], Any]]] = [
-    (pa.binary(), lambda k: bytes([k * 37 % 256])),
-    (pa.binary_view(), lambda k: b"%d" % k),
-    (pa.binary(2), lambda k: b"%02d" % k),
-    (pa.large_binary(), lambda k: b"%d" % k),
-    (pa.string_view(), str),
-    (pa.large_string(), str),
-    (pa.float16(), np.float16),
-    (pa.float32(), float),
-    (pa.float64(), lambda k: [float("nan"), float("inf"), -0.0, 1.5][k % 4]),
-    (pa.int8(), int),
-    (pa.uint64(), lambda k: 2**64 - 1 - k),
-    (pa.bool_(), lambda k: k % 2 == 0),
-    (pa.decimal128(5, 2), lambda k: decimal.Decimal(k)),
-    (pa.decimal256(50, 3), lambda k: decimal.Decimal(k)),
-    (pa.date32(), lambda k: DAY.date()),
-    (pa.date64(), lambda k: DAY.date()),
-    (pa.timestamp("s"), lambda k: k * 10**14),
-    (pa.timestamp("ns"), lambda k: k),
-    (pa.timestamp("us", "UTC"), lambda k: k),
-    (pa.timestamp("us", "No/Where"), lambda k: k),
-    (pa.time32("s"), lambda k: k),
-    (pa.time64("ns"), lambda k: k),
-    (pa.duration("us"), lambda k: k * 10**17),
-    (pa.month_day_nano_interval(), lambda k: (k, 0, 0)),
-    (pa.null(), lambda k: None),
-    (pa.list_(pa.int8()), lambda k: [k]),
-    (pa.list_view(pa.int8()), lambda k: [k]),
-    (pa.struct([("a", pa.int8())]), lambda k: {"a": k}),
-    (pa.map_(pa.string(), pa.int8()), lambda k: [("a", k)]),
-    (pa.dictionary(pa.int8(), pa.string()), str),
-    (pa.string(), str),
-    (pa.dictionary(pa.int8(), pa.binary()), lambda k: b"%d" % k),
-    (pa.string(), lambda k: f"\x1b[2J\u202e{k}"),
-]
+    (pa.binary(), lambda k: bytes([k * 37 % 256])), (pa.binary_view(), lambda k: b"%d" % k),
+    (pa.binary(2), lambda k: b"%02d" % k), (pa.large_binary(), lambda k: b"%d" % k), (pa.string_view(), str),
+    (pa.large_string(), str), (pa.float16(), np.float16), (pa.float32(), float),
+    (pa.float64(), lambda k: [float("nan"), float("inf"), -0.0, 1.5][k % 4]), (pa.int8(), int),
+    (pa.uint64(), lambda k: 2**64 - 1 - k), (pa.bool_(), lambda k: k % 2 == 0),
+    (pa.decimal128(5, 2), lambda k: decimal.Decimal(k)), (pa.decimal256(50, 3), lambda k: decimal.Decimal(k)),
+    (pa.date32(), lambda k: DAY.date()), (pa.date64(), lambda k: DAY.date()),
+    (pa.timestamp("s"), lambda k: k * 10**14), (pa.timestamp("ns"), lambda k: k),
+    (pa.timestamp("us", "UTC"), lambda k: k), (pa.timestamp("us", "No/Where"), lambda k: k),
+    (pa.time32("s"), lambda k: k), (pa.time64("ns"), lambda k: k), (pa.duration("us"), lambda k: k * 10**17),
+    (pa.month_day_nano_interval(), lambda k: (k, 0, 0)), (pa.null(), lambda k: None),
+    (pa.list_(pa.int8()), lambda k: [k]), (pa.list_view(pa.int8()), lambda k: [k]),
+    (pa.struct([("a", pa.int8())]), lambda k: {"a": k}), (pa.map_(pa.string(), pa.int8()), lambda k: [("a", k)]),
+    (pa.dictionary(pa.int8(), pa.string()), str), (pa.string(), str),
+    (pa.dictionary(pa.int8(), pa.binary()), lambda k: b"%d" % k), (pa.string(), lambda k: f"\x1b[2J\u202e{k}"),
+]  # fmt: skip
 
 
 def parquet_types(rng: random.Random) -> Case:
@@ -266,7 +249,7 @@ def _ledger() -> bytes:
 
 
 def ledgers(rng: random.Random) -> Case:
-    """Damage a ledger, its checksums made to fit or not; it is shown, added to, or merged."""
+    """Damage a ledger, its checksums made to fit or not; it is shown or added to."""
     whole = _ledger()
     way = rng.randrange(4)
     payload = whole.partition(b"\n")[2]

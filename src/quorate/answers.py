@@ -9,10 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
-from quorate.errors import count
+from quorate.errors import TooLargeError, count
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, and a vote makes a few
 
 
 class Counted(Protocol):
@@ -188,8 +190,22 @@ class Answers(_Names, Shown):
     @cached_property
     def counts(self) -> FloatArray:
         """How many workers gave each task each class; shape (tasks, classes)."""
+        self.check_cells()
         flat = np.bincount(self.cells, minlength=self.n_tasks * self.n_classes)
         return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64)
+
+    def check_cells(self) -> None:
+        """Refuse a table of tasks × classes that would not fit in memory, before it is made.
+
+        Raises:
+            TooLargeError: there are too many classes for so many tasks, as where answers are free text.
+        """
+        if self.n_tasks * self.n_classes > MOST_CELLS:
+            raise TooLargeError(
+                f"a vote needs a number for each of {self.n_tasks:,} tasks and {self.n_classes:,} classes, and there "
+                f"may be {MOST_CELLS:,} of them. If the labels are free text, make classes of them; merge rare ones, "
+                "or give the tasks in parts"
+            )
 
     def by_task(self, values: NDArray[Any]) -> FloatArray:
         """Sum a value of each answer, or a row of values, over the answers of each task."""

@@ -22,6 +22,7 @@ from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions
 from quorate.reading.read import Reading, given
+from quorate.reading.spelling import respelled
 
 # A class can only be listed in Python: the command line has no such option.
 MEND_CLASS = "Check the spelling, or list that class too (classes=, in Python)"
@@ -189,6 +190,8 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     if source is None:
         return None
     tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    if found.options.merge_spellings:
+        labels = respelled(labels, found.answers.classes)
     if found.is_sample:
         here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
         tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))

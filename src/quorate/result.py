@@ -12,6 +12,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.errors import NotInMemoryError, OptionError, in_python
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
+from quorate.reading.spelling import told_likenesses
 from quorate.skills.evidence import STATUSES
 from quorate.skills.notes import LOW_TRUST, Note
 from quorate.skills.signs import Signs
@@ -212,7 +213,7 @@ class Result:
             **sizes(self.roster),
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [note.text for note in self.notes],
+            "notes": [*(note.text for note in self.notes), *told_likenesses(self.roster.classes)],
             "trust": self.trust,
         }
         if self.confidence_basis is not None:
@@ -237,7 +238,8 @@ class Result:
         """
         first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
         skills = self.workforce.lines(self.interval_choice)
-        return in_python("\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster)]))
+        alike = told_likenesses(self.roster.classes)
+        return in_python("\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster), *alike]))
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"

@@ -38,6 +38,9 @@ def _reading_options(
         typer.Option(help="When a worker gave a task two labels: error, or keep the first, the last, or drop them."),
     ] = "error",
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
+    merge_spellings: Annotated[
+        bool, typer.Option("--merge-spellings", help="Make one label of those that differ only by case or spaces.")
+    ] = False,
     input_format: Annotated[
         str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not say.")
     ] = None,

@@ -30,7 +30,7 @@ from quorate.reading.options import POLICIES, TableKeywords, read_options
 from quorate.result import Result, count
 
 T = TypeVar("T")
-MEANINGFUL = TableKeywords.__optional_keys__ - {"classes"}  # how a batch may be read
+MEANINGFUL = TableKeywords.__optional_keys__ - {"classes", "merge_spellings"}  # how a batch may be read
 MANY = 8  # a batch of more than one answer for so many here is not counted in pair by pair: counting anew is quicker
 
 

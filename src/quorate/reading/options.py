@@ -35,6 +35,7 @@ class TableKeywords(FileKeywords, total=False):
     on_conflict: str
     classes: Sequence[Any] | None
     group: str | None
+    merge_spellings: bool
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -73,6 +74,7 @@ class ReadOptions:
     join_choices: bool = False
     keep_rejected: bool = False
     group: str | None = None  # the column that says which workers belong together
+    merge_spellings: bool = False  # make one label of those that differ only by case or spaces
 
     def __post_init__(self) -> None:
         one_of(self.on_conflict, POLICIES, "conflict policy")

@@ -45,6 +45,7 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
+        merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
         group: the column that says which workers belong together (model family, vendor, site) and may err together.
 
     Raises:
@@ -77,8 +78,9 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "quorate.aggregate(..., group={worker: group})"
         )
     export = export_of(source, replace(reading, tool=tool))
-    classes = export.classes if reading.classes is None else reading.classes
-    plain = ReadOptions(on_conflict=reading.on_conflict, classes=classes)
+    merging = reading.merge_spellings
+    classes = export.classes if reading.classes is None and not merging else reading.classes
+    plain = ReadOptions(on_conflict=reading.on_conflict, classes=classes, merge_spellings=merging)
     return Reading(read_rows(export.table, plain), source, reading, export)
 
 

@@ -25,6 +25,7 @@ from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.settling import settle
+from quorate.reading.spelling import merged
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
 
@@ -52,6 +53,8 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool 
     columns = [
         encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])
     ]
+    if reading.merge_spellings:
+        columns[2] = merged(*columns[2])
     present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
     tell = rows_phrase if ordered else _rows_counted
     if not present.all() and not reading.skip_missing:

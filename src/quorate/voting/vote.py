@@ -144,6 +144,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     >>> tally(answers, np.array([2.0, 0.5, 0.25])).tolist()
     [[2.0, 0.75]]
     """
+    answers.check_cells()
     return np.concatenate(list(blocks_of(answers).each(vote_sums, weights)))
 
 

@@ -1,0 +1,79 @@
+"""Labels that differ only by case or spaces: told, and made one where the caller says so."""
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import IntArray, from_strings, is_text
+from quorate.errors import listing
+
+MOST = 100_000  # labels among which likenesses are looked for; more are no classes
+
+
+def spelled(label: str) -> str:
+    """Return what two spellings of one label have in common.
+
+    >>> spelled(" Hot  Dog") == spelled("hot dog")
+    True
+    """
+    return " ".join(label.casefold().split())
+
+
+def likenesses(classes: pa.Array) -> list[list[str]]:
+    """List the labels that differ only by case or spaces, together.
+
+    >>> likenesses(pa.array(["Cat", "cat", "cat ", "dog"]))
+    [['Cat', 'cat', 'cat ']]
+    """
+    if not is_text(classes.type) or len(classes) > MOST:
+        return []
+    found: dict[str, list[str]] = {}
+    for label in classes.to_pylist():
+        found.setdefault(spelled(label), []).append(label)
+    return [labels for labels in found.values() if len(labels) > 1]
+
+
+def told_likenesses(classes: pa.Array) -> list[str]:
+    """Say which labels differ only by case or spaces, in a line at the most.
+
+    >>> told_likenesses(pa.array(["cat", "dog"]))
+    []
+    """
+    found = likenesses(classes)
+    if not found:
+        return []
+    more = f", and {len(found) - 1:,} more such" if len(found) > 1 else ""
+    return [
+        f"labels that differ only by case or spaces count as different: {listing(found[0])}{more}; "
+        "merge_spellings=True (--merge-spellings) makes them one"
+    ]
+
+
+def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Make one label of those that differ only by case or spaces, spelled as most of the answers do.
+
+    >>> codes, names = merged(np.array([0, 1, 1, 2]), pa.array(["Cat", "cat", "dog"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([0, 0, 0, 1], ['cat', 'dog'])
+    """
+    if not is_text(names.type) or not len(names):
+        return codes, names
+    times = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+    stands: dict[str, tuple[int, str]] = {}
+    labels: list[str] = names.to_pylist()
+    for label, count in sorted(zip(labels, times, strict=True), key=lambda each: (-each[1], each[0])):
+        stands.setdefault(spelled(label), (count, label))
+    place = {key: number for number, key in enumerate(dict.fromkeys(map(spelled, labels)))}
+    new: IntArray = np.array([*(place[spelled(label)] for label in labels), -1], dtype=np.int32)  # -1 is the last
+    return new[codes], from_strings([stands[key][1] for key in place])
+
+
+def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
+    """Spell labels as the classes are, where they differ only by case or spaces.
+
+    >>> respelled(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
+    ['cat', 'elk']
+    """
+    if not is_text(classes.type) or not is_text(labels.type):
+        return labels
+    known = {spelled(name): name for name in classes.to_pylist()}
+    return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])
