@@ -118,8 +118,8 @@ def test_other_methods_say_where_they_run() -> None:
 
 def test_what_a_reader_must_know_of_the_skills_is_said_beyond_memory_too() -> None:
     """Skills that sum to about nothing: which way round they are is open."""
-    answers = simulate.crowd(400, 6, 3, skills=np.array([0.6, 0.5, 0.4, -0.4, -0.5, -0.6]), seed=1).answers
+    answers = simulate.crowd(40, 4, 2, skills=np.array([0.5, -0.5, 0.5, -0.5]), seed=0).answers
     blocks: Any = Elsewhere(answers)
     told = [note.text for note in quorate.aggregate(answers, "rank-one").notes]
-    assert told
+    assert any("decides which way round they are" in text for text in told)
     assert [note.text for note in fit_blocks(blocks, "rank-one").notes] == told
