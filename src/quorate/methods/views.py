@@ -32,6 +32,7 @@ from quorate.voting.left_out import left_out_scores
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity
+from quorate.voting.spoken import spoken_scores, tells_nothing
 from quorate.voting.voices import Voices
 
 
@@ -71,13 +72,16 @@ def weigh(
     errs = NONE if independent else _dependence(heard.answers, heard.opinions)
     weights = AS_THEY_ARE if independent else opinion_weights(1.0 if believed is None else believed)
     votes, low, high = errs.votes(heard.worth)
+    factor = flattening(heard.worth, errs.rho)
+    told, added = _with_grades(answers, opinions, heard.told, factor)
     views = Views(
         answers,
-        heard.told,
-        flattening(heard.worth, errs.rho),
+        told,
+        factor,
         errs.rho,
         opinion_weights(0.0) if cautious else weights,
         identity() if independent else expected_calibration(errs.rho),
+        added,
     )
     basis = Basis(
         dependence=INDEPENDENT if independent else MEASURED,
@@ -131,6 +135,19 @@ def _unvouched(answers: Answers, opinions: Opinions, heard: _Heard) -> _Heard:
         return heard
     by_skill, _, by_majority = opinions.scores
     return replace(heard, told=(by_skill, left_out_scores(answers, opinions.belief(), opinions.skills), by_majority))
+
+
+def _with_grades(
+    answers: Answers, opinions: Opinions, told: Voices | tuple[FloatArray, ...], factor: FloatArray
+) -> tuple[Voices | tuple[FloatArray, ...], FloatArray | None]:
+    """Add to every opinion what grades and abstentions tell beside the classes, if they tell anything."""
+    if opinions.voices is None or tells_nothing(answers):
+        return told, None
+    added = spoken_scores(answers, opinions.scores[1], opinions.voices.by_matrix, factor)
+    if added is None:
+        return told, None
+    scores = opinions.scores if isinstance(told, Voices) else told
+    return tuple(each + added for each in scores), added
 
 
 def _dependence(answers: Answers, opinions: Opinions) -> Dependence:
