@@ -19,7 +19,7 @@ from quorate.voting.confusion import ENTRIES
 from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
 
-ROUNDS = 3  # of learning the factors and believing by them: more change no label of the sets that have grades
+BALANCING, BALANCED = 200, 1e-6  # steps at the most, and the shift at which they end
 CHANCE = 0.01  # that one of the factors is heard at all where nothing is said, over the crowd and over its workers
 
 
@@ -91,16 +91,30 @@ def spoken_scores(answers: Answers, scores: FloatArray, logs: FloatArray, factor
     rows = Rows(answers, answers.said)
     own = np.zeros((len(rows.task), answers.n_classes))  # what each row added to the scores
     own[: answers.n_answers] = logs[answers.worker, answers.label]
-    scores, flat = scores.copy(), factor[rows.task][:, None]
-    added = np.zeros_like(scores)
-    for _ in range(ROUNDS):
-        belief = softmax(((scores + added)[rows.task] - own) * flat)
-        told = _told(rows, belief)
-        if told is None:
-            return None
-        own[: answers.n_answers] = logs[answers.worker, answers.label]
-        own += told
-        added = np.stack([np.bincount(rows.task, column, answers.n_tasks) for column in told.T], axis=1)
+    told = _told(rows, softmax((scores[rows.task] - own) * factor[rows.task][:, None]))
+    if told is None:
+        return None
+    added = np.stack([np.bincount(rows.task, column, answers.n_tasks) for column in told.T], axis=1)
+    return balanced(added, scores, factor[:, None])
+
+
+def balanced(added: FloatArray, scores: FloatArray, factor: FloatArray) -> FloatArray:
+    """Shift what is added so that as many tasks are believed to be of each class as before.
+
+    The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
+    whatever the tables have wrong turns the tasks in doubt all one way.
+
+    >>> shifted = balanced(np.array([[3.0, 0.0], [2.0, 0.0]]), np.zeros((2, 2)), np.ones((2, 1)))
+    >>> softmax(shifted).sum(axis=0).round(6).tolist()
+    [1.0, 1.0]
+    """
+    before = softmax(scores * factor).sum(axis=0)
+    for _ in range(BALANCING):
+        after = softmax((scores + added) * factor).sum(axis=0)
+        shift = np.log(np.maximum(before, FLOOR) / np.maximum(after, FLOOR))
+        added = added + shift
+        if np.abs(shift).max() < BALANCED:
+            break
     return added
 
 
