@@ -15,7 +15,6 @@ from quorate.reading.options import ReadOptions
 from quorate.reading.spelling import respelled
 from quorate.said import Said
 
-
 NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abstention
 
 

@@ -90,7 +90,7 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
 
 
 def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
-    """Number the classes in their order: as the caller lists them, or numbers by value and text by alphabet."""
+    """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
     given = codes >= 0
     if not given.any():
         raise MapError("no answer of the map points to a class; name the classes in its column 'class'")
