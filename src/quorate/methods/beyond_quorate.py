@@ -17,7 +17,7 @@ from quorate.errors import one_of
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
 from quorate.skills.evidence import gather
-from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
+from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.basis import Basis, Check
@@ -85,8 +85,7 @@ def standard(
         matrices=matrices,
         basis=basis,
         notes=(
-            *undetermined_note(workers.workforce.status),
-            *orientation_note(evidence),
+            *workers.notes,
             *basis.notes(),
             *_left_undone(trusted),
         ),

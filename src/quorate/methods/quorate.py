@@ -21,7 +21,6 @@ from quorate.reading.files import Source
 from quorate.reading.groups import groups_of
 from quorate.result import Result
 from quorate.skills.evidence import AnswerEvidence, gather
-from quorate.skills.notes import orientation_note, undetermined_note
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
@@ -89,7 +88,7 @@ def standard(
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,
-        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
+        notes=(*workers.notes, *basis.notes()),
     )
 
 

@@ -55,6 +55,16 @@ class Evidence:
         """The component that the known labels anchor: one number, or none."""
         return self.verdict.component[self.is_gold]
 
+    @property
+    def anchored(self) -> BoolArray:
+        """Which components known labels turn the right way round."""
+        return np.isin(np.arange(self.verdict.n_components), self.gold_component)
+
+    @property
+    def free(self) -> BoolArray:
+        """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
+        return self.verdict.identifiable & ~self.anchored
+
 
 @dataclass(frozen=True)
 class AnswerEvidence(Evidence):

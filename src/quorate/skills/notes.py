@@ -67,10 +67,8 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     >>> orientation_note(gather(quorate.read(rows)))[0].text
     '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
     """
-    verdict = evidence.verdict
-    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
-    free = int((verdict.identifiable & ~anchored).sum())
-    if free == 0 or free + int(anchored.sum()) < 2:
+    free = int(evidence.free.sum())
+    if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
         return [Note(ORIENTATION, "1 group of workers never met gold: it is taken to be right more often than wrong")]
