@@ -25,6 +25,7 @@ from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
 from quorate.voting.known_labels import check_of, learn
+from quorate.voting.least_cost import in_the_middle
 from quorate.voting.population import calibrated
 from quorate.voting.refine import matrices_of
 from quorate.voting.vote import by_posterior
@@ -37,6 +38,7 @@ def standard(
     cautious: bool = False,
     group: Any = None,
     dependence: str = MEASURED,
+    ordered: bool = False,
 ) -> Result:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -48,6 +50,8 @@ def standard(
         group: who belongs together (model family, vendor, site) and may err together: a mapping from worker to group,
             or a code for each worker (-1: none); by default what was read with the answers (``--group``).
         dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
+        ordered: the classes are grades, in their order (numbers by value, or as ``classes`` lists them): a neighbour is
+            likelier than a class far off, and the label is the class of least expected distance.
 
     Raises:
         TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
@@ -68,7 +72,8 @@ def standard(
     evidence = alone if known is None else gather(answers, known)
     workers = unaided if known is None else centred_workforce(evidence)
     opinions = opinions_of(answers, unaided, anchors)
-    views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
+    groups, habits = groups_of(group, answers), unaided.habits if ordered and answers.n_classes > 2 else None
+    views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
     matrices = opinions.matrices
     if free is None:
         posterior = views.calibrated()
@@ -79,7 +84,7 @@ def standard(
     if matrices is not None and (known is not None or basis.families):
         matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
 
-    return outcome(
+    result = outcome(
         "quorate",
         answers,
         by_posterior(answers, posterior),
@@ -90,6 +95,7 @@ def standard(
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
     )
+    return replace(result, vote=in_the_middle(result.ballot, answers.classes)) if ordered else result
 
 
 def _anchors(

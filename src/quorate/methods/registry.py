@@ -6,13 +6,15 @@ from importlib import import_module
 from typing import Any
 
 from quorate.answers import Answers
-from quorate.errors import UnknownMethodError, one_of
+from quorate.errors import OptionError, UnknownMethodError, one_of
 from quorate.gold import answers_and_gold
 from quorate.methods.option_names import check_options
+from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
 from quorate.result import Result
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
+from quorate.voting.least_cost import cheapest
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def aggregate(
     gold: Source = None,
     level: float = LEVEL,
     intervals: str = "auto",
+    costs: Source = None,
     **options: Any,
 ) -> Result:
     """Turn answers into labels and skills.
@@ -78,6 +81,8 @@ def aggregate(
             default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
+        costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels are
+            then those of least expected cost, which the column ``expected_cost`` tells.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
@@ -96,7 +101,15 @@ def aggregate(
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)
-    return replace(run(answers, gold=known, **options), interval_choice=choice)
+    if costs is not None and not METHODS[method].posterior:
+        raise OptionError(
+            f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
+            f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
+        )
+    result = replace(run(answers, gold=known, **options), interval_choice=choice)
+    if costs is None:
+        return result
+    return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), "expected_cost"))
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:

@@ -37,6 +37,7 @@ class TableKeywords(FileKeywords, total=False):
     group: str | None
     merge_spellings: bool
     abstain: Sequence[Any]
+    map: Any
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -77,6 +78,7 @@ class ReadOptions:
     group: str | None = None  # the column that says which workers belong together
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
     abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
+    map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
 
     def __post_init__(self) -> None:
         one_of(self.on_conflict, POLICIES, "conflict policy")
@@ -121,7 +123,8 @@ class ReadOptions:
         >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
         """
         for field in fields(self):
-            if field.name not in allowed and getattr(self, field.name) != field.default:
+            value, usual = getattr(self, field.name), field.default
+            if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 raise OptionError(f"{field.name}= means nothing {where}; leave it out")
 
 

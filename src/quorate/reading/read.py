@@ -52,6 +52,9 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
             and task, and tell the default method something where a worker abstains more on one class than on another.
             A blank one, or ``skip_missing``, takes a missing label for an abstention.
+        map: which class an answer points to, where workers give grades: a mapping, as ``{"1": "bad", "3": "good"}``, or
+            a table of ``answer`` and ``class``; one that points to none (blank) is an abstention. The default method
+            learns what each grade of each worker is worth.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -85,11 +88,10 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
     classes = reading.classes
-    if classes is None and not merging:
+    if classes is None and not merging and reading.map is None:
         classes = [name for name in export.classes if name not in reading.abstain]
-    plain = ReadOptions(
-        on_conflict=reading.on_conflict, classes=classes, merge_spellings=merging, abstain=reading.abstain
-    )
+    kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
+    plain = ReadOptions(classes=classes, **kept)
     return Reading(_read_export(export, plain), source, reading, export)
 
 
