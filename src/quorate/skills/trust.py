@@ -18,7 +18,7 @@ from quorate.skills.centred import Habits, centred_answers, centred_skills, habi
 FOLDS = 4
 SLACK = 1.5  # standard errors that are put down to chance
 ENOUGH = 150_000  # answers; of a larger crowd only so many are looked at
-ENTRIES = 30_000_000  # of answers × classes that are looked at, 240 MB: of many classes, fewer answers
+ENTRIES = 10_000_000  # of answers × classes that are looked at, 80 MB: of many classes, fewer answers
 
 
 def trust(answers: Answers, habits: Habits | None = None) -> float:
