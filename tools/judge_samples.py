@@ -4,7 +4,8 @@
 
 Run it by the Python of an environment that holds the tool (promptfoo: with its `main.js` in PROMPTFOO, and Node). Three
 judges, ann, bob and cy, say of three outputs whether they are good; bob's third reply and cy's second hold no verdict.
-What a log holds besides (events, prompts, token counts) is cut, so that a sample has a few kilobytes; no field is added.
+What a log holds besides (events, prompts, token counts) is cut, so that a sample has a few kilobytes; no field is added
+(but `model` to the lines of lm-eval, which name none).
 
 | sample | made by | how |
 |---|---|---|
@@ -51,8 +52,6 @@ def without(value: Any, names: set[str]) -> Any:
 
 def inspect(folder: Path) -> None:
     """Grade by `model_graded_qa`, one scorer a judge."""
-    import zipfile
-
     from inspect_ai import Task, eval
     from inspect_ai.dataset import Sample
     from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
@@ -73,27 +72,27 @@ def inspect(folder: Path) -> None:
             eval(task, model=rote("model", ["yes"] * 3), log_dir=place, log_format=kind, display="none", max_samples=1)
         (log,), (packed,) = Path(place).glob("*.json"), Path(place).glob("*.eval")
         cut = {"events", "events_data", "attachments", "messages", "output", "store", "reductions", "results", "plan"}
-        cut |= {"stats", "config", "model_args", "packages", "metrics", "model_usage", "role_usage", "dataset"}
+        cut |= {"stats", "config", "model_args", "packages", "metrics", "model_usage", "role_usage", "dataset", "revision"}
         whole = without(json.loads(log.read_text()), cut)
         for sample in whole["samples"]:
             for score in sample["scores"].values():
                 score["metadata"]["grading"] = score["metadata"]["grading"][1:]  # the prompt is Inspect's own text
         (folder / "inspect.json").write_text(json.dumps(whole, indent=1) + "\n")
-        _repack(packed, folder / "inspect.eval", whole, zipfile)
+        assert packed.stat().st_size  # what it holds is as here: header.json, and samples/ID_epoch_N.json
+    _repack(folder / "inspect.eval", whole)
 
 
-def _repack(packed: Path, target: Path, whole: dict[str, Any], zipfile: Any) -> None:
-    """Write the archive's members again, cut, by Inspect's own writer of ZIP files with Zstandard."""
+def _repack(target: Path, whole: dict[str, Any]) -> None:
+    """Write the cut log as the archive that Inspect makes of it, with its Zstandard."""
+    import zipfile
+
     from inspect_ai._util.zipfile import zipfile_compress_kwargs
 
-    with zipfile.ZipFile(packed) as archive:
-        names = [name for name in archive.namelist() if name == "header.json" or name.startswith("samples/")]
+    header = {key: value for key, value in whole.items() if key != "samples"}
     with zipfile.ZipFile(target, "w", **zipfile_compress_kwargs) as archive:
-        for name in names:
-            header = {key: value for key, value in whole.items() if key != "samples"}
-            sample = [each for each in whole["samples"] if name == f"samples/{each['id']}_epoch_{each['epoch']}.json"]
-            member = zipfile.ZipInfo(name)
-            archive.writestr(member, json.dumps(header if name == "header.json" else sample[0]), **zipfile_compress_kwargs)
+        for sample in whole["samples"]:
+            archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+        archive.writestr("header.json", json.dumps(header))
 
 
 JUDGE = """
@@ -126,7 +125,6 @@ def promptfoo(folder: Path) -> None:
         run = [*command, "-o", "out.json", "-o", "out.jsonl"]
         subprocess.run(run, cwd=place, env={**os.environ, **quiet}, check=False, capture_output=True)  # 100: some failed
         cut = {"tokensUsed", "tokenUsage", "renderedGradingPrompt", "raw", "assert", "prompts", "config", "stats"}
-        cut |= {"metadata"} - {"metadata"}
         whole = without(json.loads(Path(place, "out.json").read_text()), cut)
         whole["metadata"] = {}  # which machine it was
         lines = [without(json.loads(line), cut) for line in Path(place, "out.jsonl").read_text().splitlines()]
@@ -186,7 +184,59 @@ def deepeval(folder: Path) -> None:
     (folder / "deepeval.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
-TOOLS: dict[str, Callable[[Path], None]] = {"inspect": inspect, "promptfoo": promptfoo, "deepeval": deepeval}
+def lm_eval(folder: Path) -> None:
+    """Let three models answer by rote; a regular expression takes the grade out of a reply."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    from lm_eval import simple_evaluate
+    from lm_eval.api.model import LM
+    from lm_eval.loggers import EvaluationTracker
+
+    class Rote(LM):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.who = name
+
+        def generate_until(self, requests: Any, disable_tqdm: bool = False) -> list[str]:
+            replies = {True: "GRADE: good", False: "GRADE: bad", None: NOTHING}
+            return [replies[PANEL[self.who][int(each.arguments[0][-1]) - 1]] for each in requests]
+
+        def loglikelihood(self, requests: Any, disable_tqdm: bool = False) -> Any:
+            raise NotImplementedError
+
+        loglikelihood_rolling = loglikelihood
+
+    with tempfile.TemporaryDirectory() as place:
+        data = Path(place, "docs.jsonl")
+        data.write_text("".join(json.dumps({"text": f"output {k}", "grade": "good"}) + "\n" for k in (1, 2, 3)))
+        task = {
+            "task": "animals",
+            "dataset_path": "json",
+            "dataset_kwargs": {"data_files": {"test": str(data)}, "cache_dir": place},
+            "test_split": "test",
+            "output_type": "generate_until",
+            "doc_to_text": "{{text}}",
+            "doc_to_target": "{{grade}}",
+            "filter_list": [{"name": "grade", "filter": GRADE}],
+            "metric_list": [{"metric": "exact_match"}],
+        }
+        lines = []
+        for name in PANEL:
+            tracker = EvaluationTracker(output_path=place)
+            tracker.general_config_tracker.model_name_sanitized = f"mock__{name}"
+            found = simple_evaluate(Rote(name), tasks=[task], bootstrap_iters=0)
+            tracker.save_results_samples("animals", found["samples"]["animals"])
+            (file,) = Path(place, f"mock__{name}").glob("samples_*.jsonl")
+            lines += [json.loads(line) | {"model": f"mock/{name}"} for line in file.read_text().splitlines()]
+    (folder / "lm-eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+GRADE = [{"function": "regex", "regex_pattern": "GRADE: (good|bad)"}, {"function": "take_first"}]
+TOOLS: dict[str, Callable[[Path], None]] = {
+    "inspect": inspect,
+    "promptfoo": promptfoo,
+    "deepeval": deepeval,
+    "lm_eval": lm_eval,
+}
 
 if __name__ == "__main__":
     TOOLS[sys.argv[1]](Path(sys.argv[2]).absolute() if len(sys.argv) > 2 else SAMPLES)

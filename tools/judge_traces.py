@@ -17,12 +17,13 @@ from judge_samples import NOTHING, SAMPLES, WHEN, each_verdict, without
 
 def mlflow(folder: Path) -> None:
     """Log feedback of three judges on three traces; a judge that fails logs its error."""
-    os.environ["MLFLOW_ALLOW_FILE_STORE"] = "true"
+    os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_ENABLE_ASYNC_TRACE_LOGGING": "false"}
     import mlflow
     from mlflow.entities import AssessmentError, AssessmentSource
 
     with tempfile.TemporaryDirectory() as place:
-        mlflow.set_tracking_uri(f"file:{place}")
+        mlflow.set_tracking_uri(f"file:{place}/mlruns")
+        mlflow.set_experiment("animals")
         ids = {}
         for number in (1, 2, 3):
             with mlflow.start_span(f"output {number}") as span:
@@ -40,7 +41,7 @@ def mlflow(folder: Path) -> None:
             trace_id=ids[1], name="good", value=True, source=AssessmentSource("HUMAN", "lead@example.org")
         )
         traces = [mlflow.get_trace(each).to_dict() for each in ids.values()]
-    cut = {"spans", "trace_metadata", "stack_trace"}
+    cut = {"spans", "trace_metadata", "stack_trace", "tags", "trace_location"}
     text = "".join(json.dumps(without(trace, cut)) + "\n" for trace in traces)
     for number, trace in ids.items():
         text = text.replace(trace, f"tr-{number}")
