@@ -9,7 +9,7 @@ import typer
 from quorate.cli.arguments import reads_answers
 from quorate.cli.beyond import aggregate_beyond
 from quorate.cli.engine import table_maker
-from quorate.cli.options import ExcelSafe, Gold, Json, said
+from quorate.cli.options import ExcelSafe, Gold, Json, Skills, said
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -33,6 +33,7 @@ def aggregate(
     dependence: Annotated[
         str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
     ] = None,
+    skills: Skills = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
@@ -64,7 +65,7 @@ def aggregate(
         raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     make_table = table_maker(reading, output_table)
     with showing_progress():

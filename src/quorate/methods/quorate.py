@@ -22,6 +22,7 @@ from quorate.reading.groups import groups_of
 from quorate.result import Result
 from quorate.skills.evidence import AnswerEvidence, gather
 from quorate.skills.notes import orientation_note, undetermined_note
+from quorate.skills.priors import Priors, determined_by, priors_of, settled_components
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
@@ -38,6 +39,7 @@ def standard(
     cautious: bool = False,
     group: Any = None,
     dependence: str = MEASURED,
+    skills: Any = None,
 ) -> Result:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -49,6 +51,8 @@ def standard(
         group: who belongs together (model family, vendor, site) and may err together: a mapping from worker to group,
             or a code for each worker (-1: none); by default what was read with the answers (``--group``).
         dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
+        skills: what is known of workers from before: the table that ``--workers-out`` wrote, `Result.workers` of an
+            earlier batch, or a mapping from worker to (skill, low, high).
 
     Raises:
         TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
@@ -62,12 +66,13 @@ def standard(
     check_size(answers, "quorate", matrices=False)
     independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
     known = known_classes(gold, answers)
+    priors = priors_of(skills, answers.worker_names, answers.classes)
 
     alone = gather(answers)
-    anchors, free = _anchors(alone, answers, known)
-    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors))
+    anchors, free = _anchors(alone, answers, known, priors)
+    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors), priors)
     evidence = alone if known is None else gather(answers, known)
-    workers = unaided if known is None else centred_workforce(evidence)
+    workers = unaided if known is None else centred_workforce(evidence, priors)
     opinions = opinions_of(answers, unaided, anchors)
     views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
     matrices = opinions.matrices
@@ -89,12 +94,17 @@ def standard(
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,
-        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
+        notes=(
+            *undetermined_note(workers.workforce.status),
+            *(() if priors is None else priors.notes),
+            *orientation_note(evidence, settled_components(evidence.verdict, priors)),
+            *basis.notes(),
+        ),
     )
 
 
 def _anchors(
-    alone: AnswerEvidence, answers: Answers, known: IntArray | None
+    alone: AnswerEvidence, answers: Answers, known: IntArray | None, priors: Priors | None
 ) -> tuple[IntArray | None, IntArray | None]:
     """Part known labels: those that workers need who cannot be told without them, and those free to teach and check.
 
@@ -103,7 +113,7 @@ def _anchors(
     if known is None or not (known >= 0).any():
         return None, None
     first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
-    told = alone.verdict.determined[first] & (answers.per_task > 0)
+    told = determined_by(alone.verdict, priors)[first] & (answers.per_task > 0)
     parts = [np.where(kept, known, -1) for kept in (~told, told)]
     anchors, free = (part if (part >= 0).any() else None for part in parts)
     return anchors, free

@@ -15,6 +15,7 @@ from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.reading.files import Source
 from quorate.result import Result
+from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
 from quorate.warehouse.block_files import BlockRoster, FileBlocks, pack_blocks
 from quorate.warehouse.label_files import LabelTally, label_batches, write_batches
@@ -67,9 +68,11 @@ def aggregate_held(
         gold=known,
         temp=held.choice.where.temp,
     )
+    roster = blocks.packed.roster
+    if "skills" in options:
+        options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     fitted = fit_blocks(blocks, chosen, **options)
     kept = _written(held, fitted, blocks, output, output_table)
-    roster = blocks.packed.roster
     return Result(
         method=chosen,
         roster=BlockRoster(**{each.name: getattr(roster, each.name) for each in fields(roster)}, blocks=blocks),
