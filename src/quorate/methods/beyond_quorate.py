@@ -17,8 +17,8 @@ from quorate.errors import one_of
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
 from quorate.skills.evidence import gather
-from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
-from quorate.skills.priors import Priors, settled_components
+from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note
+from quorate.skills.priors import Priors
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.basis import Basis, Check
@@ -91,9 +91,7 @@ def standard(
         matrices=matrices,
         basis=basis,
         notes=(
-            *undetermined_note(workers.workforce.status),
-            *(() if skills is None else skills.notes),
-            *orientation_note(evidence, settled_components(evidence.verdict, skills)),
+            *workers.notes,
             *basis.notes(),
             *_left_undone(trusted),
         ),

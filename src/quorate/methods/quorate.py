@@ -21,8 +21,7 @@ from quorate.reading.files import Source
 from quorate.reading.groups import groups_of
 from quorate.result import Result
 from quorate.skills.evidence import AnswerEvidence, gather
-from quorate.skills.notes import orientation_note, undetermined_note
-from quorate.skills.priors import Priors, determined_by, priors_of, settled_components
+from quorate.skills.priors import Priors, determined_by, priors_of
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
@@ -94,12 +93,7 @@ def standard(
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,
-        notes=(
-            *undetermined_note(workers.workforce.status),
-            *(() if priors is None else priors.notes),
-            *orientation_note(evidence, settled_components(evidence.verdict, priors)),
-            *basis.notes(),
-        ),
+        notes=(*workers.notes, *basis.notes()),
     )
 
 

@@ -36,6 +36,7 @@ class TableKeywords(FileKeywords, total=False):
     classes: Sequence[Any] | None
     group: str | None
     merge_spellings: bool
+    abstain: Sequence[Any]
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -75,6 +76,7 @@ class ReadOptions:
     keep_rejected: bool = False
     group: str | None = None  # the column that says which workers belong together
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
+    abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
 
     def __post_init__(self) -> None:
         one_of(self.on_conflict, POLICIES, "conflict policy")
@@ -85,6 +87,8 @@ class ReadOptions:
             raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
         if isinstance(self.classes, str):
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
+        if isinstance(self.abstain, str):
+            raise OptionError(f"abstain= lists the labels that are no answers, and {self.abstain!r} is no list")
         try:
             "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
             codecs.getincrementaldecoder(self.encoding)

@@ -21,10 +21,11 @@ BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the 
 RIVAL = "rival"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
+UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, KNOWN_SKILLS),
+    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNHEARD, KNOWN_SKILLS),
 )
 
 
@@ -59,12 +60,8 @@ def undetermined_note(status: IntArray) -> list[Note]:
     return [Note(UNDETERMINED, text)]
 
 
-def orientation_note(evidence: Evidence, settled: BoolArray | None = None) -> list[Note]:
+def orientation_note(evidence: Evidence) -> list[Note]:
     """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
-
-    Args:
-        evidence: of the pairs.
-        settled: which components were turned the right way round by skills that are known from before.
 
     >>> import quorate
     >>> from quorate.skills.evidence import gather
@@ -72,14 +69,11 @@ def orientation_note(evidence: Evidence, settled: BoolArray | None = None) -> li
     >>> orientation_note(gather(quorate.read(rows)))[0].text
     '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
     """
-    verdict = evidence.verdict
-    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
-    anchored |= False if settled is None else settled
-    free = int((verdict.identifiable & ~anchored).sum())
-    if free == 0 or free + int(anchored.sum()) < 2:
+    free = int(evidence.free.sum())
+    if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        met = "gold" if settled is None or not settled.any() else "those who are known"
+        met = "gold" if evidence.settled is None or not evidence.settled.any() else "those who are known"
         text = f"1 group of workers never met {met}: it is taken to be right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [

@@ -8,6 +8,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.centred import Centred, Habits, centred_skills
 from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED, AnswerEvidence, statuses
+from quorate.skills.notes import Note, orientation_note, sign_note, undetermined_note
 from quorate.skills.priors import Priors, determined_by, settled_components
 from quorate.skills.signs import orient
 from quorate.uncertainty.centred_score import CentredInference
@@ -35,29 +36,53 @@ class CentredWorkforce:
 
     @cached_property
     def workforce(self) -> Workforce:
-        """What is told of the workers, on the scale that the settled class prior gives.
-
-        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
-        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
-        """
+        """What is told of the workers, on the scale that the settled class prior gives."""
         n, m = len(self.status), self.evidence.n_classes
         if self.found is None:
             return Workforce(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
             )
-        x, problem, before = self.found.solution.skills, self.found.problem, self.found.habits.spread
-        first = _inference(self.evidence, self.found, self.priors, self.prior_scale)
-        habits = settled_habits(first)
-        everyone = problem.clip(first.on_scale(x, habits.spread))
-        settled = _inference(self.evidence, self.found, self.priors, scaled=(everyone, habits, before / habits.spread))
-        own = np.where(self.status == IDENTIFIED, settled.skills[:n], np.nan)
+        own = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
         return Workforce(
             skills=own,
             weights=weight(self.skills, m) if m > 1 else np.ones(n),
             status=self.status,
             solution=replace(self.found.solution, skills=own),
-            inference=settled,
+            inference=self.inference,
         )
+
+    @cached_property
+    def inference(self) -> CentredInference:
+        """What the answers tell of the skills, on the scale that the settled class prior gives.
+
+        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
+        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
+        """
+        assert self.found is not None  # something is determined
+        x, problem, before = self.found.solution.skills, self.found.problem, self.found.habits.spread
+        first = _inference(self.evidence, self.found, self.priors, self.prior_scale)
+        habits = settled_habits(first)
+        everyone = problem.clip(first.on_scale(x, habits.spread))
+        return _inference(self.evidence, self.found, self.priors, scaled=(everyone, habits, before / habits.spread))
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader of the skills must know: who is not determined, and which signs rest on what."""
+        known = () if self.priors is None else self.priors.notes
+        told = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
+        if self.found is None or not self._may_be_turned():
+            return told
+        information = 1 / np.maximum(self.inference.noise(), 1e-12)
+        component, free = self.evidence.verdict.component, self.evidence.free
+        return (*told, *sign_note(self.inference.skills, information, component, free))
+
+    def _may_be_turned(self) -> bool:
+        """Whether a group's skills sum to less than their error can be: one each, which takes no pass to tell."""
+        skills, component, n = self.inference.skills, self.evidence.verdict.component, len(self.evidence.free)
+        known = ~np.isnan(skills)
+        count = np.bincount(component[known], minlength=n)
+        total = np.bincount(component[known], skills[known], minlength=n)
+        return bool((np.abs(total) < np.sqrt(count))[self.evidence.free].any())
 
 
 def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredWorkforce:
@@ -74,6 +99,8 @@ def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) ->
     True
     """
     n = int((~evidence.is_gold).sum())
+    if priors is not None:
+        evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
     status = statuses(evidence)[:n]
     mended = np.isin(status, (BIPARTITE, ISOLATED)) & determined_by(evidence.verdict, priors)[:n]
     status = np.where(mended, IDENTIFIED, status)
@@ -87,7 +114,7 @@ def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) ->
         after = settled_habits(_inference(evidence, found, everyone)).spread
         factor = float(np.sqrt(after / found.habits.spread))
         found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
-    filled = np.where(is_known, _oriented(evidence, found.solution.skills, everyone)[:n], found.mean)
+    filled = np.where(is_known, _oriented(evidence, found.solution.skills)[:n], found.mean)
     return CentredWorkforce(evidence, status, filled, found.mean, found, everyone, factor)
 
 
@@ -104,7 +131,7 @@ def _inference(
     There the least squares stay the same, with a ridge to match.
     """
     skills, habits, factor = (found.solution.skills, found.habits, 1.0) if scaled is None else scaled
-    everyone = np.where(determined_by(evidence.verdict, priors), _oriented(evidence, skills, priors), np.nan)
+    everyone = np.where(determined_by(evidence.verdict, priors), _oriented(evidence, skills), np.nan)
     moves = found.problem.is_inside(found.solution.skills)
     pull = None if found.pull is None else found.pull * factor
     return CentredInference(
@@ -112,7 +139,6 @@ def _inference(
     )
 
 
-def _oriented(evidence: AnswerEvidence, skills: FloatArray, priors: Priors | None) -> FloatArray:
+def _oriented(evidence: AnswerEvidence, skills: FloatArray) -> FloatArray:
     """Turn every component the right way round; those with known labels, or workers who are known, are."""
-    anchored = np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
-    return orient(skills, evidence.verdict.component, anchored | settled_components(evidence.verdict, priors))[0]
+    return orient(skills, evidence.verdict.component, evidence.anchored)[0]

@@ -131,6 +131,7 @@ class Ballot:
             "confidence": self.confidence,
             "margin": self.margin,
             "n_answers": answers.per_task,
+            **({} if answers.abstained_per_task is None else {"n_abstained": answers.abstained_per_task}),
             "tied": self.tied,
         }
         return Table(table_of(columns))
