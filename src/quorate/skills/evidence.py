@@ -4,7 +4,7 @@ Known labels are a worker of skill one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -32,6 +32,7 @@ class Evidence:
     n_meetings: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
+    settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
 
     @cached_property
     def moments(self) -> Moments:
@@ -57,8 +58,9 @@ class Evidence:
 
     @property
     def anchored(self) -> BoolArray:
-        """Which components known labels turn the right way round."""
-        return np.isin(np.arange(self.verdict.n_components), self.gold_component)
+        """Which components known labels, or workers who are known from before, turn the right way round."""
+        by_gold = np.isin(np.arange(self.verdict.n_components), self.gold_component)
+        return by_gold if self.settled is None else by_gold | self.settled
 
     @property
     def free(self) -> BoolArray:

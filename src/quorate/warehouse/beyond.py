@@ -16,6 +16,7 @@ from quorate.methods.registry import METHODS
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import BEYOND_MEMORY, Note
+from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
 from quorate.warehouse.block_files import BlockRoster, FileBlocks, PassingFolder, pack_blocks
 from quorate.warehouse.expressions import EngineTable
@@ -63,9 +64,11 @@ def aggregate_held(
     check_options(chosen, METHODS_BEYOND[chosen], options, where=" beyond memory")
     check_output(held.engine, output, output_table)
     blocks, apart = _packed(held, local_gold(gold, held.reading))
+    roster = blocks.roster
+    if "skills" in options:
+        options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     fitted = fit_blocks(blocks, chosen, **options)
     kept = _written(held, fitted, blocks, output, output_table)
-    roster = blocks.roster
     return Result(
         method=chosen,
         roster=BlockRoster(**{each.name: getattr(roster, each.name) for each in fields(roster)}, blocks=blocks),
