@@ -18,20 +18,8 @@ if TYPE_CHECKING:
 MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, and a vote makes a few
 
 
-class Counted(CountsAbstentions, Protocol):
-    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
-
-    @property
-    def engine(self) -> str | None:
-        """The engine that holds the answers; None where they are in memory."""
-
-    @property
-    def worker_names(self) -> pa.Array:
-        """The ids of the workers, in the order of their codes."""
-
-    @property
-    def classes(self) -> pa.Array:
-        """The classes, in the order of their codes."""
+class Sized(Protocol):
+    """How many there are of everything."""
 
     @property
     def n_tasks(self) -> int:
@@ -52,6 +40,22 @@ class Counted(CountsAbstentions, Protocol):
     @property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
+
+
+class Counted(Sized, CountsAbstentions, Protocol):
+    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that holds the answers; None where they are in memory."""
+
+    @property
+    def worker_names(self) -> pa.Array:
+        """The ids of the workers, in the order of their codes."""
+
+    @property
+    def classes(self) -> pa.Array:
+        """The classes, in the order of their codes."""
 
     @property
     def n_repeats(self) -> int:

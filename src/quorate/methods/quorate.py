@@ -21,7 +21,7 @@ from quorate.reading.files import Source
 from quorate.reading.groups import groups_of
 from quorate.result import Result
 from quorate.skills.evidence import AnswerEvidence, gather
-from quorate.skills.notes import orientation_note, undetermined_note
+from quorate.skills.priors import Priors, determined_by, priors_of
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
@@ -40,6 +40,7 @@ def standard(
     group: Any = None,
     dependence: str = MEASURED,
     ordered: bool = False,
+    skills: Any = None,
 ) -> Result:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -53,6 +54,8 @@ def standard(
         dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
         ordered: the classes are grades, in their order (numbers by value, or as ``classes`` lists them): a neighbour is
             likelier than a class far off, and the label is the class of least expected distance.
+        skills: what is known of workers from before: the table that ``--workers-out`` wrote, `Result.workers` of an
+            earlier batch, or a mapping from worker to (skill, low, high).
 
     Raises:
         TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
@@ -66,12 +69,13 @@ def standard(
     check_size(answers, "quorate", matrices=False)
     independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
     known = known_classes(gold, answers)
+    priors = priors_of(skills, answers.worker_names, answers.classes)
 
     alone = gather(answers)
-    anchors, free = _anchors(alone, answers, known)
-    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors))
+    anchors, free = _anchors(alone, answers, known, priors)
+    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors), priors)
     evidence = alone if known is None else gather(answers, known)
-    workers = unaided if known is None else centred_workforce(evidence)
+    workers = unaided if known is None else centred_workforce(evidence, priors)
     opinions = opinions_of(answers, unaided, anchors)
     groups, habits = groups_of(group, answers), unaided.habits if ordered and answers.n_classes > 2 else None
     views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
@@ -94,13 +98,13 @@ def standard(
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,
-        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
+        notes=(*workers.notes, *basis.notes()),
     )
     return replace(result, vote=in_the_middle(result.ballot, answers.classes)) if ordered else result
 
 
 def _anchors(
-    alone: AnswerEvidence, answers: Answers, known: IntArray | None
+    alone: AnswerEvidence, answers: Answers, known: IntArray | None, priors: Priors | None
 ) -> tuple[IntArray | None, IntArray | None]:
     """Part known labels: those that workers need who cannot be told without them, and those free to teach and check.
 
@@ -109,7 +113,7 @@ def _anchors(
     if known is None or not (known >= 0).any():
         return None, None
     first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
-    told = alone.verdict.determined[first] & (answers.per_task > 0)
+    told = determined_by(alone.verdict, priors)[first] & (answers.per_task > 0)
     parts = [np.where(kept, known, -1) for kept in (~told, told)]
     anchors, free = (part if (part >= 0).any() else None for part in parts)
     return anchors, free

@@ -47,6 +47,16 @@ METHODS = {
     ),
     "majority": Method("majority:majority_vote", "every vote counts the same", "as old as voting"),
     "iwmv": Method("iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
+    "wawa": Method("wawa:wawa", "vote, weigh workers by agreement with it, vote again", "Ustalov et al. 2024", False),
+    "zero-based-skill": Method(
+        "zero_based_skill:zero_based_skill",
+        "weights that learn from the vote, ever more slowly",
+        "Ustalov et al. 2024",
+        False,
+    ),
+    "gold-majority": Method(
+        "gold_majority:gold_majority", "workers weighed by known labels", "Ustalov et al. 2024", False
+    ),
     "er": Method("er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
     "kos": Method("kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
     "kos-svd": Method("kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False),
@@ -58,6 +68,8 @@ METHODS = {
     ),
     "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
     "one-coin": Method("one_accuracy:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
+    "mace": Method("mace:mace", "workers who know or answer by habit, from several starts", "Hovy et al. 2013"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
 }
 

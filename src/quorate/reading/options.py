@@ -9,7 +9,9 @@ from quorate.errors import OptionError, one_of, shown
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
-TOOLS = ("auto", "table", "labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+PEOPLE = ("labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+JUDGES = ("inspect", "promptfoo", "lm-eval", "deepeval", "mlflow", "langfuse", "phoenix", "openai")
+TOOLS = ("auto", "table", *PEOPLE, *JUDGES)
 ROLES = ("task", "worker", "label")
 # A line end cannot separate fields, and a quote has a meaning of its own.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')

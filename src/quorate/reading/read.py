@@ -9,7 +9,7 @@ from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.reading.exports import TABLE, export_of, recognise
 from quorate.reading.files import Source
-from quorate.reading.formats.export import Export
+from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
 from quorate.reading.rows import read_rows
@@ -43,7 +43,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         delimiter: what separates the fields of a CSV file, if it is no comma.
         encoding: of a CSV file.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
-            ``cleanlab``, or ``table`` for a plain table; by default the content tells.
+            ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
+            ``phoenix``, ``openai``; or ``table`` for a plain table; by default the content tells.
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
@@ -91,7 +92,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     if classes is None and not merging and reading.map is None:
         classes = [name for name in export.classes if name not in reading.abstain]
     kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
-    plain = ReadOptions(classes=classes, **kept)
+    group = GROUP if GROUP in export.table.arrow.column_names else None
+    plain = ReadOptions(classes=classes, group=group, **kept)
     return Reading(_read_export(export, plain), source, reading, export)
 
 

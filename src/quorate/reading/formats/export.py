@@ -22,6 +22,7 @@ from quorate.reading.columns import order_classes
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
 
+GROUP = "group"  # the column that says which workers belong together, in an export that does
 JOINT = "|"  # between the choices of one answer, where they are taken together as a class
 # Why something was left out.
 NO_ANSWER = "without an answer"
@@ -42,13 +43,14 @@ class FoundAnswer:
     known: bool = False  # a known label, and nobody's answer
     is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
     abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
 
 
 @dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
-    table: Table  # task, worker, label: all text
+    table: Table  # task, worker, label and, of judges, group (their family): all text
     gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
     tool: str  # whose export it is
     question: str
@@ -179,9 +181,9 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
+    gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
-        _table(("task", "worker", "label"), sorted_out.answers),
+        _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
         gold,
         tool,
         question,
@@ -191,13 +193,16 @@ def assemble(
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
-        _table(("task", "worker", "reason"), sorted_out.abstained) if sorted_out.abstained else None,
+        _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return Table(table_of({name: from_strings(column) for name, column in columns}))
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
+    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if groups:
+        columns[GROUP] = [groups[row[1]] for row in rows]
+    return Table(table_of({name: from_strings(column) for name, column in columns.items()}))
 
 
 @dataclass
@@ -206,6 +211,7 @@ class _SortedOut:
 
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
@@ -230,6 +236,8 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
+        if item.group is not None and worker is not None:
+            out.groups.setdefault(worker, item.group)
         if len(classes) > 1 and not join_choices:
             out.multiple.append((item.where, classes))
         elif task is None or (worker is None and not item.known):
