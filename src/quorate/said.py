@@ -22,7 +22,7 @@ class Said:
     >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
     >>> said = Said(yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2]))
     >>> said.n_abstained, said.reasons(), said.to_lines()
-    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure 1'])
+    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1)'])
     """
 
     symbols: pa.Array  # null stands for a blank field
@@ -70,7 +70,7 @@ class Said:
             lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
-            reasons = ", ".join(f"{name} {n:,}" for name, n in self.reasons().items())
+            reasons = ", ".join(f"{name} ({n:,})" for name, n in self.reasons().items())
             by = f"by {count(who, 'worker')} on {count(where, 'task')}"
             lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}")
         if self.n_superseded:
