@@ -1,4 +1,4 @@
-"""What workers say beside classes: abstentions and grades tell something where they do, and nothing where they do not."""
+"""What workers say beside classes: abstentions and grades tell something where they do, and else nothing."""
 
 from dataclasses import replace
 

@@ -93,8 +93,8 @@ def aggregate(
             default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
-        costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels are
-            then those of least expected cost, which the column ``expected_cost`` tells.
+        costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels
+            are then those of least expected cost, which the column ``expected_cost`` tells.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
