@@ -24,8 +24,7 @@ from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions
 from quorate.reading.read import Reading, given
 from quorate.reading.spelling import respelled
 
-# A class can only be listed in Python: the command line has no such option.
-MEND_CLASS = "Check the spelling, or list that class too (classes=, in Python)"
+MEND_CLASS = "Check the spelling, or list that class too (classes=, --classes)"
 
 
 @dataclass(frozen=True)
