@@ -96,7 +96,12 @@ def aggregate(
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)
-    return replace(run(answers, gold=known, **options), interval_choice=choice)
+    result = replace(run(answers, gold=known, **options), interval_choice=choice)
+    if answers.asked is None:
+        return result
+    from quorate.methods.several_labels import several_labels  # few need it
+
+    return several_labels(result)
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:

@@ -58,6 +58,7 @@ class Export:
     values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
     records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
     task_field: str | None = None  # what told tasks apart, if the caller chose it
+    several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
     abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
 
     @property
@@ -171,7 +172,8 @@ def assemble(
     question = choose_question(questions, reading.question, content.name)
     sorted_out = _sort_out(find(question), reading.join_choices)
     left_out = sorted_out.left_out
-    _refuse_multiple(sorted_out.multiple, content.name)
+    if sorted_out.multiple:
+        notes += (_several_note(sorted_out.multiple),)
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
@@ -191,6 +193,7 @@ def assemble(
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
+        bool(sorted_out.multiple),
         _table(("task", "worker", "reason"), sorted_out.abstained) if sorted_out.abstained else None,
     )
 
@@ -231,8 +234,10 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         if not item.abstained:
             out.values.setdefault(label, item.value)
         if len(classes) > 1 and not join_choices:
+            if any(JOINT in name for name in classes):
+                raise ColumnTypeError(f"{item.where} chooses {listing(classes)}: {JOINT!r} in a label cannot be read")
             out.multiple.append((item.where, classes))
-        elif task is None or (worker is None and not item.known):
+        if task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
         elif item.abstained:
             out.abstained.append((task, worker or "", label))
@@ -275,13 +280,12 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
 
 
-def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> None:
-    if multiple:
-        where, classes = multiple[0]
-        raise ColumnTypeError(
-            f"{count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
-            f"{listing(classes)}. Take each combination for a class of its own with join_choices=True (--join-choices)"
-        )
+def _several_note(multiple: Sequence[tuple[str, list[str]]]) -> str:
+    where, classes = multiple[0]
+    return (
+        f"{count(len(multiple), 'answer')} choose several labels ({where} has {listing(classes)}): each label is a "
+        "question of its own, yes or no; join_choices=True (--join-choices) takes each combination for a class"
+    )
 
 
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
