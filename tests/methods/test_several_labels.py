@@ -9,7 +9,7 @@ from quorate.methods.several_labels import SeveralLabels
 from quorate.voting.label_shares import by_share
 from tests.cli.running import quorate as command
 
-CROWD = simulate.crowd(60, 8, 4, seed=2)
+CROWD = simulate.crowd(60, 8, 5, skills=np.linspace(0.4, 0.9, 8), seed=2)
 
 
 def several(rows: list[dict[str, object]]) -> dict[str, list[object]]:
