@@ -39,6 +39,11 @@ class Said:
         """How many abstentions there are."""
         return len(self.task)
 
+    @property
+    def has_grades(self) -> bool:
+        """Whether several symbols point to one class."""
+        return bool(np.bincount(self.points_to + 1)[1:].max(initial=0) > 1)
+
     def per_task(self, n_tasks: int) -> IntArray:
         """Count the abstentions of each task."""
         return np.bincount(self.task, minlength=n_tasks)
@@ -60,6 +65,9 @@ class Said:
     def to_lines(self) -> list[str]:
         """Tell how many abstained, and why."""
         lines = []
+        if self.has_grades:
+            graded = self.points_to[self.points_to >= 0]
+            lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
             reasons = ", ".join(f"{name} {n:,}" for name, n in self.reasons().items())

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
@@ -74,6 +74,17 @@ class Block:
         for low, high in pairwise(cuts):
             known = None if self.known is None else self.known[low:high]
             yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
+
+    def only(self, kept: BoolArray) -> "Block":
+        """Return the tasks that are kept, as a block of their own."""
+        inside = np.repeat(kept, self.per_task)
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(self.per_task[kept])]),
+            worker=self.worker[self.answers][inside],
+            label=self.label[self.answers][inside],
+            known=None if self.known is None else self.known[kept],
+        )
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,13 @@ def aggregate(
     dependence: Annotated[
         str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="quorate: the classes are grades, in order; labels by least distance.")
+    ] = False,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What labels cost (said, true, cost): those of least expected cost."),
+    ] = None,
     skills: Skills = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
@@ -65,7 +72,8 @@ def aggregate(
         raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill |= {"ordered": ordered or None, "costs": costs, "skills": skills}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     make_table = table_maker(reading, output_table)
     with showing_progress():

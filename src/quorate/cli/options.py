@@ -17,7 +17,8 @@ Tool = Annotated[
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
+        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab; of judges: inspect, "
+        "promptfoo, lm-eval, deepeval, mlflow, langfuse, phoenix, openai.",
     ),
 ]
 Question = Annotated[str | None, typer.Option(help="Which question, if the export asks several.")]

@@ -19,6 +19,7 @@ from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.progress import report
 from quorate.result import Result, count
+from quorate.voting.posterior import log_sums
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
@@ -91,7 +92,7 @@ class _Model:
         found: FloatArray = np.full((len(self.right), n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
             scores = np.bincount(cell, (right - wrong)[worker], n_tasks * m).reshape(n_tasks, m)
-            found[k] += np.bincount(task, wrong[worker], n_tasks) + np.logaddexp.reduce(scores, axis=1)
+            found[k] += np.bincount(task, wrong[worker], n_tasks) + log_sums(scores)
         return found
 
     def ratio(self, chances: FloatArray) -> FloatArray:

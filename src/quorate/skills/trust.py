@@ -21,7 +21,7 @@ ENOUGH = 150_000  # answers; of a larger crowd only so many are looked at
 # Ways to divide a crowd into folds, where that looks at no more answers than a large crowd has. With one, trust in a
 # small crowd hangs on the division (of ten on wsd, .60 to .97; on dogs, .57 to .67); five bring the halves together.
 DIVISIONS = 5
-ENTRIES = 30_000_000  # of answers × classes that are looked at, 240 MB: of many classes, fewer answers
+ENTRIES = 10_000_000  # of answers × classes that are looked at, 80 MB: of many classes, fewer answers
 
 
 def trust(answers: Answers, habits: Habits | None = None) -> float:
@@ -41,8 +41,9 @@ def trust(answers: Answers, habits: Habits | None = None) -> float:
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
     habits = habits_of(answers) if habits is None else habits
-    looked_at = sampled(answers, min(ENOUGH, ENTRIES // answers.n_classes))
-    n_divisions = min(max(ENOUGH // max(looked_at.n_answers, 1), 1), DIVISIONS)
+    enough = min(ENOUGH, ENTRIES // answers.n_classes)
+    looked_at = sampled(answers, enough)
+    n_divisions = min(max(enough // max(looked_at.n_answers, 1), 1), DIVISIONS)
     folds = np.stack([folds_by_id(looked_at, FOLDS, division) for division in range(n_divisions)])
     each = zip(folds, left_out_skills(looked_at, folds), strict=True)
     sums = np.mean([_tetrad_sums(looked_at, habits, u[fold[looked_at.task], looked_at.worker]) for fold, u in each], 0)

@@ -19,10 +19,11 @@ from quorate.errors import (
     shown,
 )
 from quorate.reading.columns import order_classes
+from quorate.reading.formats.choices import JOINT, check_choices, several_note
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
 
-JOINT = "|"  # between the choices of one answer, where they are taken together as a class
+GROUP = "group"  # the column that says which workers belong together, in an export that does
 # Why something was left out.
 NO_ANSWER = "without an answer"
 NEVER = "never answered"  # a task that comes without any
@@ -42,13 +43,14 @@ class FoundAnswer:
     known: bool = False  # a known label, and nobody's answer
     is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
     abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
 
 
 @dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
-    table: Table  # task, worker, label: all text
+    table: Table  # task, worker, label and, of judges, group (their family): all text
     gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
     tool: str  # whose export it is
     question: str
@@ -172,8 +174,6 @@ def assemble(
     question = choose_question(questions, reading.question, content.name)
     sorted_out = _sort_out(find(question), reading.join_choices)
     left_out = sorted_out.left_out
-    if sorted_out.multiple:
-        notes += (_several_note(sorted_out.multiple),)
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
@@ -181,26 +181,29 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
+    gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
-        _table(("task", "worker", "label"), sorted_out.answers),
+        _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
         gold,
         tool,
         question,
         tuple(questions),
         dict(left_out),
-        notes,
+        (*notes, *several_note(sorted_out.multiple)),
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
         bool(sorted_out.multiple),
-        _table(("task", "worker", "reason"), sorted_out.abstained) if sorted_out.abstained else None,
+        _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
 
 
-def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> Table:
-    columns = zip(names, zip(*rows, strict=True), strict=True)
-    return Table(table_of({name: from_strings(column) for name, column in columns}))
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
+    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if groups:
+        columns[GROUP] = [groups[row[1]] for row in rows]
+    return Table(table_of({name: from_strings(column) for name, column in columns.items()}))
 
 
 @dataclass
@@ -209,10 +212,11 @@ class _SortedOut:
 
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
-    multiple: list[tuple[str, list[str]]] = field(default_factory=list)  # where, the classes chosen at once
+    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
 
 
@@ -233,10 +237,10 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
+        if item.group is not None and worker is not None:
+            out.groups.setdefault(worker, item.group)
         if len(classes) > 1 and not join_choices:
-            if any(JOINT in name for name in classes):
-                raise ColumnTypeError(f"{item.where} chooses {listing(classes)}: {JOINT!r} in a label cannot be read")
-            out.multiple.append((item.where, classes))
+            out.multiple.append(check_choices(item.where, classes))
         if task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
         elif item.abstained:
@@ -278,14 +282,6 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
         return None
     tasks, labels = zip(*kept, strict=True)
     return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
-
-
-def _several_note(multiple: Sequence[tuple[str, list[str]]]) -> str:
-    where, classes = multiple[0]
-    return (
-        f"{count(len(multiple), 'answer')} choose several labels ({where} has {listing(classes)}): each label is a "
-        "question of its own, yes or no; join_choices=True (--join-choices) takes each combination for a class"
-    )
 
 
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
