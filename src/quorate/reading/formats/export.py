@@ -68,8 +68,7 @@ class Export:
         labels = set(self.table["label"].to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
-        ordered: list[str] = order_classes(np.arange(len(names)), names, None)[1].to_pylist()
-        return ordered
+        return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate convert --json` prints."""
@@ -236,8 +235,8 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
-        if item.group is not None and worker is not None:
-            out.groups.setdefault(worker, item.group)
+        if item.group is not None:
+            out.groups.setdefault(worker or "", item.group)
         if len(classes) > 1 and not join_choices:
             out.multiple.append((item.where, classes))
         elif task is None or (worker is None and not item.known):

@@ -1,8 +1,8 @@
 """promptfoo: the results of an evaluation, as JSON or JSON lines. The judge is the provider that graded an assertion.
 
 Field names: https://www.promptfoo.dev/docs/configuration/outputs and
-https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results of
-version 0.121.20 (``tools/judge_samples.py``).
+https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results
+of version 0.121.20 (``tools/judge_samples.py``).
 """
 
 from collections import Counter
