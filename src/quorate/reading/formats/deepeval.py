@@ -47,7 +47,7 @@ def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, case in enumerate(cases):
         usual = next((each for each in (case.get("name"), case.get("order")) if as_text(each) is not None), number)
         task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
-        metrics = case.get("metricsData") or case.get("metrics_data") or []
+        metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
         if not metrics:
             yield Verdict("", task, None, None, f"test case {number + 1:,}", left_out=UNJUDGED)
         for metric in metrics:

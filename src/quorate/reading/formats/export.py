@@ -276,10 +276,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     strangers = len(known) - len(kept)
     if strangers:
         left_out["known, of tasks that nobody answered"] += strangers
-    if not kept:
-        return None
-    tasks, labels = zip(*kept, strict=True)
-    return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
+    return _table(("task", "label"), kept, {}) if kept else None
 
 
 def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> None:

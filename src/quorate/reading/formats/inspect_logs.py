@@ -82,7 +82,7 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
     bound = part(log, "eval", "model_roles", "grader", "model") if said_by or graded else None
     judge = next((each for each in (said_by, model, bound) if isinstance(each, str) and each), None)
     value = score.get("value")
-    for inner, each in value.items() if isinstance(value, dict) else [("", value)]:
+    for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
         yield Verdict(
             f"{name}.{inner}" if inner else name,
             task,
