@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +124,7 @@ def _written(
     else:
         batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
     if output_table is not None:
-        first = next(batches)
-        put_table(engine, pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)), output_table)
+        put_table(engine, batches, output_table)
         return KeptLabels(engine, tally.sureness(), output_table, in_table=True)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)

@@ -1,8 +1,9 @@
 """Labels -> a file or a table of the engine: under a temporary name, which is changed when all is there."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,10 @@ def write_remote(engine: Engine, file: Path, output: str) -> None:
         write(rows, output)  # what writes there makes its files appear when they are complete
 
 
-def put_table(engine: Engine, rows: pa.Table | pa.RecordBatchReader, name: str) -> None:
-    """Make a table in the engine of rows that are here; it has its name only when it is complete.
+def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: str) -> None:
+    """Make a table in the engine of rows that are here, or that come piece by piece, one at least.
+
+    It has its name only when it is complete.
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect()
@@ -96,7 +99,28 @@ def put_table(engine: Engine, rows: pa.Table | pa.RecordBatchReader, name: str) 
     >>> engine.backend.table("labels").to_pyarrow().to_pydict()
     {'task': [1]}
     """
-    _under_its_name(engine, name, lambda own, database: fill_table(engine.backend, rows, own, database))
+    failed: list[Exception] = []
+
+    def coming(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except Exception as error:
+            failed.append(error)
+            raise
+
+    def make(own: str, database: str | None) -> None:
+        try:
+            fill_table(engine.backend, given, own, database)
+        except Exception:
+            if failed:  # what the engine tells of rows that stop coming may be no more than that
+                raise failed[0] from None
+            raise
+
+    given: pa.Table | pa.RecordBatchReader = rows
+    if not isinstance(rows, pa.Table):
+        first = next(rows)
+        given = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
+    _under_its_name(engine, name, make)
 
 
 def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
