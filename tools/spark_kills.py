@@ -25,6 +25,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "4",
 }
 
@@ -94,9 +96,10 @@ def lose_executors(aggregate: Callable[[], Any], moments: dict[str, str] = MOMEN
 def main() -> None:
     """Make a crowd, aggregate it while executors die, and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", type=int, default=100_000, help="of five answers each")
+    parser.add_argument("--tasks", type=int, default=20_000, help="of five answers each")
     given = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyarrow import parquet
     from pyspark.sql import SparkSession
 

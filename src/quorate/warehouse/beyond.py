@@ -117,9 +117,10 @@ def _written(
     engine, tally = held.engine, LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
+            figures = spark_sureness(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
-            return KeptLabels(engine, spark_sureness(fitted, blocks), output_table, in_table=True)
+            return KeptLabels(engine, figures, output_table, in_table=True)
         batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
     else:
         batches, keeper = label_batches(fitted, blocks, tally), blocks.folder

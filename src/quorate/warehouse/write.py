@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from quorate.errors import EngineError, UnwritableFileError
 from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.statements import drop_table, has_table, rename_table
+from quorate.writing.whole import together
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
 
@@ -135,6 +136,33 @@ def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
         frame.write.saveAsTable(f"`{within}`.`{own}`")
 
     _under_its_name(engine, name, make)
+
+
+@contextmanager
+def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
+    """Let the files that are written within appear together at the end; where anything fails, none, and no table.
+
+    Tables that were made within are put on the list that this hands out, to be taken back.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect()
+    >>> with suppress(ZeroDivisionError), all_or_none(engine) as made:
+    ...     put_table(engine, pa.table({"task": [1]}), "labels")
+    ...     made.append("labels")
+    ...     _ = 1 / 0
+    >>> has_table(engine.backend, "labels")
+    False
+    """
+    made: list[str | None] = []
+    try:
+        with together():
+            yield made
+    except BaseException:  # also when interrupted
+        for name in made:
+            if name is not None:
+                with suppress(Exception):  # the connection itself may be gone
+                    drop_table(engine.backend, name)
+        raise
 
 
 def is_remote(path: str | Path) -> bool:
