@@ -119,7 +119,7 @@ def plan(
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     there = np.zeros(len(posterior), np.int64) if answered is None else answered
     best = as_heard(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
-    once = np.where(open_tasks, expected_gain(posterior, best), 0.0)
+    once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * crew.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
     asked = _Asked(done, len(posterior), crew)
@@ -143,14 +143,17 @@ def plan(
 
 
 def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
-    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost."""
+    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost.
+
+    An answer that is given every second time is worth half as much, or costs twice as much, which is the same.
+    """
     free = np.flatnonzero(crew.available & (crew.room > 0))
     value = accuracy[free]
-    if crew.priced and len(posterior):
+    if (crew.priced or not (crew.gives == 1).all()) and len(posterior):
         # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
         order = np.argsort(-entropy(posterior), kind="stable")
         sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
-        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) / crew.cost[free]
+        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) * crew.gives[free] / crew.cost[free]
     return free[np.lexsort([free, -value])]
 
 
@@ -257,7 +260,7 @@ def _with_gains(task: IntArray, worker: IntArray, posterior: FloatArray, accurac
 
     They are sorted by task, the better first; ``accuracy`` is each assignment's, as it is heard on its task.
     """
-    alone = expected_gain(posterior[task], accuracy)
+    alone = expected_gain(posterior[task], accuracy) * crew.gives[worker]
     before = entropy(posterior[task])
     remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
     so_far = np.cumsum(remains) - remains

@@ -22,6 +22,7 @@ def aggregate_beyond(
     intervals: str,
     cautious: bool,
     dependence: str | None,
+    skills: str | None,
     solver: str | None,
     tau: float | None,
     weighting: str | None,
@@ -36,7 +37,7 @@ def aggregate_beyond(
     from quorate.warehouse.labels_kept import kept_labels
     from quorate.writing.tables import to_json, write_table
 
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     with showing_progress():
         result = aggregate_held(

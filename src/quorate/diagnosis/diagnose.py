@@ -11,14 +11,7 @@ import numpy as np
 from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
-from quorate.diagnosis.components import (
-    WANTED,
-    ComponentFinding,
-    component_row,
-    counted_pairs,
-    examine,
-    parts,
-)
+from quorate.diagnosis.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
@@ -203,6 +196,7 @@ def diagnose(
     *,
     gold: Source = None,
     times: FloatArray | None = None,
+    skills: Any = None,
     delta: float = 0.05,
     **reading: Unpack[ReadKeywords],
 ) -> Diagnosis:
@@ -213,6 +207,7 @@ def diagnose(
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.reading.times.read_times` reads it; without, nobody's drift
             is looked for.
+        skills: what is known of workers from before, as in `quorate.aggregate`: who differs from it is told.
         delta: the probability with which the finite-task bounds may fail.
         reading: as `quorate.read` takes it.
 
@@ -230,7 +225,7 @@ def diagnose(
     coins = rank_one(answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
-        judged = standard(answers, gold=known)
+        judged = standard(answers, gold=known, skills=skills)
     except TooLargeError:
         judged = coins
     return _diagnose(coins, judged, times, delta)

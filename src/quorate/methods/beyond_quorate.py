@@ -17,7 +17,8 @@ from quorate.errors import one_of
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
 from quorate.skills.evidence import IDENTIFIED, gather
-from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
+from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note
+from quorate.skills.priors import Priors
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.basis import Basis, Check
@@ -46,7 +47,12 @@ from quorate.voting.vote import Ballot, by_posterior, weight
 
 
 def standard(
-    blocks: Blocks, *, cautious: bool = False, dependence: str = MEASURED, classes: pa.Array | None = None
+    blocks: Blocks,
+    *,
+    cautious: bool = False,
+    dependence: str = MEASURED,
+    classes: pa.Array | None = None,
+    skills: Priors | None = None,
 ) -> Fitted:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -65,8 +71,8 @@ def standard(
     gold = own_gold(blocks)
     alone = gather(blocks)
     evidence = alone if gold is None else gather(blocks, gold)
-    workers = centred_workforce(evidence)
-    unaided = centred_workforce(alone)
+    workers = centred_workforce(evidence, skills)
+    unaided = centred_workforce(alone, skills)
     anchored = gold is not None and unaided.habits is None  # without known labels, nothing is determined
     voices, matrices = _voices(blocks, workers if anchored else unaided, hold=anchored)
     some, errs, trusted = _measured(blocks, voices, matrices, unaided, independent)
@@ -87,8 +93,7 @@ def standard(
         matrices=matrices,
         basis=basis,
         notes=(
-            *undetermined_note(workers.workforce.status),
-            *orientation_note(evidence),
+            *workers.notes,
             *basis.notes(),
             *_left_undone(trusted),
         ),

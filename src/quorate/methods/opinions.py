@@ -116,7 +116,8 @@ def learn_voices(
     """
     assert workers.habits is not None  # something is determined
     logs, prior = np.log(habit_matrices(workers.skills, workers.habits)), np.log(workers.habits.prior)
-    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold)
+    priors = None if workers.priors is None else workers.priors.of_first(len(workers.skills))
+    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold, priors=priors)
     by_matrix, shift = (np.log(np.maximum(p, FLOOR)) for p in (refined.confusion, refined.prior))
     voices = Voices(logs, by_matrix, np.stack([prior, shift]), vote)
     return voices, ConfusionMatrices(refined.confusion, refined.counts)

@@ -182,15 +182,7 @@ def known_part(blocks: Blocks) -> Block:
 
 
 def _known_in(block: Block) -> Block:
-    held = np.zeros(block.n_tasks, dtype=bool) if block.known is None else block.known >= 0
-    inside = np.repeat(held, block.per_task)
-    return replace(
-        block,
-        start=np.concatenate([[0], np.cumsum(block.per_task[held])]),
-        worker=block.worker[block.answers][inside],
-        label=block.label[block.answers][inside],
-        known=np.zeros(0, np.int32) if block.known is None else block.known[held],
-    )
+    return block.only(np.zeros(block.n_tasks, dtype=bool) if block.known is None else block.known >= 0)
 
 
 def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple[Answers, IntArray]:

@@ -99,10 +99,9 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
     ...     len(found.files), found.worker_names.to_pylist(), found.classes.to_pylist()
     (1, ['a', 'b'], ['x', 'y'])
     """
-    bits = min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
     coders = {role: Coder(name, is_label=role == "label") for role, name in zip(ROLES, reading.columns, strict=True)}
     used = np.zeros(0, np.int64)
-    with _Files(folder, bits) as files:
+    with TaskFiles(folder, bits_for(n_rows)) as files:
         done = 0
         for batch in batches:
             columns = {name: plain_column(batch.column(name)) for name in batch.schema.names}
@@ -121,10 +120,12 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
         for role, coder in coders.items():
             if coder.n_missing:
                 coder.refuse(role, reading.columns)
-    return _named(files, coders, used, done, reading)
+    return _named(tuple(files.paths), coders, used, done, reading)
 
 
-def _named(files: "_Files", coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions) -> Spread:
+def _named(
+    files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
+) -> Spread:
     """Put workers in the order of their ids, and classes in theirs."""
     workers, labels = coders["worker"].names, coders["label"].names
     if workers is None or labels is None or not used.any():
@@ -134,10 +135,10 @@ def _named(files: "_Files", coders: Mapping[str, Coder], used: IntArray, n_rows:
     class_code = np.full(len(labels), -1, np.int32)
     class_code[given], classes = order_classes(given, labels, reading.classes)
     without_task = coders["task"].n_missing
-    return Spread(tuple(files.paths), worker_names, classes, worker_code, class_code, n_rows, without_task)
+    return Spread(files, worker_names, classes, worker_code, class_code, n_rows, without_task)
 
 
-class _Files:
+class TaskFiles:
     """The files that are written: opened when the first rows say what they hold."""
 
     def __init__(self, folder: Path, bits: int) -> None:
@@ -145,7 +146,7 @@ class _Files:
         self.paths = [folder / f"rows-{number:04d}.arrow" for number in range(1 << bits)]
         self.writers: list[pa.ipc.RecordBatchStreamWriter] = []
 
-    def __enter__(self) -> "_Files":
+    def __enter__(self) -> "TaskFiles":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,7 +164,10 @@ class _Files:
         part = np.zeros(len(rows["task"]), np.uint16)
         if self.bits:
             part = (hashes_of(rows["task"]) >> np.uint64(64 - self.bits)).astype(np.uint16)
-        table = table_of(rows)
+        self.put(table_of(rows), part)
+
+    def put(self, table: pa.Table, part: NDArray[np.uint16]) -> None:
+        """Put each row into the file that is said."""
         if not self.writers:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self.writers = [pa.ipc.new_stream(str(path), table.schema, options=options) for path in self.paths]
@@ -173,6 +177,15 @@ class _Files:
         for writer, low, high in zip(self.writers, [0, *ends[:-1]], ends, strict=True):
             if high > low:
                 writer.write_batch(batch.slice(low, high - low))
+
+
+def bits_for(n_rows: int) -> int:
+    """Return how many bits of a hash tell files apart, each of which can be settled in memory.
+
+    >>> bits_for(1), bits_for(10_000_000)
+    (0, 2)
+    """
+    return min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
 
 
 def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -96,6 +97,20 @@ def put_table(engine: Engine, rows: pa.Table | pa.RecordBatchReader, name: str) 
     {'task': [1]}
     """
     _under_its_name(engine, name, lambda own, database: fill_table(engine.backend, rows, own, database))
+
+
+def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
+    """Let Spark's executors write a table; it has its name only when it is complete.
+
+    >>> put_spark_table  # doctest: +ELLIPSIS
+    <function put_spark_table at ...>
+    """
+
+    def make(own: str, database: str | None) -> None:
+        within = database or engine.backend.raw_sql("SELECT current_database()").first()[0]  # type: ignore[attr-defined]
+        frame.write.saveAsTable(f"`{within}`.`{own}`")
+
+    _under_its_name(engine, name, make)
 
 
 def is_remote(path: str | Path) -> bool:

@@ -22,6 +22,7 @@ from quorate.reading.columns import order_classes
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
 
+GROUP = "group"  # the column that says which workers belong together, in an export that does
 JOINT = "|"  # between the choices of one answer, where they are taken together as a class
 # Why something was left out.
 NO_ANSWER = "without an answer"
@@ -41,13 +42,15 @@ class FoundAnswer:
     left_out: str = ""  # why it does not count, if it does not
     known: bool = False  # a known label, and nobody's answer
     is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
+    abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
 
 
 @dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
-    table: Table  # task, worker, label: all text
+    table: Table  # task, worker, label and, of judges, group (their family): all text
     gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
     tool: str  # whose export it is
     question: str
@@ -57,6 +60,7 @@ class Export:
     values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
     records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
     task_field: str | None = None  # what told tasks apart, if the caller chose it
+    abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
 
     @property
     def classes(self) -> list[str]:
@@ -77,6 +81,7 @@ class Export:
             "workers": len(set(self.table["worker"].to_pylist())),
             "tasks": len(set(self.table["task"].to_pylist())),
             "known": 0 if self.gold is None else len(self.gold),
+            **({} if self.abstentions is None else {"abstained": len(self.abstentions)}),
             "left_out": dict(self.left_out),
             "notes": list(self.notes),
         }
@@ -95,6 +100,9 @@ class Export:
         ]
         if self.gold is not None:
             said.append(f"{count(len(self.gold), 'known label')} in the export")
+        if self.abstentions is not None:
+            reasons = Counter(self.abstentions["reason"].to_pylist())
+            said.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
         if self.left_out:
             said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
         return [*said, *self.notes]
@@ -173,10 +181,9 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
-    columns = zip(("task", "worker", "label"), zip(*sorted_out.answers, strict=True), strict=True)
+    gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
-        Table(table_of({name: from_strings(column) for name, column in columns})),
+        _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
         gold,
         tool,
         question,
@@ -186,7 +193,16 @@ def assemble(
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
+        _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
+    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if groups:
+        columns[GROUP] = [groups[row[1]] for row in rows]
+    return Table(table_of({name: from_strings(column) for name, column in columns.items()}))
 
 
 @dataclass
@@ -194,6 +210,8 @@ class _SortedOut:
     """Answers, known labels, and what is neither."""
 
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
+    abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
@@ -207,7 +225,7 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         if item.left_out:
             out.left_out[item.left_out] += 1
             continue
-        classes = _classes_of(item)
+        classes = [item.abstained] if item.abstained else _classes_of(item)
         if not classes:
             out.left_out[NO_ANSWER] += 1
             continue
@@ -216,11 +234,16 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
                 raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
         task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
         _check_text(item.where, task, worker, label)
-        out.values.setdefault(label, item.value)
+        if not item.abstained:
+            out.values.setdefault(label, item.value)
+        if item.group is not None and worker is not None:
+            out.groups.setdefault(worker, item.group)
         if len(classes) > 1 and not join_choices:
             out.multiple.append((item.where, classes))
         elif task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
+        elif item.abstained:
+            out.abstained.append((task, worker or "", label))
         elif item.known:
             if (task, label) in out.known and item.is_row:
                 out.left_out[KNOWN_BEFORE] += 1
