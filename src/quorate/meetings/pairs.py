@@ -10,8 +10,8 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
 # A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
-# Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has none
-# is a task with thousands of answers.
+# Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has
+# none is a task with thousands of answers.
 FEW_PAIRS, PAIRS_AN_ANSWER = 2_000_000, 5
 CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
 

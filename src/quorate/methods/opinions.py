@@ -36,6 +36,7 @@ class Opinions:
     matrices: ConfusionMatrices | None
     skills: FloatArray  # that the votes were weighed by
     determined: bool  # whether any worker's skill is
+    vote: float  # log-odds of a worker of the crowd's mean skill
 
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
@@ -87,14 +88,14 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     if workers.habits is None:
         even = tally(answers, np.full(answers.n_workers, vote))
         skills = np.full(answers.n_workers, UNKNOWN_MEAN)
-        return Opinions(answers, None, (even, even, even), None, skills, determined)
+        return Opinions(answers, None, (even, even, even), None, skills, determined, vote)
     if not fits(answers):
         even = tally(answers, np.full(answers.n_workers, vote))
         first = habit_scores(answers, workers.skills, workers.habits)
         second = refine_sparse(answers, softmax(first), workers.skills)
-        return Opinions(answers, None, (first, second, even), None, workers.skills, determined)
+        return Opinions(answers, None, (first, second, even), None, workers.skills, determined, vote)
     voices, matrices = learn_voices(blocks_of(answers, anchors), workers, vote)
-    return Opinions(answers, voices, (), matrices, workers.skills, determined)
+    return Opinions(answers, voices, (), matrices, workers.skills, determined, vote)
 
 
 def learn_voices(

@@ -20,13 +20,14 @@ from quorate.methods.views import weigh
 from quorate.reading.files import Source
 from quorate.reading.groups import groups_of
 from quorate.result import Result
-from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.evidence import IDENTIFIED, AnswerEvidence, gather
 from quorate.skills.priors import Priors, determined_by, priors_of
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
 from quorate.voting.known_labels import check_of, learn
 from quorate.voting.least_cost import in_the_middle
+from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.population import calibrated
 from quorate.voting.refine import matrices_of
 from quorate.voting.vote import by_posterior
@@ -80,11 +81,14 @@ def standard(
     groups, habits = groups_of(group, answers), unaided.habits if ordered and answers.n_classes > 2 else None
     views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
     matrices = opinions.matrices
+    shifts = None if opinions.voices is None else opinions.voices.shifts
+    lone = LoneVotes(workers.status != IDENTIFIED, opinions.vote, shifts, views.weights, views.rho, views.calibration)
     if free is None:
         posterior = views.calibrated()
     else:
         learned = learn(views, free)
         posterior = calibrated(learned.posterior, learned.calibration)
+        lone = replace(lone, calibration=learned.calibration)
         basis = replace(basis, known=check_of(learned, free, answers.classes))
     if matrices is not None and (known is not None or basis.families):
         matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
@@ -92,7 +96,7 @@ def standard(
     result = outcome(
         "quorate",
         answers,
-        by_posterior(answers, posterior),
+        by_posterior(answers, lone.capped(posterior, answers.start, answers.worker, answers.label)),
         gold=known,
         workforce=workers.workforce,
         graph=evidence.verdict,

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -134,15 +133,15 @@ def _written(
     engine, tally = held.engine, LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
+            figures = spark_sureness(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
-            return KeptLabels(engine, spark_sureness(fitted, blocks), output_table, in_table=True)
+            return KeptLabels(engine, figures, output_table, in_table=True)
         batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
     else:
         batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
     if output_table is not None:
-        first = next(batches)
-        put_table(engine, pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)), output_table)
+        put_table(engine, batches, output_table)
         return KeptLabels(engine, tally.sureness(), output_table, in_table=True)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
