@@ -106,6 +106,7 @@ class Roster(_Names):
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
     abstained_per_worker: IntArray | None = None  # None where nobody abstained
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
 
     @property
     def n_abstained(self) -> int:

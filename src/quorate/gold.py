@@ -25,8 +25,7 @@ from quorate.reading.read import Reading, given
 from quorate.reading.several import several_gold
 from quorate.reading.spelling import respelled
 
-# A class can only be listed in Python: the command line has no such option.
-MEND_CLASS = "Check the spelling, or list that class too (classes=, in Python)"
+MEND_CLASS = "Check the spelling, or list that class too (classes=, --classes)"
 
 
 @dataclass(frozen=True)

@@ -77,11 +77,6 @@ class Said:
             lines.append(f"{count(self.n_superseded, 'abstention')} left out beside what the same worker said too")
         return lines
 
-    def unheard_line(self) -> str:
-        """Name what was to be an abstention and never occurs; empty where there is nothing of the kind."""
-        names = ", ".join(shown(name) for name in self.unheard)
-        return f"nobody said {names}, which abstain= (--abstain) names; check the spelling" if names else ""
-
     def where(self, kept: BoolArray) -> "Said":
         """Keep some answers, and every abstention."""
         return replace(self, symbol=self.symbol[kept])
@@ -92,6 +87,16 @@ class Said:
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         fewer = replace(self, task=code[self.task[here]], worker=self.worker[here], silence=self.silence[here])
         return fewer.where(kept)
+
+
+def unheard_line(unheard: tuple[str, ...]) -> str:
+    """Name what was to be an abstention and never occurs.
+
+    >>> unheard_line(("n/a",))
+    "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
+    """
+    names = ", ".join(shown(name) for name in unheard)
+    return f"nobody said {names}, which abstain= (--abstain) names; check the spelling"
 
 
 class CountsAbstentions(Protocol):

@@ -10,7 +10,7 @@ from quorate.advice.coins import check_classes, judge, with_gold
 from quorate.advice.crew import Crew, gather_crew, met
 from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
-from quorate.advice.stopping import Need, drift, need, share_of_next
+from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.errors import OptionError, TooLargeError
@@ -185,11 +185,11 @@ def advise_from(
     if target_error is not None:
         open_tasks &= ~needs.settled
         limit = int(min(limit, np.ceil(needs.whole / np.average(crew.gives, weights=crew.available))))
-    heard = share_of_next(answers.per_task, dependence)
+    there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
     tasks, workers = met(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
-    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, heard)
+    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, there, dependence)
     if limit and len(chosen) == 0 and len(mended.task) == 0:
         _refuse_if_nobody_is_left(done, crew, open_tasks)
     stops = target_error is not None and needs.reached

@@ -97,7 +97,7 @@ class _Model:
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: some part of the skills against all of them."""
-        ratio: FloatArray = np.logaddexp.reduce(chances[:-1], axis=0) - np.log(len(PARTS)) - chances[-1]
+        ratio: FloatArray = log_sums(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
         return ratio
 
 
@@ -120,7 +120,7 @@ def _drawn(
             wrong = rng.random(len(who)) >= model.chance[part, who]
             label = np.where(wrong, rng.integers(1, model.n_classes, len(who)), 0)
             chances = model.log_chances(many, who, label, n * len(tasks))
-            mixed = np.logaddexp.reduce(chances, axis=0) - np.log(len(chances))
+            mixed = log_sums(chances.T) - np.log(len(chances))
             reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
             weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
             total, squares = total + weight.sum(axis=0), squares + (weight**2).sum(axis=0)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.plain import by_row
 from quorate.blocks.plain import softmax as softmax
 from quorate.errors import one_of
 
@@ -74,8 +75,8 @@ def log_sums(scores: FloatArray) -> FloatArray:
     >>> np.exp(log_sums(np.log([[0.1, 0.3], [0.5, 0.0001]]))).round(4).tolist()
     [0.4, 0.5001]
     """
-    most = scores.max(axis=1)
-    sums: FloatArray = np.log(np.exp(scores - most[:, None]).sum(axis=1)) + most
+    most = by_row(np.maximum, scores)
+    sums: FloatArray = np.log(by_row(np.add, np.exp(scores - most[:, None]))) + most
     return sums
 
 

@@ -69,8 +69,7 @@ class Export:
         labels = set(self.table["label"].to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
-        ordered: list[str] = order_classes(np.arange(len(names)), names, None)[1].to_pylist()
-        return ordered
+        return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate convert --json` prints."""
@@ -237,8 +236,8 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
-        if item.group is not None and worker is not None:
-            out.groups.setdefault(worker, item.group)
+        if item.group is not None:
+            out.groups.setdefault(worker or "", item.group)
         if len(classes) > 1 and not join_choices:
             out.multiple.append(check_choices(item.where, classes))
         if task is None or (worker is None and not item.known):
@@ -278,10 +277,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     strangers = len(known) - len(kept)
     if strangers:
         left_out["known, of tasks that nobody answered"] += strangers
-    if not kept:
-        return None
-    tasks, labels = zip(*kept, strict=True)
-    return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
+    return _table(("task", "label"), kept, {}) if kept else None
 
 
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:

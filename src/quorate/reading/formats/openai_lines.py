@@ -1,6 +1,6 @@
 """Lines of replies, as OpenAI's Batch API writes them: a verdict is looked for in each. The judge is the model.
 
-Field names: https://platform.openai.com/docs/api-reference/batch/request-output and .../chat/object, .../responses/object.
+Field names: https://platform.openai.com/docs/api-reference/batch/request-output, .../chat/object, .../responses/object.
 A line may also hold the verdict itself, beside ``custom_id`` and ``model``, where somebody has taken it out before.
 """
 
