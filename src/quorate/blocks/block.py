@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.answers import Answers, Sized
+from quorate.arrays import BoolArray, FloatArray, IntArray
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
@@ -75,6 +75,17 @@ class Block:
             known = None if self.known is None else self.known[low:high]
             yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
 
+    def only(self, kept: BoolArray) -> "Block":
+        """Return the tasks that are kept, as a block of their own."""
+        inside = np.repeat(kept, self.per_task)
+        return replace(
+            self,
+            start=np.concatenate([[0], np.cumsum(self.per_task[kept])]),
+            worker=self.worker[self.answers][inside],
+            label=self.label[self.answers][inside],
+            known=None if self.known is None else self.known[kept],
+        )
+
 
 @dataclass(frozen=True)
 class Sampled:
@@ -84,28 +95,8 @@ class Sampled:
     known: IntArray | None = None  # the known class of each task, -1 where unknown
 
 
-class Blocks(Protocol):
+class Blocks(Sized, Protocol):
     """All answers, in blocks of whole tasks; wherever they lie."""
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks."""
-
-    @property
-    def n_workers(self) -> int:
-        """How many workers."""
-
-    @property
-    def n_classes(self) -> int:
-        """M, the number of classes."""
-
-    @property
-    def n_answers(self) -> int:
-        """How many answers."""
-
-    @property
-    def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.

@@ -8,6 +8,10 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Gold = Annotated[str | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")]
+Skills = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="quorate: what is known of workers, as --workers-out wrote it."),
+]
 Tool = Annotated[
     str,
     typer.Option(

@@ -1,6 +1,5 @@
 """Rows that say nothing of the class: what a caller names, blank fields, and what a format says could not be read."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +10,12 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, is_text, take
 from quorate.errors import OptionError, shown
 from quorate.reading.columns import positions
+from quorate.reading.grades import Grades
 from quorate.reading.options import ReadOptions
 from quorate.reading.spelling import respelled
 from quorate.said import Said
+
+NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abstention
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,21 @@ class Silences:
         """
         task, worker = task[self.rows], worker[self.rows]
         n = answers.n_workers
+        # Grades of their own, or the classes themselves.
+        base = answers.said or Said(answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS)
         key = task.astype(np.int64) * n + worker
         kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
         first = first[~np.isin(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
-        m = answers.n_classes
-        symbols = _joined(answers.classes, self.names)
-        points_to = np.concatenate([np.arange(m), np.full(len(self.names), -1)])
-        silent = (task[first], worker[first], (self.symbol[first] + m).astype(np.int32))
-        superseded = len(key) - len(first)
-        said = Said(symbols, points_to, answers.label, *silent, n_superseded=superseded, unheard=self.unheard)
+        said = replace(
+            base,
+            symbols=_joined(base.symbols, self.names),
+            points_to=np.concatenate([base.points_to, np.full(len(self.names), -1)]),
+            task=task[first],
+            worker=worker[first],
+            silence=(self.symbol[first] + len(base.symbols)).astype(np.int32),
+            n_superseded=len(key) - len(first),
+            unheard=self.unheard,
+        )
         return replace(answers, said=said)
 
 
@@ -53,6 +61,7 @@ def silences_of(
     there: BoolArray,
     reading: ReadOptions,
     reasons: tuple[IntArray, pa.Array] | None = None,
+    grades: Grades | None = None,
 ) -> Silences | None:
     """Find the rows that abstain; None where none may.
 
@@ -62,6 +71,7 @@ def silences_of(
         there: which rows have a task, a worker and, where there are groups, a group.
         reading: what is no answer (``abstain``), and what becomes of missing fields.
         reasons: code of each row (-1: none) and the texts behind them, of rows whose label is missing for a reason.
+        grades: which class each label points to, where some point to none.
 
     Raises:
         OptionError: what is no answer is among the classes that the caller lists.
@@ -72,14 +82,17 @@ def silences_of(
     ([False, True, False], ['n/a'])
     """
     blanks = takes_blanks(reading) and bool((labels < 0).any())
-    if not reading.abstain and reasons is None and not blanks:
+    pointless = np.zeros(0, np.int64) if grades is None else np.flatnonzero(grades.class_of < 0)
+    if not reading.abstain and reasons is None and not blanks and not len(pointless):
         return None
-    _check(reading)
-    code = _codes_of(reading.abstain, names, merging=reading.merge_spellings)
+    code = codes_of(reading, names)
     heard = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
-    named = np.unique(code[np.isin(code, heard)])
-    unheard = tuple(str(value) for value, place in zip(reading.abstain, code, strict=True) if place not in named)
-    unheard = tuple(value for value in unheard if value.strip())
+    named = np.intersect1d(np.concatenate([code, pointless]), heard)
+    unheard = tuple(
+        str(value)
+        for value, place in zip(reading.abstain, code, strict=True)
+        if place not in named and not is_blank(value)
+    )
     place = np.full(len(names) + 1, -1, np.int64)  # the last is what a missing label finds
     place[named] = np.arange(len(named))
     symbol = place[labels]
@@ -103,33 +116,42 @@ def takes_blanks(reading: ReadOptions) -> bool:
     >>> takes_blanks(ReadOptions()), takes_blanks(ReadOptions(abstain=["", "n/a"]))
     (False, True)
     """
-    return reading.skip_missing or any(_is_blank(value) for value in reading.abstain)
+    return reading.skip_missing or any(is_blank(value) for value in reading.abstain)
 
 
-def _is_blank(value: Any) -> bool:
+def is_blank(value: Any) -> bool:
+    """Whether a value stands for a blank field.
+
+    >>> is_blank(" "), is_blank("n/a")
+    (True, False)
+    """
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _check(reading: ReadOptions) -> None:
+def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
+    """Find the labels that are no answers among names, whatever type these have; -1 for one that is not there.
+
+    Raises:
+        OptionError: one of them is among the classes that the caller lists.
+
+    >>> codes_of(ReadOptions(abstain=["n/a", "skip"]), pa.array(["cat", "n/a"])).tolist()
+    [1, -1]
+    """
     listed = {str(value) for value in reading.classes or ()}
     both = [value for value in reading.abstain if str(value) in listed]
     if both:
         raise OptionError(
             f"{shown(both[0])} is both a class (classes=, --classes) and no answer (abstain=, --abstain); choose one"
         )
-
-
-def _codes_of(values: Sequence[Any], names: pa.Array, *, merging: bool) -> IntArray:
-    """Find values among names, whatever type these have; -1 for one that is not there."""
-    found = np.full(len(values), -1, np.int64)
-    for k, value in enumerate(values):
-        if _is_blank(value):
+    found = np.full(len(reading.abstain), -1, np.int64)
+    for k, value in enumerate(reading.abstain):
+        if is_blank(value):
             continue
         try:
             one = pa.array([value]).cast(names.type)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             continue  # labels of another type cannot be it
-        found[k] = positions(respelled(one, names) if merging else one, names)[0]
+        found[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
     return found
 
 

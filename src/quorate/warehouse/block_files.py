@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Roster
 from quorate.arrays import IntArray
-from quorate.blocks.block import NARROW, Block, Sampled, check_codes
+from quorate.blocks.block import NARROW, Block, Blocks, Sampled, check_codes
 from quorate.blocks.memory import MemoryBlocks
 from quorate.errors import NotInMemoryError
 from quorate.reading.options import ReadOptions
@@ -29,6 +29,11 @@ class FileBlocks(MemoryBlocks):
 
     packed: Packed = field(kw_only=True)
     folder: "PassingFolder" = field(kw_only=True, repr=False)
+
+    @property
+    def roster(self) -> Roster:
+        """Who is in them."""
+        return self.packed.roster
 
     @cached_property
     def per_worker(self) -> IntArray:
@@ -94,7 +99,7 @@ class LostBlocks:
 class BlockRoster(Roster):
     """A roster, and the blocks that tell whom its workers met."""
 
-    blocks: FileBlocks = field(repr=False)
+    blocks: Blocks = field(repr=False)
 
     def n_peers(self) -> IntArray | None:
         """Return how many others each worker shares a task with."""
