@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
-from quorate.errors import ColumnTypeError, MissingColumnError, NoRowsError, OptionError
+from quorate.errors import ColumnTypeError, ConflictingGoldError, MissingColumnError, NoRowsError, OptionError
 from quorate.voting.vote import plug_in_vote, vote_weights
 
 CROWD = quorate.simulate.crowd(200, 9, 5, n_classes=3, seed=7)
@@ -65,6 +65,7 @@ def test_strangers_have_the_mean_skill_and_nobody_is_no_consensus() -> None:
     panel = quorate.consensus({"worker": ["a", "b"], "skill": [0.9, 0.1], "n_answers": [10, 30]}, classes=["x", "y"])
     assert panel.mean == pytest.approx(0.3)
     assert panel({"b": "x", "stranger": "y"}).label == "y"
+    assert quorate.consensus({"a": (0.9, 0.8, 1.0)}).skills == {"a": 0.9}  # as skills= takes them
     assert panel({}) == quorate.consensus({"a": 1.0})({"a": None})
     assert panel({}).label is None
 
@@ -89,6 +90,7 @@ def test_a_judge_who_is_mostly_wrong_speaks_for_the_other_class() -> None:
         ({"worker": ["a"], "skill": [None]}, None, NoRowsError, "no skill is determined"),
         ({"worker": ["a"], "skill": ["high"]}, None, ColumnTypeError, "no number"),
         ({"worker": ["a"], "skill": [7.0]}, None, ColumnTypeError, "between -1 and 1"),
+        ({"worker": ["a", "a"], "skill": [0.5, 0.6]}, None, ConflictingGoldError, "'a' has two skills"),
         ([{"worker": "a"}], None, MissingColumnError, "workers-out"),
         ({"a": 0.5}, ["x"], OptionError, "two classes or more"),
         ({"a": 0.5}, ["x", "y"], OptionError, "'z' is none of the classes"),
