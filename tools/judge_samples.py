@@ -10,7 +10,7 @@ What a log holds besides (events, prompts, token counts) is cut, so that a sampl
 | sample | made by | how |
 |---|---|---|
 | inspect.json, inspect.eval | inspect_ai 0.3.285 | `eval` with `mockllm` models that grade by rote |
-| promptfoo.json, promptfoo.jsonl | promptfoo 0.121.20 | `echo` outputs, `llm-rubric` by a provider that grades by rote |
+| promptfoo.json, promptfoo.jsonl | promptfoo 0.121.20 | `echo` outputs, `llm-rubric` by a provider by rote |
 | lm-eval.jsonl | lm_eval 0.4.13 | three models that answer by rote, `log_samples`; a file each, put together |
 | deepeval.json | deepeval 4.3.1 | `GEval` with models that grade by rote, results folder |
 | mlflow.jsonl | mlflow-skinny 3.17.2 | traces and `log_feedback` in a folder, `Trace.to_json` |
@@ -20,7 +20,6 @@ What a log holds besides (events, prompts, token counts) is cut, so that a sampl
 | openai.jsonl | openai 2 | its `ChatCompletion`, in the lines of a batch's output; no server was run |
 """
 
-import csv
 import json
 import os
 import subprocess
@@ -32,12 +31,17 @@ from typing import Any
 
 SAMPLES = Path(__file__).parents[1] / "tests" / "reading" / "formats" / "samples"
 # judge -> what it says of the outputs 1, 2 and 3; None where its reply holds no verdict
-PANEL: dict[str, list[bool | None]] = {"ann": [True, False, True], "bob": [True, False, None], "cy": [False, None, True]}
+PANEL: dict[str, list[bool | None]] = {
+    "ann": [True, False, True],
+    "bob": [True, False, None],
+    "cy": [False, None, True],
+}
 NOTHING = "I cannot say."
 WHEN = "2026-01-01T00:00:00Z"
 
 
 def each_verdict() -> Iterator[tuple[int, str, bool | None]]:
+    """Give every verdict: the number of the output, the judge, and what it says."""
     for number in (1, 2, 3):
         for judge, said in PANEL.items():
             yield number, judge, said[number - 1]
@@ -52,7 +56,8 @@ def without(value: Any, names: set[str]) -> Any:
 
 def inspect(folder: Path) -> None:
     """Grade by `model_graded_qa`, one scorer a judge."""
-    from inspect_ai import Task, eval
+    from inspect_ai import Task
+    from inspect_ai import eval as evaluate
     from inspect_ai.dataset import Sample
     from inspect_ai.model import Model, ModelOutput, ModelUsage, get_model
     from inspect_ai.scorer import model_graded_qa
@@ -69,10 +74,22 @@ def inspect(folder: Path) -> None:
         for kind in ("json", "eval"):
             judges = [rote(name, [replies[each] for each in said]) for name, said in PANEL.items()]
             task = Task(name="animals", dataset=samples, scorer=[model_graded_qa(model=judge) for judge in judges])
-            eval(task, model=rote("model", ["yes"] * 3), log_dir=place, log_format=kind, display="none", max_samples=1)
+            evaluate(
+                task, model=rote("model", ["yes"] * 3), log_dir=place, log_format=kind, display="none", max_samples=1
+            )
         (log,), (packed,) = Path(place).glob("*.json"), Path(place).glob("*.eval")
         cut = {"events", "events_data", "attachments", "messages", "output", "store", "reductions", "results", "plan"}
-        cut |= {"stats", "config", "model_args", "packages", "metrics", "model_usage", "role_usage", "dataset", "revision"}
+        cut |= {
+            "stats",
+            "config",
+            "model_args",
+            "packages",
+            "metrics",
+            "model_usage",
+            "role_usage",
+            "dataset",
+            "revision",
+        }
         whole = without(json.loads(log.read_text()), cut)
         for sample in whole["samples"]:
             for score in sample["scores"].values():
@@ -123,7 +140,9 @@ def promptfoo(folder: Path) -> None:
         quiet = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": place}
         command = ["node", os.environ["PROMPTFOO"], "eval", "-c", "config.json", "-j", "1", "--no-cache", "--no-table"]
         run = [*command, "-o", "out.json", "-o", "out.jsonl"]
-        subprocess.run(run, cwd=place, env={**os.environ, **quiet}, check=False, capture_output=True)  # 100: some failed
+        subprocess.run(
+            run, cwd=place, env={**os.environ, **quiet}, check=False, capture_output=True
+        )  # 100: some failed
         cut = {"tokensUsed", "tokenUsage", "renderedGradingPrompt", "raw", "assert", "prompts", "config", "stats"}
         whole = without(json.loads(Path(place, "out.json").read_text()), cut)
         whole["metadata"] = {}  # which machine it was
@@ -165,7 +184,9 @@ def deepeval(folder: Path) -> None:
 
     shown = [LLMTestCaseParams.INPUT, LLMTestCaseParams.ACTUAL_OUTPUT]
     metrics = [
-        GEval(name="Good", evaluation_steps=["Is it good?"], evaluation_params=shown, model=Rote(name), async_mode=False)
+        GEval(
+            name="Good", evaluation_steps=["Is it good?"], evaluation_params=shown, model=Rote(name), async_mode=False
+        )
         for name in PANEL
     ]
     cases = [LLMTestCase(name=str(k), input=f"question {k}", actual_output=f"output {k}") for k in (1, 2, 3)]
@@ -222,6 +243,7 @@ def lm_eval(folder: Path) -> None:
         lines = []
         for name in PANEL:
             tracker = EvaluationTracker(output_path=place)
+            tracker.date_id = WHEN.replace(":", "-")
             tracker.general_config_tracker.model_name_sanitized = f"mock__{name}"
             found = simple_evaluate(Rote(name), tasks=[task], bootstrap_iters=0)
             tracker.save_results_samples("animals", found["samples"]["animals"])

@@ -1,6 +1,6 @@
 """The other half of `tools/judge_samples.py`: tools that keep verdicts beside traces, and lines of replies.
 
-    python tools/judge_traces.py TOOL [FOLDER]
+python tools/judge_traces.py TOOL [FOLDER]
 """
 
 import csv
@@ -76,7 +76,17 @@ def langfuse(folder: Path) -> None:
 
 def langfuse_blob(folder: Path) -> None:
     """Write scores as blob storage gets them, by the documentation."""
-    names = ["id", "timestamp", "project_id", "environment", "trace_id", "observation_id", "session_id", "name", "value"]
+    names = [
+        "id",
+        "timestamp",
+        "project_id",
+        "environment",
+        "trace_id",
+        "observation_id",
+        "session_id",
+        "name",
+        "value",
+    ]
     names += ["source", "comment", "data_type", "string_value", "metadata", "created_at", "updated_at"]
     with open(folder / "langfuse_blob.csv", "w", newline="") as file:
         rows = csv.DictWriter(file, names)
@@ -121,7 +131,7 @@ def phoenix(folder: Path) -> None:
 
 
 def openai(folder: Path) -> None:
-    """Replies of three models to a batch, in its output's lines."""
+    """Write replies of three models to a batch, in its output's lines."""
     from openai.types.chat import ChatCompletion
 
     lines = []

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
 from quorate.errors import TooLargeError, count
-from quorate.said import Abstaining, CountsAbstentions, Said
+from quorate.said import Abstaining, Asked, CountsAbstentions, Said
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -106,6 +106,7 @@ class Roster(_Names):
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
     abstained_per_worker: IntArray | None = None  # None where nobody abstained
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
 
     @property
     def n_abstained(self) -> int:
@@ -146,6 +147,7 @@ class Answers(_Names, Abstaining, Shown):
     n_skipped: int = 0  # rows left out because a field was missing
     group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
     group_names: pa.Array | None = None
+    asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
     said: Said | None = None  # what was said, where that is more than a class; most methods look at classes only
 
     def summary(self) -> str:

@@ -127,6 +127,11 @@ class Result:
         """One row a task: task, label, confidence, margin, n_answers, tied."""
         return self.vote.labels(self.answers) if isinstance(self.vote, Ballot) else self.vote.labels()
 
+    @property
+    def sure_of_task(self) -> FloatArray:
+        """How sure the label of each task is."""
+        return self.ballot.confidence
+
     @cached_property
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""

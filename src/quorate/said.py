@@ -77,11 +77,6 @@ class Said:
             lines.append(f"{count(self.n_superseded, 'abstention')} left out beside what the same worker said too")
         return lines
 
-    def unheard_line(self) -> str:
-        """Name what was to be an abstention and never occurs; empty where there is nothing of the kind."""
-        names = ", ".join(shown(name) for name in self.unheard)
-        return f"nobody said {names}, which abstain= (--abstain) names; check the spelling" if names else ""
-
     def where(self, kept: BoolArray) -> "Said":
         """Keep some answers, and every abstention."""
         return replace(self, symbol=self.symbol[kept])
@@ -92,6 +87,16 @@ class Said:
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
         fewer = replace(self, task=code[self.task[here]], worker=self.worker[here], silence=self.silence[here])
         return fewer.where(kept)
+
+
+def unheard_line(unheard: tuple[str, ...]) -> str:
+    """Name what was to be an abstention and never occurs.
+
+    >>> unheard_line(("n/a",))
+    "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
+    """
+    names = ", ".join(shown(name) for name in unheard)
+    return f"nobody said {names}, which abstain= (--abstain) names; check the spelling"
 
 
 class CountsAbstentions(Protocol):
@@ -134,3 +139,35 @@ class Abstaining:
     def abstained_lines(self) -> list[str]:
         """Tell how many abstained and why, and what was left out of that."""
         return [] if self.said is None else self.said.to_lines()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which label of which task each yes/no question is about, where a task may have several labels.
+
+    >>> asked = Asked(np.array([0, 0]), np.array([0, 1]), pa.array([7]), pa.array(["cat", "dog"]), np.array([3]), ",")
+    >>> asked.n_tasks, asked.names().to_pylist()
+    (1, ['7: cat', '7: dog'])
+    """
+
+    task: IntArray  # of each question
+    label: IntArray
+    task_names: pa.Array
+    label_names: pa.Array
+    per_task: IntArray  # how many answered each task
+    separator: str  # between two labels, where they are written as text
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return len(self.task_names)
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels a task may have."""
+        return len(self.label_names)
+
+    def names(self) -> pa.Array:
+        """Name the questions: the task, and the label that it may have."""
+        tasks, labels = ([str(name) for name in names.to_pylist()] for names in (self.task_names, self.label_names))
+        return pa.array([f"{tasks[t]}: {labels[k]}" for t, k in zip(self.task, self.label, strict=True)], pa.string())

@@ -9,7 +9,7 @@ import pytest
 
 import quorate
 from quorate.cli.app import app
-from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError
+from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError, UnwritableFileError
 from quorate.writing.tables import write_table
 from tests.warehouse.alike import by_id
 
@@ -196,3 +196,25 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
 def test_options_that_mean_nothing_there_say_so(command: str, says: str) -> None:
     with pytest.raises(OptionError, match=says.replace("?", r"\?")):
         run(command)
+
+
+@pytest.mark.usefixtures("few")
+def test_labels_and_workers_appear_together_or_not_at_all(folder: Path, monkeypatch: Any) -> None:
+    Path("labels.csv").write_text("yesterday's labels")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise UnwritableFileError("cannot write workers.csv: the disk is full")
+
+    monkeypatch.setattr("quorate.writing.tables.write_table", full)
+    with pytest.raises(UnwritableFileError, match="the disk is full"):
+        run("aggregate answers.csv --engine duckdb -o labels.csv --workers-out workers.csv")
+    assert Path("labels.csv").read_text() == "yesterday's labels"
+    con = ibis.duckdb.connect("crowd.duckdb")
+    con.con.execute("CREATE TABLE answers AS SELECT * FROM 'answers.csv'")
+    con.disconnect()
+    with pytest.raises(UnwritableFileError, match="the disk is full"):
+        run("aggregate crowd.duckdb --table answers --output-table labels --workers-out workers.csv")
+    con = ibis.duckdb.connect("crowd.duckdb")
+    assert con.list_tables() == ["answers"]
+    con.disconnect()
+    assert not list(folder.glob("workers*"))

@@ -45,6 +45,12 @@ def _reading_options(
     classes: Annotated[
         str | None, typer.Option(metavar="LABELS", help="Every class there is, in order, as no,maybe,yes.")
     ] = None,
+    multi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help='What stands between two labels, as ",": each label is then a yes/no question.'
+        ),
+    ] = None,
     map: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Which class each grade points to (answer, class; blank: none)."),

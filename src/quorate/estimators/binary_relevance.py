@@ -82,8 +82,8 @@ def _lists(labels: Sequence[Any]) -> list[Any]:
     ]
     if wrong:
         raise InputError(
-            f"{rows_phrase(wrong)}: the label is no list, as {shown(labels[wrong[0]])}. BinaryRelevance takes a list of "
-            "labels an answer; for one label an answer take its base aggregator"
+            f"{rows_phrase(wrong)}: the label is no list, as {shown(labels[wrong[0]])}. BinaryRelevance takes a list "
+            "of labels an answer; for one label an answer take its base aggregator"
         )
     return [frozenset(label) for label in labels]
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.errors import count
 from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
@@ -34,7 +35,8 @@ def gold_majority(answers: Answers, *, gold: Source = None) -> Result:
     share, everybody = shares_of_gold(answers, known)
     unseen = np.isnan(share)
     weights = np.where(unseen, everybody, share)
-    notes = (_unseen(int((unseen & (answers.per_worker > 0)).sum()), everybody),) if unseen.any() else ()
+    strangers = int((unseen & (answers.per_worker > 0)).sum())
+    notes = (_unseen(strangers, everybody),) if strangers else ()
     skills = skill_of(share, answers.n_classes) if answers.n_classes > 1 else None
     ballot = weighted_majority(answers, weights)
     return outcome("gold-majority", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
@@ -54,5 +56,7 @@ def shares_of_gold(answers: Answers, known: IntArray) -> tuple[FloatArray, float
 
 
 def _unseen(n: int, share: float) -> Note:
-    text = f"gold-majority: {n:,} workers answered no task of known label; their votes count the crowd's {share:.2f}"
-    return Note(UNDETERMINED, text)
+    who = count(n, "worker")
+    return Note(
+        UNDETERMINED, f"gold-majority: {who} answered no task of known label; such votes count the crowd's {share:.2f}"
+    )

@@ -113,12 +113,18 @@ def aggregate(
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)
+    if costs is not None and answers.asked is not None:
+        raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
     if costs is not None and not METHODS[method].posterior:
         raise OptionError(
             f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
             f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
         )
     result = replace(run(answers, gold=known, **options), interval_choice=choice)
+    if answers.asked is not None:
+        from quorate.methods.several_labels import several_labels  # few need it
+
+        result = several_labels(result)
     if costs is None:
         return result
     return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), "expected_cost"))

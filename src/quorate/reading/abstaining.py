@@ -91,7 +91,7 @@ def silences_of(
     unheard = tuple(
         str(value)
         for value, place in zip(reading.abstain, code, strict=True)
-        if place not in named and not _is_blank(value)
+        if place not in named and not is_blank(value)
     )
     place = np.full(len(names) + 1, -1, np.int64)  # the last is what a missing label finds
     place[named] = np.arange(len(named))
@@ -116,10 +116,15 @@ def takes_blanks(reading: ReadOptions) -> bool:
     >>> takes_blanks(ReadOptions()), takes_blanks(ReadOptions(abstain=["", "n/a"]))
     (False, True)
     """
-    return reading.skip_missing or any(_is_blank(value) for value in reading.abstain)
+    return reading.skip_missing or any(is_blank(value) for value in reading.abstain)
 
 
-def _is_blank(value: Any) -> bool:
+def is_blank(value: Any) -> bool:
+    """Whether a value stands for a blank field.
+
+    >>> is_blank(" "), is_blank("n/a")
+    (True, False)
+    """
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -140,7 +145,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         )
     found = np.full(len(reading.abstain), -1, np.int64)
     for k, value in enumerate(reading.abstain):
-        if _is_blank(value):
+        if is_blank(value):
             continue
         try:
             one = pa.array([value]).cast(names.type)

@@ -38,6 +38,7 @@ class TableKeywords(FileKeywords, total=False):
     classes: Sequence[Any] | None
     group: str | None
     merge_spellings: bool
+    multi: str | None
     abstain: Sequence[Any]
     map: Any
 
@@ -79,6 +80,7 @@ class ReadOptions:
     keep_rejected: bool = False
     group: str | None = None  # the column that says which workers belong together
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
+    multi: str | None = None  # what stands between two labels of one answer; lists need none
     abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
     map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
 
@@ -89,6 +91,8 @@ class ReadOptions:
             one_of(self.format, FORMATS, "input format")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
             raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
+        if self.multi is not None and (not self.multi or not self.multi.isprintable()):
+            raise OptionError(f"multi= (--multi) is what stands between two labels, as a comma; {self.multi!r} is none")
         if isinstance(self.classes, str):
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
         if isinstance(self.abstain, str):

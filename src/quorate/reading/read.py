@@ -9,6 +9,7 @@ from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.reading.exports import TABLE, export_of, recognise
 from quorate.reading.files import Source
+from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
@@ -48,6 +49,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
+        multi: what stands between two labels, where an answer may give a task several, as ``","``; each label becomes a
+            yes/no question. A column of lists is read so by itself.
         merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
         group: the column that says which workers belong together (model family, vendor, site) and may err together.
         abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
@@ -86,20 +89,26 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
             "quorate.aggregate(..., group={worker: group})"
         )
+    if reading.multi is not None:
+        raise OptionError(
+            "multi= (--multi) takes the labels of a plain table apart, and this is another tool's export, which says "
+            "itself where several were chosen"
+        )
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
     classes = reading.classes
-    if classes is None and not merging and reading.map is None:
+    if classes is None and not merging and reading.map is None and not export.several:
         classes = [name for name in export.classes if name not in reading.abstain]
     kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
     group = GROUP if GROUP in export.table.arrow.column_names else None
-    plain = ReadOptions(classes=classes, group=group, **kept)
+    multi = JOINT if export.several else None
+    plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
     return Reading(_read_export(export, plain), source, reading, export)
 
 
 def _read_export(export: Export, reading: ReadOptions) -> Answers:
     """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
-    if export.abstentions is None:
+    if export.abstentions is None or export.several:
         return read_rows(export.table, reading)
     answered, silent = export.table.to_arrow(), export.abstentions.to_arrow()
     whole = pa.concat_tables([answered, silent], promote_options="default")

@@ -27,6 +27,7 @@ from quorate.reading.grades import Grades, grades_of
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.settling import settle
+from quorate.reading.several import has_several, read_several
 from quorate.reading.spelling import merged
 from quorate.said import Said
 
@@ -56,6 +57,8 @@ def read_rows(
     table = read_table(source, wanted, reading)
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
+    if has_several(table.column(reading.columns[2]), reading):
+        return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
         encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])

@@ -2,20 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from quorate.answers import Roster
 from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, one_of
 from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.reading.files import Source
+from quorate.reading.options import ReadOptions
 from quorate.result import Result
-from quorate.skills.notes import BEYOND_MEMORY, Note
+from quorate.said import unheard_line
+from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
 from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
 from quorate.warehouse.block_files import BlockRoster, FileBlocks, PassingFolder, pack_blocks
@@ -77,9 +79,19 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart),
+        notes=(*fitted.notes, *apart, *_unused(roster, held.reading, chosen)),
         interval_choice=choice,
     )
+
+
+def _unused(roster: Roster, reading: ReadOptions, method: str) -> tuple[Note, ...]:
+    """Say what of what workers said has no say here, and which of the abstentions named never occur."""
+    notes: tuple[Note, ...] = ()
+    if method == "quorate" and (roster.n_abstained or reading.map is not None):
+        what = " and ".join(["abstentions"] * bool(roster.n_abstained) + ["grades"] * (reading.map is not None))
+        text = f"{what} tell nothing beside the classes beyond memory; in memory they do, where they tell anything"
+        notes = (Note(BEYOND_MEMORY, text),)
+    return (*notes, Note(UNHEARD, unheard_line(roster.unheard))) if roster.unheard else notes
 
 
 def _packed(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
@@ -121,15 +133,15 @@ def _written(
     engine, tally = held.engine, LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
+            figures = spark_sureness(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
-            return KeptLabels(engine, spark_sureness(fitted, blocks), output_table, in_table=True)
+            return KeptLabels(engine, figures, output_table, in_table=True)
         batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
     else:
         batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
     if output_table is not None:
-        first = next(batches)
-        put_table(engine, pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)), output_table)
+        put_table(engine, batches, output_table)
         return KeptLabels(engine, tally.sureness(), output_table, in_table=True)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)

@@ -20,6 +20,7 @@ from quorate.warehouse.statements import drop_table
 ENGINES = ("duckdb", "spark")
 # An engine, and the module that it needs beside ibis.
 EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
+TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
 @dataclass(frozen=True)
@@ -262,6 +263,10 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
+    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback."""
+    there = TRACEBACK.search(str(error))
+    if there is not None:
+        return there[1][:300]
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 

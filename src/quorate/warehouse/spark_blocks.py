@@ -121,6 +121,12 @@ class SparkBlocks:
 
     def sample(self, enough: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: those up to a hash, which are enough."""
+        kept: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
+        if enough not in kept:
+            kept[enough] = self._draw(enough)
+        return kept[enough]
+
+    def _draw(self, enough: int) -> Sampled:
         share = 1.2 * enough / max(self.n_answers, 1) + 0.001
         while True:
             until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)

@@ -22,9 +22,9 @@ LOGS = (".json", ".jsonl", ".ndjson", ".eval")  # how the names of logs end
 
 
 def is_archive(raw: bytes) -> bool:
-    """Tell whether the first bytes are those of a ZIP file.
+    r"""Tell whether the first bytes are those of a ZIP file.
 
-    >>> is_archive(b"PK\\x03\\x04..."), is_archive(b"task,worker")
+    >>> is_archive(b"PK\x03\x04..."), is_archive(b"task,worker")
     (True, False)
     """
     return raw.removeprefix(MARK).startswith(ZIP)

@@ -16,12 +16,16 @@ from quorate.reading.options import ReadOptions
 # What DeepEval writes, of what is read here: a file has the names of its service, an object those of Python.
 METRIC = dict.fromkeys(("name", "success", "score", "error", "evaluationModel", "evaluation_model"), VALUE)
 CASE = {
-    **dict.fromkeys(("name", "order"), VALUE),
-    **dict.fromkeys(("metricsData", "metrics_data"), [METRIC]),
-    **dict.fromkeys(("metadata", "additionalMetadata"), Each(ANYTHING)),
+    "name": VALUE,
+    "order": VALUE,
+    "metricsData": [METRIC],
+    "metrics_data": [METRIC],
+    "metadata": Each(ANYTHING),
+    "additionalMetadata": Each(ANYTHING),
 }
 CASES = ("testCases", "conversationalTestCases", "test_results")
-RUN = {**dict.fromkeys(CASES, [CASE]), "testRunData": dict.fromkeys(CASES, [CASE])}
+LISTS = {name: [CASE] for name in CASES}
+RUN = {**LISTS, "testRunData": LISTS}
 
 
 def _recognise(content: Content) -> bool:
@@ -43,7 +47,7 @@ def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     for number, case in enumerate(cases):
         usual = next((each for each in (case.get("name"), case.get("order")) if as_text(each) is not None), number)
         task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
-        metrics = case.get("metricsData") or case.get("metrics_data") or []
+        metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
         if not metrics:
             yield Verdict("", task, None, None, f"test case {number + 1:,}", left_out=UNJUDGED)
         for metric in metrics:

@@ -19,11 +19,11 @@ from quorate.errors import (
     shown,
 )
 from quorate.reading.columns import order_classes
+from quorate.reading.formats.choices import JOINT, check_choices, several_note
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
 
 GROUP = "group"  # the column that says which workers belong together, in an export that does
-JOINT = "|"  # between the choices of one answer, where they are taken together as a class
 # Why something was left out.
 NO_ANSWER = "without an answer"
 NEVER = "never answered"  # a task that comes without any
@@ -60,6 +60,7 @@ class Export:
     values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
     records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
     task_field: str | None = None  # what told tasks apart, if the caller chose it
+    several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
     abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
 
     @property
@@ -68,8 +69,7 @@ class Export:
         labels = set(self.table["label"].to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
-        ordered: list[str] = order_classes(np.arange(len(names)), names, None)[1].to_pylist()
-        return ordered
+        return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate convert --json` prints."""
@@ -176,7 +176,6 @@ def assemble(
     question = choose_question(questions, reading.question, content.name)
     sorted_out = _sort_out(find(question), reading.join_choices)
     left_out = sorted_out.left_out
-    _refuse_multiple(sorted_out.multiple, content.name)
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
@@ -192,10 +191,11 @@ def assemble(
         question,
         tuple(questions),
         dict(left_out),
-        notes,
+        (*notes, *several_note(sorted_out.multiple)),
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
+        bool(sorted_out.multiple),
         _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
 
@@ -218,7 +218,7 @@ class _SortedOut:
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
-    multiple: list[tuple[str, list[str]]] = field(default_factory=list)  # where, the classes chosen at once
+    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
 
 
@@ -239,11 +239,11 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
-        if item.group is not None and worker is not None:
-            out.groups.setdefault(worker, item.group)
+        if item.group is not None:
+            out.groups.setdefault(worker or "", item.group)
         if len(classes) > 1 and not join_choices:
-            out.multiple.append((item.where, classes))
-        elif task is None or (worker is None and not item.known):
+            out.multiple.append(check_choices(item.where, classes))
+        if task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
         elif item.abstained:
             out.abstained.append((task, worker or "", label))
@@ -280,19 +280,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     strangers = len(known) - len(kept)
     if strangers:
         left_out["known, of tasks that nobody answered"] += strangers
-    if not kept:
-        return None
-    tasks, labels = zip(*kept, strict=True)
-    return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
-
-
-def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> None:
-    if multiple:
-        where, classes = multiple[0]
-        raise ColumnTypeError(
-            f"{count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
-            f"{listing(classes)}. Take each combination for a class of its own with join_choices=True (--join-choices)"
-        )
+    return _table(("task", "label"), kept, {}) if kept else None
 
 
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:

@@ -1,7 +1,7 @@
 """Inspect: an evaluation's log, as JSON or as the archive ``.eval``. The judge is the model that graded.
 
-Field names: https://inspect.aisi.org.uk/eval-logs.html and https://inspect.aisi.org.uk/reference/inspect_ai.log.html; what
-`model_graded_qa` writes was seen in logs of version 0.3.285 (``tools/judge_samples.py``).
+Field names: https://inspect.aisi.org.uk/eval-logs.html and https://inspect.aisi.org.uk/reference/inspect_ai.log.html;
+what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tools/judge_samples.py``).
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _scorers(log: Record) -> dict[str, tuple[str, Any]]:
-    """Return the scorer's name and the model it was given, by the key of its scores: a name that comes again is numbered."""
+    """Return the scorer's name and model by the key of its scores, in which a name that comes again is numbered."""
     found: dict[str, tuple[str, Any]] = {}
     seen: Counter[str] = Counter()
     for scorer in part(log, "eval", "scorers") or []:
@@ -82,7 +82,7 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
     bound = part(log, "eval", "model_roles", "grader", "model") if said_by or graded else None
     judge = next((each for each in (said_by, model, bound) if isinstance(each, str) and each), None)
     value = score.get("value")
-    for inner, each in value.items() if isinstance(value, dict) else [("", value)]:
+    for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
         yield Verdict(
             f"{name}.{inner}" if inner else name,
             task,

@@ -1,8 +1,8 @@
 """What logs of LLM judges have in common: a verdict -> an answer, whose worker is the judge and whose group its family.
 
-A log holds, for each output that was judged, scores of one name or several. A name is a question; several judges of one
-question are told apart by their model. Where a log gives every judge a name of its own instead, the question ``*`` takes
-all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
+A log holds, for each output that was judged, scores of one name or several. A name is a question; several judges of
+one question are told apart by their model. Where a log gives every judge a name of its own instead, the question ``*``
+takes all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
 """
 
 import re
@@ -23,12 +23,13 @@ FAILED = "the judge failed"
 REFUSED = "the judge refused"
 UNJUDGED = "never judged"  # an output without any score
 # They serve models that others made, so their names say nothing about a family; the first is Inspect's stand-in.
-HOSTS = frozenset(
-    "mockllm mock azure azureai azureopenai bedrock vertex vertexai vertex_ai sagemaker openrouter together together_ai "
-    "fireworks fireworks_ai groq replicate deepinfra cloudflare databricks litellm litellm_proxy portkey hf huggingface "
-    "hf_inference ollama ollama_chat vllm hosted_vllm sglang lmstudio llamafile localai exec file http https python"
-    "".split()
-)
+HOSTS = frozenset({
+    "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
+    "openrouter", "together", "together_ai", "fireworks", "fireworks_ai", "groq", "replicate", "deepinfra",
+    "cloudflare", "databricks", "litellm", "litellm_proxy", "portkey", "hf", "huggingface", "hf_inference", "ollama",
+    "ollama_chat", "vllm", "hosted_vllm", "sglang", "lmstudio", "llamafile", "localai", "exec", "file", "http",
+    "https", "python",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Verdict:
 def family(judge: str) -> str:
     """Name the family of a model: who made it, or else what its name begins with.
 
-    The maker is what stands before the last slash, without a host before it; of names with colons, what stands before the
-    first. Where that is a host that serves others' models, or nothing, the letters that begin the model's name.
+    The maker is what stands before the last slash, without a host before it; of names with colons, what stands before
+    the first. Where that is a host that serves others' models, or nothing, the letters that begin the model's name.
 
     >>> [family(each) for each in ("openai/gpt-4o", "openai:chat:gpt-4o", "openrouter/anthropic/claude-4", "gpt-4o")]
     ['openai', 'openai', 'anthropic', 'gpt']

@@ -1,10 +1,11 @@
 """lm-evaluation-harness: the samples of a run (``--log_samples``). The model is the worker, its reply the answer.
 
 Field names: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md; seen in files of version
-0.4.13 (``tools/judge_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all files
-are read; where they were put into one, each line must say ``model``.
+0.4.13 (``tools/judge_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
+files are read; where they were put into one, each line must say ``model``.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -21,6 +22,7 @@ SAMPLE = {
     "doc": Either(Each(ANYTHING), VALUE),
     "filtered_resps": Either([ANYTHING], VALUE),
 }
+FILE = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT")
 INVALID = "[invalid]"  # what its filters put where they find nothing
 
 
@@ -43,11 +45,11 @@ FORMAT = Format(
 
 
 def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
-    several = len({as_text(sample.get("task_name")) for sample in content.records}) > 1
-    for number, sample in enumerate(content.records, start=1):
+    asked = [_task(sample, content.name) for sample in content.records]
+    for number, (sample, task) in enumerate(zip(content.records, asked, strict=True), start=1):
         usual = as_text(sample.get("doc_id"))
-        if several and usual is not None:
-            usual = f"{as_text(sample.get('task_name'))}/{usual}"
+        if usual is not None and len(set(asked)) > 1:
+            usual = f"{task}/{usual}"
         value = _answer(sample.get("filtered_resps"))
         yield Verdict(
             as_text(sample.get("filter")) or "none",
@@ -60,9 +62,15 @@ def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
 
 
 def _model(sample: Record, file: str) -> str | None:
-    """Return the model that a sample names, or the folder that its file lies in: a model's name, ``/`` written ``__``."""
+    """Return the model that a sample names, or else its file's folder: a model's name, in which ``/`` is ``__``."""
     told = as_text(sample.get("model")) or as_text(sample.get("model_name"))
     return told or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
+
+
+def _task(sample: Record, file: str) -> str:
+    """Return the task that a sample names, or else its file: ``samples_TASK_DATE.jsonl``."""
+    named = FILE.match(PurePath(as_text(sample.get("from_file")) or file).name)
+    return as_text(sample.get("task_name")) or (named[1] if named else "")
 
 
 def _answer(given: Any) -> Any:

@@ -1,8 +1,8 @@
-"""MLflow: traces and the assessments beside them. The judge is the source of a feedback; an expectation is a known label.
+"""MLflow: traces and their assessments. The judge is the source of a feedback; an expectation is a known label.
 
 Field names: https://mlflow.org/docs/latest/genai/concepts/trace and
-https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (Assessment, AssessmentSource); seen in what
-`Trace.to_json` of version 3.17.2 writes (``tools/judge_traces.py``).
+https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (Assessment, AssessmentSource); seen in
+what `Trace.to_json` of version 3.17.2 writes (``tools/judge_traces.py``).
 """
 
 import json

@@ -1,6 +1,6 @@
 """Lines of replies, as OpenAI's Batch API writes them: a verdict is looked for in each. The judge is the model.
 
-Field names: https://platform.openai.com/docs/api-reference/batch/request-output and .../chat/object, .../responses/object.
+Field names: https://platform.openai.com/docs/api-reference/batch/request-output, .../chat/object, .../responses/object.
 A line may also hold the verdict itself, beside ``custom_id`` and ``model``, where somebody has taken it out before.
 """
 
@@ -17,9 +17,23 @@ from quorate.reading.formats.shape import ANYTHING, VALUE, Each, Either, check_r
 from quorate.reading.options import ReadOptions
 
 # What a verdict is called in a reply, the surest first.
-CALLED = ("verdict", "label", "grade", "judgment", "judgement", "decision", "choice", "winner", "rating", "score", "answer")
+CALLED = (
+    "verdict",
+    "label",
+    "grade",
+    "judgment",
+    "judgement",
+    "decision",
+    "choice",
+    "winner",
+    "rating",
+    "score",
+    "answer",
+)
 WORDS = "|".join(CALLED)
-SAID = re.compile(rf"(?:{WORDS})\W{{0,3}}(?:is\s+|[:=]\s*)[\[\"'*`(]*([\w.+-]*[\w+])|\[\[([^\[\]\n]{{1,40}})\]\]", re.IGNORECASE)
+SAID = re.compile(
+    rf"(?:{WORDS})\W{{0,3}}(?:is\s+|[:=]\s*)[\[\"'*`(]*([\w.+-]*[\w+])|\[\[([^\[\]\n]{{1,40}})\]\]", re.IGNORECASE
+)
 FENCE = re.compile(r"^```\w*\s*|\s*```$")
 VERDICT = "verdict"  # the question of lines, which ask one thing
 # What is written, of what is read here.

@@ -1,7 +1,7 @@
 """Phoenix: annotations of spans, from its API or its client's table. The judge is the annotation's model or identifier.
 
-Field names: https://arize.com/docs/phoenix/tracing/how-to-tracing/feedback-and-annotations/capture-feedback; the table is
-that of `get_span_annotations_dataframe`, in which ``result.label`` and ``result.score`` are columns.
+Field names: https://arize.com/docs/phoenix/tracing/how-to-tracing/feedback-and-annotations/capture-feedback; the table
+is that of `get_span_annotations_dataframe`, in which ``result.label`` and ``result.score`` are columns.
 """
 
 from collections.abc import Iterator

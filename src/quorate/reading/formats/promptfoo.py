@@ -1,8 +1,8 @@
 """promptfoo: the results of an evaluation, as JSON or JSON lines. The judge is the provider that graded an assertion.
 
 Field names: https://www.promptfoo.dev/docs/configuration/outputs and
-https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results of
-version 0.121.20 (``tools/judge_samples.py``).
+https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results
+of version 0.121.20 (``tools/judge_samples.py``).
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ RESULT = {
     **dict.fromkeys(("testIdx", "promptIdx", "id"), VALUE),
     "vars": Each(ANYTHING),
     "testCase": {"options": {"provider": PROVIDER}},
-    "gradingResult": {"componentResults": [Either(GRADED, VALUE)]},
+    "gradingResult": {"componentResults": [GRADED]},
 }
 FILE = {"results": {"results": [RESULT]}}
 
@@ -60,7 +60,7 @@ def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         if prompts:  # an output of each prompt and provider
             usual = f"{usual}:{as_text(result.get('promptIdx'))}"
         task = first_of(reading.task, usual, result, result.get("vars"))
-        graded = [each for each in part(result, "gradingResult", "componentResults") or [] if isinstance(each, dict)]
+        graded = part(result, "gradingResult", "componentResults") or []
         if not graded:
             yield Verdict("", task, None, None, f"result {usual}", left_out=UNJUDGED)
         seen: Counter[tuple[str, str]] = Counter()
