@@ -118,8 +118,8 @@ class Abstaining:
     """What answers know of abstentions."""
 
     said: Said | None
-    n_tasks: int
-    n_workers: int
+    task_names: pa.Array
+    worker_names: pa.Array
 
     @property
     def n_abstained(self) -> int:
@@ -129,12 +129,12 @@ class Abstaining:
     @property
     def abstained_per_task(self) -> IntArray | None:
         """The abstentions of each task; None where nobody abstained."""
-        return self.said.per_task(self.n_tasks) if self.said is not None and self.n_abstained else None
+        return self.said.per_task(len(self.task_names)) if self.said is not None and self.n_abstained else None
 
     @property
     def abstained_per_worker(self) -> IntArray | None:
         """The abstentions of each worker; None where nobody abstained."""
-        return self.said.per_worker(self.n_workers) if self.said is not None and self.n_abstained else None
+        return self.said.per_worker(len(self.worker_names)) if self.said is not None and self.n_abstained else None
 
     def abstained_lines(self) -> list[str]:
         """Tell how many abstained and why, and what was left out of that."""

@@ -1,6 +1,7 @@
 """Abstentions are never classes: they are read beside the answers, and counted by worker and task."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +13,16 @@ from quorate.reading.formats.export import FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 from quorate.reading.read import _read_export
 
-TABLE = {
+TABLE: dict[str, list[Any]] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 4],
     "worker": ["ann", "bob", "cy", "ann", "bob", "cy", "ann", "bob", "dan"],
     "label": ["cat", "unsure", "cat", "dog", "dog", "cat", "unsure", "skip", "unsure"],
 }
 
 
-def read(**options: object) -> quorate.Answers:
-    return quorate.read(TABLE, **{"abstain": ["unsure", "skip"], **options})
+def read(**options: Any) -> quorate.Answers:
+    given: dict[str, Any] = {"abstain": ["unsure", "skip"], **options}
+    return quorate.read(TABLE, **given)
 
 
 def test_abstentions_are_no_classes_and_their_tasks_and_workers_stay() -> None:
@@ -61,7 +63,11 @@ def test_a_blank_label_abstains_where_the_caller_says_so() -> None:
     blank = {**TABLE, "label": [label.replace("skip", " ") for label in TABLE["label"]]}
     with pytest.raises(BlankFieldError, match="row 8"):
         quorate.read(blank, abstain=["unsure"])
-    for options in ({"abstain": ["unsure", ""]}, {"abstain": ["unsure"], "skip_missing": True}):
+    chosen: tuple[dict[str, Any], ...] = (
+        {"abstain": ["unsure", ""]},
+        {"abstain": ["unsure"], "skip_missing": True},
+    )
+    for options in chosen:
         answers = quorate.read(blank, **options)
         assert answers.said is not None
         assert answers.said.reasons() == {"unsure": 3, "blank": 1}
@@ -104,7 +110,7 @@ def test_numbers_and_other_spellings_are_found() -> None:
         ({"abstain": ["cat"], "classes": ["cat", "dog"]}, "'cat' is both a class"),
     ],
 )
-def test_what_means_nothing_is_refused(options: dict[str, object], message: str) -> None:
+def test_what_means_nothing_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read(**options)
 
