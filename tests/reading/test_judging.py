@@ -26,7 +26,7 @@ def test_judges_have_families_and_replies_without_a_verdict_abstain(sample: str)
     assert silent == {("3", "bob"), ("2", "cy")}
     assert set(export.abstentions["reason"].to_pylist()) == {"no verdict in the reply"}
     answers = quorate.read(SAMPLES / sample)
-    assert (answers.n_answers, answers.n_abstained) == (7, 2)
+    assert (answers.n_answers, answers.n_abstained, answers.n_skipped) == (7, 2, 0)
     assert answers.group is not None
     assert answers.group_names is not None
     named = [answers.group_names[int(code)].as_py() for code in answers.group]

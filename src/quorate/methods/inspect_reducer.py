@@ -32,7 +32,11 @@ def inspect_reducer(
     Raises:
         OptionError: inspect_ai is not installed.
 
-    >>> inspect_reducer({"mockllm/ann": 0.8}, classes=["C", "I"])  # doctest: +SKIP
+    >>> from unittest import mock
+    >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as where it is not installed
+    ...     inspect_reducer({"openai/gpt-4o": 0.8}, classes=["C", "I"])
+    Traceback (most recent call last):
+    quorate.errors.OptionError: inspect_reducer is for Inspect, which is not installed: pip install inspect_ai
     """
     try:
         from inspect_ai.scorer import Score, score_reducer
