@@ -8,6 +8,10 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
+# Installing compiles nothing; what is imported is compiled once and kept, whatever the shell says, or each of the many
+# processes that the tests start would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
 export QUORATE_SKIP

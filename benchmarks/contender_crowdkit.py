@@ -1,6 +1,9 @@
-"""crowd-kit, as its users call it: pandas reads the CSV, the class fits, pandas writes the labels. CLASS FILE OUTPUT.
+"""crowd-kit, as its users call it: pandas reads the CSV, the class fits, pandas writes the labels.
 
-Runs in an environment of its own (see the Makefile), so it imports nothing of quorate.
+    python contender_crowdkit.py CLASS FILE OUTPUT [GOLD]
+
+GOLD has the known labels that a class wants. Runs in an environment of its own (see the Makefile), so it imports
+nothing of quorate.
 """
 
 import sys
@@ -8,7 +11,8 @@ import sys
 import pandas as pd
 from crowdkit import aggregation
 
-name, source, target = sys.argv[1:]
+name, source, target, *gold = sys.argv[1:]
 answers = pd.read_csv(source, dtype=str)
-model = getattr(aggregation, name)().fit(answers)
-model.labels_.rename("label").rename_axis("task").to_csv(target)
+known = [pd.read_csv(path, dtype=str).set_index("task")["label"] for path in gold]
+labels = getattr(aggregation, name)().fit_predict(answers, *known)
+labels.rename("label").rename_axis("task").to_csv(target)

@@ -8,7 +8,16 @@ import pytest
 
 import quorate
 from quorate.errors import ConflictingAnswersError, OptionError, QuorateError
-from quorate.estimators import DawidSkene, MajorityVote, Quorate, RankOne
+from quorate.estimators import (
+    MACE,
+    BinaryRelevance,
+    DawidSkene,
+    GoldMajorityVote,
+    MajorityVote,
+    OneCoinDawidSkene,
+    Quorate,
+    RankOne,
+)
 
 TRIANGLE = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxyy")}
 
@@ -29,9 +38,12 @@ def test_options_have_two_names(data: Any) -> None:
     ("make", "message"),
     [
         (lambda: Quorate(n_iter=10), r"no option 'n_iter'; it takes cautious"),
-        (lambda: DawidSkene(initial_error_strategy="assign"), "not supported"),
-        (lambda: DawidSkene().fit({}, None, "matrix"), "not supported"),
-        (lambda: DawidSkene().fit_predict({}, initial_error="matrix"), "not supported"),
+        (lambda: DawidSkene(initial_error_strategy="guess"), "assign, addition"),
+        (lambda: DawidSkene().fit(TRIANGLE, None, "matrix"), "initial_error_strategy: assign or addition"),
+        (lambda: OneCoinDawidSkene().fit_predict(TRIANGLE, initial_error="matrix"), "for DawidSkene"),
+        (lambda: GoldMajorityVote().fit(TRIANGLE), "give some, or take MajorityVote"),
+        (lambda: MACE(method="gibbs").fit(TRIANGLE), "vb, em"),
+        (lambda: BinaryRelevance(MajorityVote), "DawidSkene()"),
         (lambda: MajorityVote(on_missing_skill="drop"), "error, ignore, value"),
         (lambda: RankOne(colour="red").fit(TRIANGLE), "colour"),
     ],

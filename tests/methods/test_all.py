@@ -18,7 +18,12 @@ from tests.crowds import answers_of
 
 NAMES = list(METHODS)
 # Small settings for the methods that would otherwise take their time; the laws hold for any.
-QUICK: dict[str, dict[str, Any]] = {"m3v": {"sweeps": 12, "burn_in": 2}, "opt-ds": {"starts": 10, "power_steps": 20}}
+QUICK: dict[str, dict[str, Any]] = {
+    "m3v": {"sweeps": 12, "burn_in": 2},
+    "opt-ds": {"starts": 10, "power_steps": 20},
+    "mace": {"restarts": 2, "iterations": 20},
+    "glad": {"max_iterations": 20},
+}
 
 
 def run(name: str, answers: Answers, **options: Any) -> quorate.Result:
@@ -68,8 +73,8 @@ def test_renaming_workers_and_tasks_changes_nothing_else(name: str, n_classes: i
     assert one.ballot.posterior == pytest.approx(two.ballot.posterior)
 
 
-# Opt-D&S puts workers into three groups by number, M3V draws and KOS starts by number: renumbering is another draw.
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"opt-ds", "m3v", "kos"}])
+# Opt-D&S puts workers into three groups by number, M3V draws, KOS and MACE start by number: that is another draw.
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in {"opt-ds", "m3v", "kos", "mace"}])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_renumbering_workers_and_tasks_permutes_the_result(name: str, n_classes: int) -> None:
     answers = simulate.crowd(300, 10, 4, n_classes=n_classes, skills=np.linspace(0.2, 0.9, 10), seed=5).answers
@@ -117,7 +122,8 @@ def large() -> Answers:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
 def test_a_crowd_of_50_000_workers_and_a_million_answers_passes(large: Answers, name: str) -> None:
-    result = quorate.aggregate(large, name)
+    few = {"mace": {"restarts": 1, "iterations": 3}, "glad": {"max_iterations": 3}}  # the size is what is asked about
+    result = quorate.aggregate(large, name, **few.get(name, {}))
     assert len(result.ballot.label) == 200_000
 
 
@@ -156,3 +162,13 @@ def test_bad_method_specifications_are_named() -> None:
     crowd = simulate.crowd(30, 5, 3)
     assert "no option 'nonsense'" in (compare(crowd.answers, methods=["iwmv:nonsense=1"]).entries[0].failed or "")
     assert parse_method("m3v:c=0.5:seed=3") == ("m3v", {"c": 0.5, "seed": 3})
+
+
+def test_a_method_that_stands_alone_is_told_by_compare() -> None:
+    """The tutorial's crowd, on which opt-ds exchanges the classes: its notes are said, and that it is alone."""
+    crowd = quorate.simulate.crowd(200, 12, 3, seed=0)
+    found = quorate.compare(crowd.answers, methods=["quorate", "majority", "one-coin", "opt-ds"])
+    alone = [entry.method for entry in found.entries if entry.doubts]
+    assert alone in ([], ["opt-ds"])
+    turned = quorate.compare(crowd.answers, methods=["majority", "one-coin", "rank-one"])
+    assert turned.doubts() == []

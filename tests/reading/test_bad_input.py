@@ -56,7 +56,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         errors.BlankFieldError,
         "row 2",
     ),
-    ("nested.jsonl", b'{"task": 1, "worker": 2, "label": ["x"]}\n', errors.ColumnTypeError, "'label' holds list"),
+    ("nested.jsonl", b'{"task": [1], "worker": 2, "label": "x"}\n', errors.ColumnTypeError, "'task' holds list"),
 ]
 
 
@@ -104,7 +104,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
             errors.BlankFieldError,
             "'label' is missing in row 2",
         ),
-        ({**GOOD, "label": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'label' holds list"),
+        ({**GOOD, "task": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'task' holds list"),
         ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "mixed"),
         ({**GOOD, "label": [None, None, None]}, errors.BlankFieldError, "rows 1, 2, 3"),
         ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no answers"),

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 
 NARROW = 256  # classes up to which a label takes one byte
@@ -102,28 +102,8 @@ class Sampled:
     known: IntArray | None = None  # the known class of each task, -1 where unknown
 
 
-class Blocks(Protocol):
+class Blocks(Sized, Protocol):
     """All answers, in blocks of whole tasks; wherever they lie."""
-
-    @property
-    def n_tasks(self) -> int:
-        """How many tasks."""
-
-    @property
-    def n_workers(self) -> int:
-        """How many workers."""
-
-    @property
-    def n_classes(self) -> int:
-        """M, the number of classes."""
-
-    @property
-    def n_answers(self) -> int:
-        """How many answers."""
-
-    @property
-    def per_worker(self) -> IntArray:
-        """N_i, the answers of each worker."""
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.

@@ -9,7 +9,7 @@ import typer
 from quorate.cli.arguments import reads_answers
 from quorate.cli.beyond import aggregate_beyond
 from quorate.cli.engine import table_maker
-from quorate.cli.options import ExcelSafe, Gold, Json, said
+from quorate.cli.options import ExcelSafe, Gold, Json, Skills, said
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -33,6 +33,14 @@ def aggregate(
     dependence: Annotated[
         str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
     ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="quorate: the classes are grades, in order; labels by least distance.")
+    ] = False,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What labels cost (said, true, cost): those of least expected cost."),
+    ] = None,
+    skills: Skills = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
@@ -65,6 +73,7 @@ def aggregate(
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill |= {"ordered": ordered or None, "costs": costs, "skills": skills}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     make_table = table_maker(reading, output_table)
     with showing_progress():

@@ -22,6 +22,7 @@ def aggregate_beyond(
     intervals: str,
     cautious: bool,
     dependence: str | None,
+    skills: str | None,
     solver: str | None,
     tau: float | None,
     weighting: str | None,
@@ -37,7 +38,7 @@ def aggregate_beyond(
     from quorate.warehouse.write import all_or_none
     from quorate.writing.tables import to_json, write_table
 
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
         result = aggregate_held(

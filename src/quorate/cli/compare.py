@@ -26,7 +26,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Run many methods on the same answers, and compare their errors or, without truth, their agreement."""
-    from quorate.cli.terminal import print_data, print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.evaluation.compare import compare
     from quorate.writing.tables import to_json
 
@@ -38,6 +38,7 @@ def compare(
         return
     scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
     print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())
+    print_lines(found.doubts())
 
 
 def methods(json: Json = False) -> None:

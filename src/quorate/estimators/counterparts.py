@@ -1,4 +1,4 @@
-"""The classes that crowd-kit has too, with its options and its defaults."""
+"""The votes that crowd-kit has too, with its options, its defaults and its scales."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -8,16 +8,16 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, one_of
-from quorate.estimators.estimator import Estimator, Voter, by_worker, confusion_frame
+from quorate.estimators.estimator import Estimator, Voter, by_worker
 from quorate.reading.files import Source
-from quorate.voting.vote import reveal, skill_of, weighted_majority
+from quorate.voting.vote import reveal, weighted_majority
 
 
 class MajorityVote(Estimator):
     """Every vote counts the same, or as much as the caller's ``skills`` say.
 
-    `skills_` come from the share of a worker's answers that agree with the labels, as in crowd-kit; the worker's own
-    vote is in those labels, so they are flattering.
+    `skills_` is the share of a worker's answers that agree with the labels, as in crowd-kit; the worker's own vote is
+    in those labels, so they are flattering.
 
     Args:
         default_skill: of workers whom ``skills`` does not name, with ``on_missing_skill="value"``.
@@ -26,6 +26,8 @@ class MajorityVote(Estimator):
     """
 
     method = "majority"
+    scale = "accuracy"
+    own = ("default_skill", "on_missing_skill")
 
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
@@ -37,61 +39,58 @@ class MajorityVote(Estimator):
     def fit(self, data: Source, skills: Any = None, true_labels: Any = None) -> Self:  # type: ignore[override]
         """Vote; ``skills`` are crowd-kit's word for the weight of each worker's vote, a Series by worker."""
         super().fit(data, true_labels)
-        result = self.result_
+        result, answers = self.result_, self.result_.answers
         if skills is not None:
             others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
-            weights = by_worker(result.answers, skills.to_dict(), "given a skill", others)
-            ballot = weighted_majority(result.answers, weights)
+            weights = by_worker(answers, skills.to_dict(), "given a skill", others)
+            ballot = weighted_majority(answers, weights)
             if result.gold is not None:
                 ballot = reveal(ballot, result.gold)
             result = replace(result, vote=ballot, workforce=replace(result.workforce, weights=weights))
-        return self._keep(result, _agreement(result.answers, result.ballot.label), data)
+        return self._keep(result, data, _agreement(answers, result.ballot.label))
 
 
-class _ByExpectation(Estimator):
-    """What the two classes of Dawid and Skene share: crowd-kit's defaults, which estimate the share of each class."""
+class Wawa(Voter):
+    """Vote, weigh each worker by its share of agreement with the labels, and vote once more; see also `IWMV`."""
 
-    as_they_appear = ("task", "worker")
+    method = "wawa"
+    scale = "weight"
+
+
+class ZeroBasedSkill(Voter):
+    """Weights that move toward each worker's agreement with the labels, ever more slowly; with crowd-kit's defaults."""
+
+    method = "zero-based-skill"
+    scale = "weight"
 
     def __init__(
-        self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
+        self,
+        n_iter: int = 100,
+        lr_init: float = 1.0,
+        lr_steps_to_reduce: int = 20,
+        lr_reduce_factor: float = 0.5,
+        eps: float = 1e-5,
+        **options: Any,
     ) -> None:
-        if initial_error_strategy is not None:
-            raise OptionError("initial_error_strategy is not supported: EM starts from the shares of the votes")
-        super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
+        rates = {"lr_init": lr_init, "lr_steps_to_reduce": lr_steps_to_reduce, "lr_reduce_factor": lr_reduce_factor}
+        super().__init__(**{"n_iter": n_iter, **rates, "eps": eps, **options})
 
-    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
-        """Aggregate the answers; crowd-kit's ``initial_error`` is not supported."""
-        if initial_error is not None:
-            raise OptionError("initial_error is not supported: EM starts from the shares of the votes")
+
+class GoldMajorityVote(Voter):
+    """Weigh each worker by its share of right answers to tasks of known label, and vote."""
+
+    method = "gold-majority"
+    scale = "accuracy"
+
+    def fit(self, data: Source, true_labels: Any = None) -> Self:
+        """Aggregate the answers; ``true_labels``, a Series by task, are what the workers are weighed by.
+
+        Raises:
+            OptionError: there are none.
+        """
+        if true_labels is None:
+            raise OptionError("GoldMajorityVote weighs workers by true_labels; give some, or take MajorityVote")
         return super().fit(data, true_labels)
-
-
-class DawidSkene(_ByExpectation):
-    """EM over a confusion matrix a worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`."""
-
-    method = "dawid-skene"
-
-    @property
-    def priors_(self) -> Any:
-        """The share of each class, a Series by label."""
-        return self.probas_.mean().rename("prior")
-
-    @property
-    def errors_(self) -> Any:
-        """The probability of each worker's answer (rows: worker, label) given the true class (columns)."""
-        answers, posterior = self.result_.answers, self.result_.ballot.posterior
-        given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
-        np.add.at(given, (answers.worker, answers.label), posterior[answers.task])
-        total = given.sum(axis=1, keepdims=True)
-        matrices = np.divide(given, total, out=np.full_like(given, np.nan), where=total > 0)
-        return confusion_frame(self.result_, matrices)
-
-
-class OneCoinDawidSkene(_ByExpectation):
-    """EM over one accuracy a worker; with crowd-kit's defaults."""
-
-    method = "one-coin"
 
 
 class KOS(Estimator):
@@ -100,17 +99,7 @@ class KOS(Estimator):
     method = "kos"
 
     def __init__(self, n_iter: int = 100, random_state: int | None = 0, **options: Any) -> None:
-        super().__init__(n_iter=n_iter, random_state=random_state or 0, **options)
-
-
-class Wawa(Voter):
-    """IWMV: vote, weigh each worker by agreement with the labels, and vote again until the labels stand still.
-
-    crowd-kit's Wawa does this once and weighs by the share w of agreement; here the weight is M·w - 1, which is zero
-    for a worker who guesses, and the labels settle.
-    """
-
-    method = "iwmv"
+        super().__init__(n_iter=n_iter, random_state=random_state, **options)
 
 
 class MMSR(Voter):
@@ -121,19 +110,16 @@ class MMSR(Voter):
     """
 
     method = "m-msr"
+    scale = "weight"
     as_they_appear = ("worker",)
 
     def __init__(self, n_iter: int = 10_000, tol: float = 1e-10, random_state: int | None = 0, **options: Any) -> None:
-        super().__init__(n_iter=n_iter, tol=tol, random_state=random_state or 0, **options)
-
-
-IWMV = Wawa
+        super().__init__(n_iter=n_iter, tol=tol, random_state=random_state, **options)
 
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:
-    """Return the skill of each worker's share of agreement with the labels."""
-    alike = answers.alike(label)
+    """Return each worker's share of agreement with the labels; NaN for one without answers."""
     share: FloatArray = np.divide(
-        alike, answers.per_worker, out=np.full(answers.n_workers, np.nan), where=answers.per_worker > 0
+        answers.alike(label), answers.per_worker, out=np.full(answers.n_workers, np.nan), where=answers.per_worker > 0
     )
-    return skill_of(share, answers.n_classes) if answers.n_classes > 1 else np.full(answers.n_workers, np.nan)
+    return share

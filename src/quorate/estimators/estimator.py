@@ -9,6 +9,7 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import InputError, QuorateError, listing
+from quorate.estimators.parameters import Parameters
 from quorate.methods.option_names import check_options, option_names
 from quorate.methods.registry import METHODS, aggregate
 from quorate.reading.files import Source, read_table
@@ -19,10 +20,21 @@ from quorate.voting.vote import Ballot, accuracy, plug_in_vote, weighted_majorit
 
 COLUMNS = dict.fromkeys(ROLES, "Rename the columns to task, worker and label")
 # crowd-kit's words for options that Quorate's methods have under another name.
-RENAMED = {"n_iter": ("max_iterations", "iterations"), "tol": ("tolerance",), "random_state": ("seed",)}
+RENAMED = {
+    "n_iter": ("max_iterations", "iterations"),
+    "tol": ("tolerance",),
+    "random_state": ("seed",),
+    "n_restarts": ("restarts",),
+    "default_noise": ("noise",),
+    "method": ("inference",),
+    "lr_init": ("rate",),
+    "lr_steps_to_reduce": ("slower_every",),
+    "lr_reduce_factor": ("slower_by",),
+    "eps": ("head_start",),
+}
 
 
-class Estimator:
+class Estimator(Parameters):
     """What every class here does; the options are those of the method, by Quorate's names or by crowd-kit's.
 
     Args:
@@ -38,9 +50,11 @@ class Estimator:
     as_they_appear: ClassVar[
         tuple[str, ...]
     ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
+    scale: ClassVar[str] = "skill"  # what `skills_` holds: skill, accuracy or weight, whichever crowd-kit's class has
+    own: ClassVar[tuple[str, ...]] = ()  # what the constructor takes besides the options of the method
     labels_: Any  # Series "agg_label", by task
     probas_: Any  # DataFrame, tasks × labels
-    skills_: Any  # Series "skill", by worker; NaN where not determined
+    skills_: Any  # Series "skill", by worker, on the scale of the class; NaN where not determined
     accuracies_: Any
     weights_: Any
     result_: Result
@@ -51,6 +65,17 @@ class Estimator:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*self.own, "on_conflict", "skip_missing")} | self.options
+
+    def _with(self, given: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+        """Put an option in the place of the same one under its other name."""
+        meant = next(iter(_translate(self.method, {name: value}, check=False)))
+        others = {
+            each for each in self.options if each != name and meant in _translate(self.method, {each: 0}, check=False)
+        }
+        return {key: each for key, each in given.items() if key not in others} | {name: value}
 
     def fit(self, data: Source, true_labels: Any = None) -> Self:
         """Aggregate the answers.
@@ -64,9 +89,10 @@ class Estimator:
             InputError: the data cannot be used; the message names the rows.
         """
         load_pandas()
-        answers = self._read(data)
-        result = aggregate(answers, self.method, gold=gold_of(true_labels), **self._options)
-        return self._keep(result, result.skills, data)
+        return self._keep(self._run(self._read(data), gold_of(true_labels)), data)
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        return aggregate(answers, self.method, gold=gold, **self._options)
 
     def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
         """Do what `fit` does, and return `labels_`."""
@@ -80,19 +106,21 @@ class Estimator:
         table = read_table(data, COLUMNS, fixed=True)  # the columns have crowd-kit's names, and no option names others
         return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
-    def _keep(self, result: Result, skills: FloatArray, data: Source) -> Self:
+    def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
         pd, answers = load_pandas(), result.answers
         self.labels_, self.probas_ = self._outcome(answers, result.ballot, data)
-        workers = _index(answers.worker_names, data, "worker")
-        columns = {"skill": skills, "accuracy": accuracy(skills, answers.n_classes), "weight": result.weights}
+        workers = index_of(answers.worker_names, data, "worker")
+        right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
+        columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
         frame = self._ordered(pd.DataFrame(columns, index=workers), "worker")
-        self.skills_, self.accuracies_, self.weights_ = (frame[name] for name in columns)
+        self.accuracies_, self.weights_ = frame["accuracy"], frame["weight"]
+        self.skills_ = frame[self.scale].rename("skill")
         self.result_ = result
         return self
 
     def _outcome(self, answers: Answers, ballot: Ballot, data: Source) -> tuple[Any, Any]:
         pd = load_pandas()
-        tasks, classes = _index(answers.task_names, data, "task"), _index(answers.classes, data, "label")
+        tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
         labels = pd.Series(classes.take(ballot.label), index=tasks, name="agg_label")
         probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
         return self._ordered(labels, "task"), self._ordered(probas, "task")
@@ -132,15 +160,16 @@ def load_pandas() -> Any:
     return pandas
 
 
-def _translate(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options the names that the method has for them."""
+def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -> dict[str, Any]:
+    """Give the options the names that the method has for them; a seed of None is the first."""
     run = METHODS[method].load()
     known = option_names(run, dict(options))
+    named = {next((each for each in (name, *RENAMED.get(name, ())) if each in known), name): name for name in options}
     translated = {
-        next((each for each in (name, *RENAMED.get(name, ())) if each in known), name): value
-        for name, value in options.items()
+        meant: 0 if meant == "seed" and options[name] is None else options[name] for meant, name in named.items()
     }
-    check_options(method, run, translated, but=("gold",))
+    if check:
+        check_options(method, run, translated, but=("gold",))
     return translated
 
 
@@ -155,8 +184,12 @@ def gold_of(true_labels: Any) -> Source:
     return {"task": true_labels.index.tolist(), "label": true_labels.tolist()}
 
 
-def _index(names: pa.Array, data: Source, column: str) -> Any:
-    """Make an index of names, of the type that they had in the data frame."""
+def index_of(names: pa.Array, data: Source, column: str) -> Any:
+    """Make an index of names, of the type that they had in the data frame.
+
+    >>> index_of(pa.array(["a"]), None, "worker").tolist()
+    ['a']
+    """
     pd = load_pandas()
     index = pd.Index(names.to_pylist(), name=column)
     kind = getattr(getattr(data, "get", lambda _: None)(column), "dtype", None)
@@ -176,11 +209,25 @@ def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: 
     >>> by_worker(answers, {"ann": 0.5}, "given a skill", others=0.0).tolist()
     [0.5, 0.0]
     """
-    names = answers.worker_names.to_pylist()
-    strangers = [name for name in names if name not in values]
+    return by_name(answers.worker_names, values, f"workers were not {what}", others, "Leave their answers out")
+
+
+def by_name(
+    names: pa.Array, values: Mapping[Any, float], lacking: str, others: float | None = None, remedy: str = "Add them"
+) -> FloatArray:
+    """Return a value for each name; refuse names where there is no value for them.
+
+    Raises:
+        InputError: there are such names.
+
+    >>> by_name(pa.array(["x", "y"]), {"y": 0.5, "x": 0.25}, "classes have no share").tolist()
+    [0.25, 0.5]
+    """
+    listed = names.to_pylist()
+    strangers = [name for name in listed if name not in values]
     if strangers and others is None:
-        raise InputError(f"{len(strangers):,} workers were not {what}: {listing(strangers)}. Leave their answers out")
-    return np.array([float(values.get(name, others or 0.0)) for name in names])
+        raise InputError(f"{len(strangers):,} {lacking}: {listing(strangers)}. {remedy}")
+    return np.array([float(values.get(name, others or 0.0)) for name in listed])
 
 
 def confusion_frame(result: Result, matrices: FloatArray) -> Any:

@@ -31,6 +31,12 @@ class RankOneCentred(Estimator):
     method = "rank-one-centred"
 
 
+class IWMV(Voter):
+    """Vote, weigh each worker by how far its agreement with the labels exceeds guessing, until the labels settle."""
+
+    method = "iwmv"
+
+
 class EigenRatio(Estimator):
     """ER: the ratio of two eigenvectors, per component."""
 

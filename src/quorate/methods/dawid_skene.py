@@ -1,5 +1,7 @@
 """Dawid and Skene's EM from the majority vote: a confusion matrix for each worker [Dawid79]."""
 
+from typing import Any
+
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.gold import known_classes
@@ -8,7 +10,8 @@ from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.notes import Note
 from quorate.voting.confusion import check_size
-from quorate.voting.em import expectation_maximisation
+from quorate.voting.em import Fit, expectation_maximisation
+from quorate.voting.one_coin import OneCoin
 from quorate.voting.vote import Ballot, decide, majority, skill_of, weight
 
 
@@ -36,20 +39,34 @@ def dawid_skene(
     >>> dawid_skene(quorate.read(answers)).labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    check_size(answers, "dawid-skene")
     known = known_classes(gold, answers)
-    fit = expectation_maximisation(
-        answers,
-        majority(answers).posterior,
-        gold=known,
-        class_prior=class_prior,
-        zeros=zeros,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-    )
+    how = {"class_prior": class_prior, "zeros": zeros, "max_iterations": max_iterations, "tolerance": tolerance}
+    return em_result("dawid-skene", answers, fit_dawid_skene(answers, known, **how), known)
+
+
+def fit_dawid_skene(answers: Answers, gold: IntArray | None, **how: Any) -> Fit:
+    """Run EM from the shares of the votes; takes what `quorate.voting.em.expectation_maximisation` takes.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
+    >>> fit_dawid_skene(answers, None, max_iterations=2).confusion.shape
+    (6, 2, 2)
+    """
+    check_size(answers, "dawid-skene")
+    return expectation_maximisation(answers, majority(answers).posterior, gold=gold, **how)
+
+
+def em_result(method: str, answers: Answers, fit: Fit | OneCoin, gold: IntArray | None) -> Result:
+    """Put together the result of EM over all classes.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
+    >>> em_result("mine", answers, fit_dawid_skene(answers, None), None).method
+    'mine'
+    """
     ballot = decide(answers, fit.scores, fit.posterior)
-    notes = fit_notes("dawid-skene", fit.log_likelihoods, fit.converged, answers.n_answers)
-    return em_outcome("dawid-skene", answers, fit.accuracy, ballot, known, notes)
+    notes = fit_notes(method, fit.log_likelihoods, fit.converged, answers.n_answers)
+    return em_outcome(method, answers, fit.accuracy, ballot, gold, notes)
 
 
 def em_outcome(

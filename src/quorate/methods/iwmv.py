@@ -37,7 +37,7 @@ def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) ->
         if unchanged or answers.n_classes < 2:
             notes = ()
             break
-        agreement = _agreement(answers, hold_labels(label, known))
+        agreement = agreement_with(answers, hold_labels(label, known))
         weights = answers.n_classes * agreement - 1
     skills = skill_of(agreement, answers.n_classes) if answers.n_classes > 1 else None
     return outcome("iwmv", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
@@ -52,8 +52,14 @@ def not_settled(votes: int) -> Note:
     return Note(NOT_SETTLED, f"iwmv: the labels had not settled after {votes} votes")
 
 
-def _agreement(answers: Answers, label: IntArray) -> FloatArray:
-    """Return each worker's share of answers that agree with the labels; 1/M where there is no answer."""
+def agreement_with(answers: Answers, label: IntArray) -> FloatArray:
+    """Return each worker's share of answers that agree with the labels; 1/M where there is no answer.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> agreement_with(answers, np.array([0, 1])).tolist()
+    [0.5, 0.0]
+    """
     alike = answers.alike(label)
     n = answers.per_worker
     share: FloatArray = np.where(n > 0, alike / np.maximum(n, 1), 1 / answers.n_classes)

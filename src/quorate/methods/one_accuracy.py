@@ -1,15 +1,17 @@
 """One-coin EM from the majority vote: one accuracy for each worker, wrong answers being alike likely [Dawid79]."""
 
+from typing import Any
+
 from quorate.answers import Answers
+from quorate.arrays import IntArray
 from quorate.gold import known_classes
-from quorate.methods.dawid_skene import em_outcome
-from quorate.methods.outcome import fit_notes
+from quorate.methods.dawid_skene import em_result
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.confusion import check_size
-from quorate.voting.one_coin import fit_one_coin
+from quorate.voting.one_coin import OneCoin, fit_one_coin
 from quorate.voting.posterior import alike_shares, class_shares
-from quorate.voting.vote import decide, majority
+from quorate.voting.vote import majority
 
 
 def one_coin(
@@ -30,16 +32,19 @@ def one_coin(
     >>> one_coin(quorate.read(answers)).labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    check_size(answers, "one-coin", matrices=False)
     known = known_classes(gold, answers)
-    fit = fit_one_coin(
-        answers,
-        majority(answers).posterior,
-        prior=class_shares if class_prior else alike_shares,
-        gold=known,
-        zeros=zeros,
-        max_iterations=max_iterations,
-        tolerance=tolerance,
-    )
-    notes = fit_notes("one-coin", fit.log_likelihoods, fit.converged, answers.n_answers)
-    return em_outcome("one-coin", answers, fit.accuracy, decide(answers, fit.scores, fit.posterior), known, notes)
+    how = {"class_prior": class_prior, "zeros": zeros, "max_iterations": max_iterations, "tolerance": tolerance}
+    return em_result("one-coin", answers, fit_one_accuracy(answers, known, **how), known)
+
+
+def fit_one_accuracy(answers: Answers, gold: IntArray | None, *, class_prior: bool = False, **how: Any) -> OneCoin:
+    """Run EM from the shares of the votes; takes what `quorate.voting.one_coin.fit_one_coin` takes.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
+    >>> fit_one_accuracy(answers, None, max_iterations=2).steps
+    2
+    """
+    check_size(answers, "one-coin", matrices=False)
+    prior = class_shares if class_prior else alike_shares
+    return fit_one_coin(answers, majority(answers).posterior, prior=prior, gold=gold, **how)

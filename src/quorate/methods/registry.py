@@ -6,13 +6,15 @@ from importlib import import_module
 from typing import Any
 
 from quorate.answers import Answers
-from quorate.errors import UnknownMethodError, one_of
+from quorate.errors import OptionError, UnknownMethodError, one_of
 from quorate.gold import answers_and_gold
 from quorate.methods.option_names import check_options
+from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
 from quorate.result import Result
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
+from quorate.voting.least_cost import cheapest
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,16 @@ METHODS = {
     ),
     "majority": Method("majority:majority_vote", "every vote counts the same", "as old as voting"),
     "iwmv": Method("iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
+    "wawa": Method("wawa:wawa", "vote, weigh workers by agreement with it, vote again", "Ustalov et al. 2024", False),
+    "zero-based-skill": Method(
+        "zero_based_skill:zero_based_skill",
+        "weights that learn from the vote, ever more slowly",
+        "Ustalov et al. 2024",
+        False,
+    ),
+    "gold-majority": Method(
+        "gold_majority:gold_majority", "workers weighed by known labels", "Ustalov et al. 2024", False
+    ),
     "er": Method("er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
     "kos": Method("kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
     "kos-svd": Method("kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False),
@@ -56,6 +68,8 @@ METHODS = {
     ),
     "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
     "one-coin": Method("one_accuracy:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
+    "mace": Method("mace:mace", "workers who know or answer by habit, from several starts", "Hovy et al. 2013"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
 }
 
@@ -67,6 +81,7 @@ def aggregate(
     gold: Source = None,
     level: float = LEVEL,
     intervals: str = "auto",
+    costs: Source = None,
     **options: Any,
 ) -> Result:
     """Turn answers into labels and skills.
@@ -78,6 +93,8 @@ def aggregate(
             default those that another tool's export says are known.
         level: of the intervals on skills; they are computed when they are first asked for.
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
+        costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels
+            are then those of least expected cost, which the column ``expected_cost`` tells.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
@@ -96,7 +113,21 @@ def aggregate(
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)
-    return replace(run(answers, gold=known, **options), interval_choice=choice)
+    if costs is not None and answers.asked is not None:
+        raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
+    if costs is not None and not METHODS[method].posterior:
+        raise OptionError(
+            f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
+            f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
+        )
+    result = replace(run(answers, gold=known, **options), interval_choice=choice)
+    if answers.asked is not None:
+        from quorate.methods.several_labels import several_labels  # few need it
+
+        result = several_labels(result)
+    if costs is None:
+        return result
+    return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), "expected_cost"))
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:

@@ -18,6 +18,7 @@ from quorate.blocks.memory import answers_in
 from quorate.voting.corrections import correction, swapped
 from quorate.voting.dependence import flattening
 from quorate.voting.known_labels import WAYS, Learned
+from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.population import calibrated
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
@@ -62,6 +63,7 @@ class ByTaught:
 
     ways: tuple[tuple[float, FloatArray, Way], ...]  # a share, the weights of the opinions, and the way
     calibration: FloatArray
+    lone: LoneVotes | None = None  # how sure single answers by workers of whom nothing is known may be
 
     def __call__(self, block: Block) -> Ballot:
         """Vote on a block."""
@@ -69,7 +71,10 @@ class ByTaught:
         for share, weights, way in self.ways:
             for weight, part in zip(weights, way.posteriors(block), strict=True):
                 posterior += share * weight * part
-        return by_posterior(answers_in(block), calibrated(posterior, self.calibration))
+        posterior = calibrated(posterior, self.calibration)
+        if self.lone is not None:
+            posterior = self.lone.capped(posterior, block.start, block.worker, block.label)
+        return by_posterior(answers_in(block), posterior)
 
 
 def taught_vote(

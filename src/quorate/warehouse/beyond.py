@@ -7,14 +7,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from quorate.answers import Roster
 from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, one_of
 from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.reading.files import Source
+from quorate.reading.options import ReadOptions
 from quorate.result import Result
-from quorate.skills.notes import BEYOND_MEMORY, Note
+from quorate.said import unheard_line
+from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
+from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
 from quorate.warehouse.block_files import BlockRoster, FileBlocks, PassingFolder, pack_blocks
 from quorate.warehouse.expressions import EngineTable
@@ -62,9 +66,11 @@ def aggregate_held(
     check_options(chosen, METHODS_BEYOND[chosen], options, where=" beyond memory")
     check_output(held.engine, output, output_table)
     blocks, apart = _packed(held, local_gold(gold, held.reading))
+    roster = blocks.roster
+    if "skills" in options:
+        options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     fitted = fit_blocks(blocks, chosen, **options)
     kept = _written(held, fitted, blocks, output, output_table)
-    roster = blocks.roster
     return Result(
         method=chosen,
         roster=BlockRoster(**{each.name: getattr(roster, each.name) for each in fields(roster)}, blocks=blocks),
@@ -73,9 +79,19 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart),
+        notes=(*fitted.notes, *apart, *_unused(roster, held.reading, chosen)),
         interval_choice=choice,
     )
+
+
+def _unused(roster: Roster, reading: ReadOptions, method: str) -> tuple[Note, ...]:
+    """Say what of what workers said has no say here, and which of the abstentions named never occur."""
+    notes: tuple[Note, ...] = ()
+    if method == "quorate" and (roster.n_abstained or reading.map is not None):
+        what = " and ".join(["abstentions"] * bool(roster.n_abstained) + ["grades"] * (reading.map is not None))
+        text = f"{what} tell nothing beside the classes beyond memory; in memory they do, where they tell anything"
+        notes = (Note(BEYOND_MEMORY, text),)
+    return (*notes, Note(UNHEARD, unheard_line(roster.unheard))) if roster.unheard else notes
 
 
 def _packed(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:

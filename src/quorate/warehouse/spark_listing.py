@@ -6,9 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray, from_numpy, to_numpy
-from quorate.errors import BlankFieldError, NoRowsError, count
-from quorate.reading.columns import encode, in_order_of_ids, order_classes
+from quorate.errors import BlankFieldError, count
+from quorate.reading.abstaining import takes_blanks
+from quorate.reading.columns import encode, in_order_of_ids
 from quorate.reading.options import ROLES, ReadOptions
+from quorate.warehouse.alphabet import alphabet_of
 from quorate.warehouse.spreading import Coder, Spread
 
 
@@ -43,12 +45,11 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     codes, labels = encode(found.column("label"), reading.columns[2], is_label=True)
     _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
     used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))
-    if not used.any():
-        raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    _, classes = order_classes(np.flatnonzero(used), labels, reading.classes)
-    everyone = np.arange(len(worker_names)), np.arange(len(classes))  # numbered by their order from the beginning
-    return Spread((), worker_names, classes, *everyone, n_rows, 0)
+    told = alphabet_of(labels, used, n_rows, reading)
+    everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
+    meant = told.given, told.points_to, told.unheard
+    return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
 
 
 def arrow_of(frame: Any) -> pa.Table:
@@ -81,7 +82,7 @@ def _refuse_missing(
 ) -> None:
     """Show a row that lacks a field, unless such rows are to be left out."""
     lacking = int(_numbers(found, "n")[codes < 0].sum())
-    if not lacking or reading.skip_missing:
+    if not lacking or reading.skip_missing or (role == "label" and takes_blanks(reading)):
         return
     row = arrow_of(frame.where(is_missing).limit(1)).to_pylist()[0]
     coder = Coder(reading.columns[ROLES.index(role)])

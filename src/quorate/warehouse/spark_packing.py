@@ -73,13 +73,14 @@ class Packing:
             w, c = (self._codes(columns[role], role) for role in ("worker", "label"))
             part = (_place(hashes_of(columns["task"]), len(self.keys)) >> HALF).astype(np.int64)
             out = {"key": from_numpy(self.keys[part]), "task": table.column("task")}
-            out |= {"w": from_numpy(np.where(c < 0, -1, w).astype(np.int32)), "c": from_numpy(c)}
+            out |= {"w": from_numpy(w), "c": from_numpy(c)}
             if "order" in columns:
                 out["order"] = table.column("order")
             yield from table_of(out).combine_chunks().to_batches()
 
     def _codes(self, column: pa.Array, role: str) -> IntArray:
-        among = self.rows.worker_names if role == "worker" else self.rows.classes
+        among = self.rows.worker_names if role == "worker" else self.rows.labels
+        assert among is not None  # `list_everyone` gives them
         if pa.types.is_floating(column.type):
             column = pc.add(column, 0.0)  # to Spark, which listed them, 0 and -0 are one
         codes, names = encode(pa.chunked_array([column]), role, is_label=role == "label")

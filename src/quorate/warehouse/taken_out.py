@@ -227,7 +227,8 @@ def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table
     present = codes >= 0
     if present.any():
         codes = codes.copy()
-        codes[present] = order_classes(codes[present], names, reading.classes)[0]
+        more = reading.abstain or reading.map is not None  # labels that are no classes
+        codes[present] = order_classes(codes[present], names, None if more else reading.classes)[0]
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column(order), "class": from_numpy(codes)})
     return table.take(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)]))

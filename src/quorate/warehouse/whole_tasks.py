@@ -1,6 +1,6 @@
 """Rows of whole tasks, numbered -> answers in order, repeats and conflicts settled as in memory; wherever they lie."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import pyarrow.compute as pc
 from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy, take, to_numpy
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
+from quorate.reading.abstaining import takes_blanks
 from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.options import ReadOptions
 from quorate.reading.settling import Settled, settle
+from quorate.warehouse.alphabet import SILENT
 from quorate.warehouse.spreading import Coder, Spread
 
 SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
@@ -30,6 +32,7 @@ class Totals:
     n_conflicting: int = 0
     n_skipped: int = 0
     n_clashes: int = 0
+    abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
     clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
 
     def add(self, found: Settled, n_tasks: int) -> None:
@@ -41,9 +44,15 @@ class Totals:
         self.n_repeats += found.n_repeats
         self.n_conflicting += found.n_conflicting
 
+    def silence(self, abstained: IntArray | None) -> None:
+        """Count abstentions, of each worker."""
+        if abstained is not None:
+            self.abstained = abstained if self.abstained is None else self.abstained + abstained
+
     def merge(self, other: "Totals") -> None:
-        """Add what was counted elsewhere; workers are not counted there."""
+        """Add what was counted elsewhere; the answers of each worker are not counted there."""
         self.per_class += other.per_class
+        self.silence(other.abstained)
         for name in ("n_tasks", "n_answers", "n_repeats", "n_conflicting", "n_skipped", "n_clashes"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.clash = self.clash or other.clash
@@ -78,22 +87,26 @@ def settle_rows(
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
-    present = w >= 0
+    present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
     label = np.append(rows.class_code, -1).astype(np.int32)[c]
     column = table.column("task")
-    task, names = _direct(column) if present.all() and reading.on_conflict != "drop" else (None, None)
+    all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
+    task, names = _direct(column) if all_answer and reading.on_conflict != "drop" else (None, None)
     if task is None:
         codes, names = encode(column, reading.columns[0])
         blank = np.flatnonzero(codes < 0)
         if len(blank):
             one = int(blank[0])
             who = None if worker[one] < 0 else rows.worker_names[int(worker[one])].as_py()
-            what = None if label[one] < 0 else rows.classes[int(label[one])].as_py()
+            what = None if label[one] < 0 else rows.answered[int(label[one])].as_py()
             missing.note(len(blank), {"task": column[one].as_py(), "worker": who, "label": what})
             present &= codes >= 0
         task, names = in_order_of_ids(codes, names)
     totals.n_skipped += len(present) - int(present.sum())
+    silent = (w >= 0) & (task >= 0) & ((label == SILENT) | ((c < 0) & takes_blanks(reading)))
+    abstained = task[silent], worker[silent]
+    present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
         task, worker, label, present = task[place], worker[place], label[place], present[place]
@@ -102,12 +115,24 @@ def settle_rows(
     found = settle(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
+    totals.silence(_abstained(*abstained, found, len(rows.worker_names)))
+    if rows.points_to is not None:
+        found = replace(found, label=rows.points_to[found.label].astype(np.int32))
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
         first = np.ones(len(found.task), dtype=bool)
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
         found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     return names, found
+
+
+def _abstained(task: IntArray, worker: IntArray, found: Settled, n_workers: int) -> IntArray | None:
+    """Count the abstentions of each worker, one a task, and none beside an answer; None where there are none."""
+    if len(task) == 0:
+        return None
+    key = np.unique(task.astype(np.int64) * n_workers + worker)
+    key = key[~np.isin(key, found.task.astype(np.int64) * n_workers + found.worker)]
+    return np.bincount(key % n_workers, minlength=n_workers) if len(key) else None
 
 
 def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
@@ -150,7 +175,7 @@ def _note_clash(
     if totals.clash is None:
         end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
         named = int(task[0]) + _least(column) if names is None else names[int(task[0])].as_py()
-        given = take(spread.classes, np.sort(label[:end])).to_pylist()
+        given = take(spread.answered, np.sort(label[:end])).to_pylist()
         totals.clash = (named, spread.worker_names[int(worker[0])].as_py(), given)
 
 
@@ -191,7 +216,7 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
     (['y'], [0, 0])
     """
     used: IntArray = np.flatnonzero(totals.per_class)
-    if reading.classes is not None or len(used) == len(rows.classes):
+    if reading.classes is not None or rows.points_to is not None or len(used) == len(rows.classes):
         return rows.classes, None
     new, listed = order_classes(used, rows.classes, None)
     code = np.zeros(len(rows.classes), np.int32)
@@ -216,4 +241,6 @@ def roster_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> R
         n_repeats=totals.n_repeats,
         n_conflicting=totals.n_conflicting,
         n_skipped=totals.n_skipped,
+        abstained_per_worker=totals.abstained,
+        unheard=rows.unheard,
     )

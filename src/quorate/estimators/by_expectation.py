@@ -1,0 +1,232 @@
+"""The models that crowd-kit has too, with its options and its defaults: those of Dawid and Skene, GLAD and MACE."""
+
+from typing import Any, Self
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.errors import OptionError, one_of
+from quorate.estimators.estimator import Estimator, by_name, confusion_frame, index_of, load_pandas
+from quorate.estimators.initial_error import STRATEGIES, first_matrices
+from quorate.gold import known_classes
+from quorate.methods.dawid_skene import em_result, fit_dawid_skene
+from quorate.methods.glad import Beforehand, fit_glad, glad_result
+from quorate.methods.mace import fit_mace, mace_result
+from quorate.methods.one_accuracy import fit_one_accuracy
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.em import column_shares
+
+
+class _ByExpectation(Estimator):
+    """What the two classes of Dawid and Skene share: crowd-kit's defaults, which estimate the share of each class."""
+
+    as_they_appear = ("task", "worker")
+    own = ("initial_error_strategy",)
+    loss_history_: list[float]  # the log-likelihood after each step, an answer
+
+    def __init__(
+        self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
+    ) -> None:
+        if initial_error_strategy is not None:
+            one_of(initial_error_strategy, STRATEGIES, "strategy for initial_error")
+        self.initial_error_strategy = initial_error_strategy
+        super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
+
+    @property
+    def priors_(self) -> Any:
+        """The share of each class, a Series by label."""
+        return self.probas_.mean().rename("prior")
+
+    @property
+    def errors_(self) -> Any:
+        """The probability of each worker's answer (rows: worker, label) given the true class (columns)."""
+        return confusion_frame(self.result_, self._matrices(self.result_.answers))
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        raise NotImplementedError
+
+
+class DawidSkene(_ByExpectation):
+    """EM over a confusion matrix a worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
+
+    Args:
+        n_iter: steps at the most.
+        tol: stop when the posterior changes by less.
+        initial_error_strategy: what `fit` does with ``initial_error``: ``assign``, to start from it, or ``addition``,
+            to add it to the counts that the vote gives.
+        options: see `Estimator`.
+    """
+
+    method = "dawid-skene"
+
+    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Aggregate the answers.
+
+        Args:
+            data: a DataFrame with the columns task, worker and label; or anything that `quorate.read` takes.
+            true_labels: known labels: a Series by task.
+            initial_error: matrices to start from, in the shape of `errors_`: rows worker and label, columns classes.
+
+        Raises:
+            OptionError: there is an initial_error, and no strategy says what for.
+            InputError: the data or the initial_error cannot be used.
+        """
+        self._initial_error = initial_error
+        try:
+            return super().fit(data, true_labels)
+        finally:
+            del self._initial_error
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        start = None
+        if self._initial_error is not None:
+            start = first_matrices(answers, known, self._initial_error, self.initial_error_strategy)
+        fit = fit_dawid_skene(answers, known, confusion=start, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_likelihoods]
+        return em_result(self.method, answers, fit, known)
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
+        np.add.at(given, (answers.worker, answers.label), self.result_.ballot.posterior[answers.task])
+        return column_shares(given, np.nan)
+
+
+class OneCoinDawidSkene(_ByExpectation):
+    """EM over one accuracy a worker; with crowd-kit's defaults."""
+
+    method = "one-coin"
+    scale = "accuracy"
+
+    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Aggregate the answers; see `Estimator.fit`.
+
+        Raises:
+            OptionError: there is an initial_error, which has matrices where this model has one number a worker.
+        """
+        if initial_error is not None:
+            raise OptionError("initial_error is for DawidSkene: one accuracy a worker leaves no room for a matrix")
+        return super().fit(data, true_labels)
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        fit = fit_one_accuracy(answers, known, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_likelihoods]
+        return em_result(self.method, answers, fit, known)
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        m, p = answers.n_classes, self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
+        matrices: FloatArray = np.where(np.eye(m, dtype=bool), p, (1 - p) / max(m - 1, 1))
+        return matrices
+
+
+class GLAD(Estimator):
+    """EM over the ability of workers and the ease of tasks; with crowd-kit's defaults.
+
+    Args:
+        n_iter: steps at the most.
+        tol: stop when the log-posterior gains less, an answer.
+        silent: nothing is printed either way.
+        labels_priors: the share of each class, a Series by label; alike by default.
+        alphas_priors_mean: of each worker's ability beforehand, a Series by worker; 1 by default.
+        betas_priors_mean: of each task's log-ease beforehand, a Series by task; 1 by default.
+        m_step_max_iter: without effect: a step of EM has one Newton step for each ability and ease, and no loop.
+        m_step_tol: without effect, for the same reason.
+        options: see `Estimator`.
+    """
+
+    method = "glad"
+    as_they_appear = ("worker",)
+    own = ("silent", "labels_priors", "alphas_priors_mean", "betas_priors_mean", "m_step_max_iter", "m_step_tol")
+    alphas_: Any  # Series "alpha", by worker: ability
+    betas_: Any  # Series "beta", by task: the logarithm of ease
+    loss_history_: list[float]  # the log-posterior after each step, an answer
+
+    def __init__(
+        self,
+        n_iter: int = 100,
+        tol: float = 1e-5,
+        silent: bool = True,
+        labels_priors: Any = None,
+        alphas_priors_mean: Any = None,
+        betas_priors_mean: Any = None,
+        m_step_max_iter: int = 25,
+        m_step_tol: float = 1e-2,
+        **options: Any,
+    ) -> None:
+        super().__init__(**{"n_iter": n_iter, "tol": tol, **options})
+        self.silent, self.m_step_max_iter, self.m_step_tol = silent, m_step_max_iter, m_step_tol
+        self.labels_priors, self.alphas_priors_mean = labels_priors, alphas_priors_mean
+        self.betas_priors_mean = betas_priors_mean
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        options = dict(self._options)
+        means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
+        if self.labels_priors is not None:
+            means["prior"] = by_name(answers.classes, self.labels_priors.to_dict(), "classes are not in labels_priors")
+        if (given := self.alphas_priors_mean) is not None:
+            means["ability"] = by_name(answers.worker_names, given.to_dict(), "workers are not in alphas_priors_mean")
+        if (given := self.betas_priors_mean) is not None:
+            means["ease"] = by_name(answers.task_names, given.to_dict(), "tasks are not in betas_priors_mean")
+        fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_posteriors]
+        self._found = fit.ability, fit.ease
+        return glad_result(answers, fit, known)
+
+    def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
+        pd, answers = load_pandas(), result.answers
+        ability, ease = self._found
+        self.alphas_ = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
+        self.betas_ = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
+        del self._found
+        return super()._keep(result, data, accuracies)
+
+
+class MACE(Estimator):
+    """Workers who know or answer by habit, from several starts; with crowd-kit's defaults.
+
+    Args:
+        n_restarts: from how many random starts; crowd-kit starts all of them from the same numbers.
+        n_iter: steps from each.
+        method: ``vb``, variational inference, or ``em``.
+        smoothing: without effect, as in crowd-kit, whose EM counts 0.01 answers, spread over the classes.
+        default_noise: how far the starts are spread.
+        alpha: answers by habit that each worker is counted beforehand, with ``vb``.
+        beta: answers by knowledge, likewise.
+        random_state: the same one gives the same result.
+        verbose: nothing is printed either way.
+        options: see `Estimator`.
+    """
+
+    method = "mace"
+    as_they_appear = ("task", "worker")
+    own = ("smoothing", "verbose")
+    spamming_: FloatArray  # workers × (by habit, by knowledge), in the order of `skills_`
+    thetas_: FloatArray  # workers × classes: what each says by habit
+
+    def __init__(
+        self,
+        n_restarts: int = 10,
+        n_iter: int = 50,
+        method: str = "vb",
+        smoothing: float = 0.1,
+        default_noise: float = 0.5,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        random_state: int | None = 0,
+        verbose: int = 0,
+        **options: Any,
+    ) -> None:
+        priors = {"method": method, "default_noise": default_noise, "alpha": alpha, "beta": beta}
+        given = {"n_restarts": n_restarts, "n_iter": n_iter, **priors, "random_state": random_state, **options}
+        super().__init__(**given)
+        self.smoothing, self.verbose = smoothing, verbose
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        fit = fit_mace(answers, known, **self._options)
+        self.spamming_, self.thetas_ = np.stack([fit.habit, fit.knowledge], axis=1), fit.strategy
+        return mace_result(answers, fit, known)

@@ -1,0 +1,60 @@
+"""Zero-based skill: vote, move each worker's weight toward its agreement with the vote, and repeat ever more slowly."""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.errors import OptionError
+from quorate.gold import known_classes
+from quorate.methods.iwmv import agreement_with
+from quorate.methods.m3v import check_positive
+from quorate.methods.wawa import by_shares
+from quorate.reading.files import Source
+from quorate.result import Result
+from quorate.voting.posterior import hold_labels
+from quorate.voting.vote import decide, tally
+
+
+def zero_based_skill(
+    answers: Answers,
+    *,
+    gold: Source = None,
+    iterations: int = 100,
+    rate: float = 1.0,
+    slower_every: int = 20,
+    slower_by: float = 0.5,
+    head_start: float = 1e-5,
+) -> Result:
+    """Start all workers just above guessing, and move each toward its share of agreement with the labels.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks; the workers are scored against them.
+        iterations: votes at the most; fewer where nothing moves any more.
+        rate: the part of the way that a weight moves.
+        slower_every: after so many votes the rate shrinks.
+        slower_by: what it is multiplied by.
+        head_start: by how much the first weights exceed that of guessing, 1/M.
+
+    Raises:
+        OptionError: a number that must be positive is not.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcac"), "label": list("xxyxy")})
+    >>> zero_based_skill(answers).weights.tolist()
+    [1.0, 1.0, 0.0]
+    """
+    check_positive(iterations=iterations, rate=rate, slower_every=slower_every, slower_by=slower_by)
+    if head_start < 0:
+        raise OptionError(f"head_start must not be negative, and is {head_start}")
+    known = known_classes(gold, answers)
+    share = np.full(answers.n_workers, 1 / answers.n_classes + head_start)
+    for vote in range(1, iterations + 1):
+        if vote % slower_every == 0:
+            rate *= slower_by
+        scores = tally(answers, share)
+        label = decide(answers, scores, scores).label
+        moved = share + rate * (agreement_with(answers, hold_labels(label, known)) - share)
+        if np.array_equal(moved, share):
+            break
+        share = moved
+    return by_shares("zero-based-skill", answers, share, known)
