@@ -191,6 +191,8 @@ class Result:
             "component": nothing if component is None else component,
             "status": take(from_strings(STATUSES), self.status),
         }
+        if isinstance(roster, Answers) and roster.is_model is not None:
+            columns["kind"] = take(from_strings(["worker", "model"]), roster.is_model.astype(np.int64))
         if self.matrices is not None:
             columns["class_accuracy"] = self.matrices.class_accuracy(roster.classes)
         return Table(table_of(columns))
