@@ -25,7 +25,7 @@ def by_python(data: bytes, monkeypatch: pytest.MonkeyPatch) -> Any:
     with monkeypatch.context() as patched:
         patched.setattr(json_lines, "read_plain", lambda *_: None)
         try:
-            return json_lines.read_json_lines(pa.py_buffer(data), "a.jsonl", COLUMNS).to_pydict()
+            return json_lines.read_json_lines(pa.py_buffer(data), "a.jsonl", COLUMNS, lists=["label"]).to_pydict()
         except QuorateError as error:
             return type(error), str(error)
 
@@ -46,6 +46,7 @@ def test_plain_lines_are_read_as_python_reads_them(monkeypatch: pytest.MonkeyPat
         {**PLAIN, "label": 2**63},
         {**PLAIN, "label": 1.5},
         {**PLAIN, "label": None},
+        {**PLAIN, "label": [7]},
         {"task": "x"},
         {"label": 1, "task": "x", "note": "", "sure": False},
         {**PLAIN, "more": {}},

@@ -43,7 +43,7 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     {'task': ['2024-05-01']}
     """
     explain_bytes(data, name, "utf-8")
-    plain = None if lists else read_plain(data, columns)
+    plain = read_plain(data, columns)
     if plain is not None:
         return plain
     found = {column: _Column(column, name, column in lists) for column in columns}

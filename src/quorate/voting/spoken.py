@@ -15,7 +15,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.said import Said
-from quorate.voting.confusion import ENTRIES
+from quorate.voting.confusion import most_entries
 from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
 
@@ -68,7 +68,7 @@ def tells_nothing(answers: Answers) -> bool:
     said = answers.said
     if said is None or (not said.n_abstained and not said.has_grades):
         return True
-    return answers.n_workers * len(said.symbols) * answers.n_classes > ENTRIES
+    return answers.n_workers * len(said.symbols) * answers.n_classes > most_entries(answers.n_answers)
 
 
 def spoken_scores(answers: Answers, scores: FloatArray, logs: FloatArray, factor: FloatArray) -> FloatArray | None:
