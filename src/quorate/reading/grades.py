@@ -85,7 +85,8 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     clash = np.flatnonzero(found[answers] != classes)
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
-        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows_phrase(clash.tolist())}")
+        rows = rows_phrase(clash.tolist())
+        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows}; keep one")
     return answer_names, found, class_names
 
 
