@@ -30,7 +30,7 @@ SIMULATED = {
     "5 classes, good model": (5, 2.0, (0.1, 0.8)),
     "5 classes, poor crowd": (5, 2.0, (0.0, 0.4)),
 }
-REAL = ("rte1", "temp", "dogs", "web", "bluebird")
+REAL = ("rte1", "temp", "dogs", "web")
 NOISE = 1.5  # of a log-odds of 2 for the true class: right on about eight tasks in ten of two classes
 
 

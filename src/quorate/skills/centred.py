@@ -176,8 +176,10 @@ def centred_skills(
         if priors is not None:
             met = np.where(known, 1.0, priors.filled(mean))
             pull = priors.pull(answers, met, answers.n_classes)
-            centre = (ridge * mean + pull * priors.skill) / (ridge + pull)
-            problem = replace(problem, ridge=ridge + pull, centre=centre)
+            # What is known takes the place of the mean, up to what the mean is worth: it was drawn there once before.
+            to_mean = np.maximum(ridge - pull, 0.0)
+            centre = (to_mean * mean + pull * priors.skill) / (to_mean + pull)
+            problem = replace(problem, ridge=to_mean + pull, centre=centre)
         start = _start(empty.moments, known, priors) if solution is None else solution.skills
         solution = coordinate_sweeps(problem, start, tolerance=tolerance, max_iterations=max_iterations)
         sweeps += solution.iterations

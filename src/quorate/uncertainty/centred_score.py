@@ -140,6 +140,11 @@ class CentredInference(Estimated):
         share: FloatArray = np.divide(self._known, both, out=np.ones(len(both)), where=both > 0)
         return share
 
+    @property
+    def _to_mean(self) -> float | FloatArray:
+        """By how much skills are drawn to their mean: less where something is known, which takes its place."""
+        return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
+
     def batch_score(self) -> WorkerScore:
         """Return what these answers alone say of each worker's skill, its peers being as they are known."""
         spread = self.habits.spread
@@ -167,7 +172,7 @@ class CentredInference(Estimated):
         before = self.habits.spread
         if self.priors is None or self.pull is None:
             return rescaled(skills, before, after)
-        known = self.pull / np.maximum(self._known + self.ridge + self.pull, 1e-300) * self.priors.skill
+        known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
         return rescaled(skills - self.prior_scale * known, before, after) + known
 
     def noise(self) -> FloatArray:
@@ -175,7 +180,7 @@ class CentredInference(Estimated):
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
         variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
         known = self._known if self.pull is None else self._known + self.pull
-        drawn: FloatArray = known / np.maximum(known + self.ridge, 1e-12)
+        drawn: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
         return variance * drawn**2
 
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -216,7 +221,7 @@ class CentredInference(Estimated):
         pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
         if self.priors is not None and self.pull is not None:
             pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
-        curvature = Curvature(known, gram(parts, a.n_tasks), self.is_free, self.ridge)
+        curvature = Curvature(known, gram(parts, a.n_tasks), self.is_free, self._to_mean)
         return inflation(curvature, pulls, draws=draws, seed=seed)
 
     def _by_class(self) -> "sparse.csr_array":

@@ -48,7 +48,7 @@ class Curvature:
     diagonal: FloatArray  # D
     peers: Gram
     is_free: BoolArray
-    ridge: float = 0.0  # by which skills are shrunk toward their mean; raw estimates are not
+    ridge: float | FloatArray = 0.0  # by which skills are shrunk toward their mean; raw estimates are not
 
 
 def agreement_parts(

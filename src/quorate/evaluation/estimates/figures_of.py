@@ -9,8 +9,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
 from quorate.evaluation.estimates.meters import ByKnown, ByModel, recall_of
-from quorate.methods.predictions import Predictions
 from quorate.evaluation.estimates.quantities import Confused, Prevalence, Right, Value
+from quorate.methods.predictions import Predictions
 from quorate.uncertainty.prediction_powered import Powered
 
 MOST_CLASSES = 20  # for a table of confusion
