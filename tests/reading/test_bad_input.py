@@ -1,5 +1,6 @@
 """Every kind of bad input has its own error, and the message names the row or the name, and a remedy."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -185,3 +186,15 @@ def test_every_error_is_a_quorate_error() -> None:
     ]
     assert len(named) > 15
     assert all(issubclass(error, errors.QuorateError) for error in named)
+
+
+def test_what_newcomers_bring_is_named(tmp_path: Path) -> None:
+    """A spreadsheet, a page that asks to log in, a table with a column for each worker."""
+    sheet, page, wide = tmp_path / "a.xlsx", tmp_path / "a.csv", tmp_path / "wide.csv"
+    with zipfile.ZipFile(sheet, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    page.write_text("<!DOCTYPE html><html><body>Log in</body></html>\n")
+    wide.write_text("task,ann,bob,cy\n1,x,y,x\n")
+    for path, said in ((sheet, "is a spreadsheet.*CSV"), (page, "web page"), (wide, "--from cleanlab")):
+        with pytest.raises(errors.QuorateError, match=said):
+            quorate.read(str(path))

@@ -182,7 +182,8 @@ def _votes(block: Block) -> FloatArray:
     if block.n_tasks * block.n_classes <= SPARSE * int(block.per_task.sum()):
         return vote_sums(block, np.ones(block.n_workers))
     task, _, label = plain.answers_of(block)
-    return np.unique(task * block.n_classes + label, return_counts=True)[1].astype(np.float64)
+    counts: FloatArray = np.unique(task * block.n_classes + label, return_counts=True)[1].astype(np.float64)
+    return counts
 
 
 def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:

@@ -13,7 +13,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.confusion import ENTRIES
+from quorate.voting.confusion import most_entries
 from quorate.voting.dependence import HIDDEN, TYPICAL, Matrices, flattening, matrices_by_skill
 from quorate.voting.habit_vote import habit_matrices, habit_scores
 from quorate.voting.posterior import FLOOR, softmax
@@ -65,7 +65,7 @@ def fits(answers: Answers) -> bool:
     >>> fits(quorate.simulate.crowd(10, 5, 3).answers)
     True
     """
-    return answers.n_workers * answers.n_classes**2 <= ENTRIES
+    return answers.n_workers * answers.n_classes**2 <= most_entries(answers.n_answers)
 
 
 def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray | None = None) -> Opinions:

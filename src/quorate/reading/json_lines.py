@@ -1,6 +1,6 @@
 """The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-Parsed by Python: numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
+Parsed by Python, unless they are proven to be plain (`plain_lines.py`): numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
 that can happen is an exception. (Arrow's own reader makes of large numbers the nearest fraction, and of some lines that
 are no objects a fault that ends the process.)
 """
@@ -17,6 +17,7 @@ from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.progress import report
 from quorate.reading.delimited import explain_bytes
 from quorate.reading.objects import Columns, check_columns
+from quorate.reading.plain_lines import read_plain
 
 SAMPLE = 100  # records whose fields a message names
 CHUNK = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
@@ -42,6 +43,9 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     {'task': ['2024-05-01']}
     """
     explain_bytes(data, name, "utf-8")
+    plain = read_plain(data, columns)
+    if plain is not None:
+        return plain
     found = {column: _Column(column, name, column in lists) for column in columns}
     fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
     size = max(len(data), 1)

@@ -104,11 +104,20 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
         )
     for column, remedy in columns.items():
         if column not in found:
-            raise MissingColumnError(
-                f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}{remedy and '. '}{remedy}"
-            )
+            told = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
+            raise MissingColumnError(". ".join(part for part in (told, _guess(found), remedy) if part))
         if list(found).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
+
+
+def _guess(found: Collection[str]) -> str:
+    """Say what a table without the usual columns may be."""
+    first = next(iter(found), "").lstrip().lower()
+    if first.startswith(("<!doctype", "<html")):
+        return "It is a web page, perhaps one that asks to log in: download the table itself"
+    if len(found) > 3 and not {"worker", "label"} & set(found):
+        return "If it has a column for each worker, say tool='cleanlab' (--from cleanlab)"
+    return ""
 
 
 def _only(source: Source, columns: Sequence[str]) -> pa.Table:

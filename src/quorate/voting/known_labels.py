@@ -16,7 +16,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
-from quorate.voting.confusion import ENTRIES, Cells, cells_of
+from quorate.voting.confusion import ENTRIES, Cells, cells_of, most_entries
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
 from quorate.voting.opinion_weights import open_minded
 from quorate.voting.population import LEAST_PROBABILITY, calibrated, updated
@@ -172,7 +172,7 @@ def ways_for(answers: Answers) -> list[tuple[float | None, int]]:
     5
     """
     of_crowd = answers.n_classes**2
-    matrices, pooled = of_crowd * answers.n_workers <= ENTRIES, of_crowd <= ENTRIES
+    matrices, pooled = of_crowd * answers.n_workers <= most_entries(answers.n_answers), of_crowd <= ENTRIES
     return [(pseudo, passes) for pseudo, passes in WAYS if (pseudo is None or pooled) and (not passes or matrices)]
 
 

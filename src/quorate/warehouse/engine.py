@@ -206,11 +206,11 @@ def _spark(master: str | None) -> Engine:
 
 
 def _connect_url(url: str, where: EngineOptions) -> Engine:
+    scheme = url.partition(":")[0].replace("postgresql", "postgres")
+    if scheme in EXTRAS:  # names the extra of that engine, and of no other
+        _check_installed(scheme)
     if find_spec("ibis") is None:
         raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
-    scheme = url.partition(":")[0].replace("postgresql", "postgres")
-    if scheme in EXTRAS:
-        _check_installed(scheme)
     import ibis
 
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import TooLargeError, WrongFormatError, reason, shown
+from quorate.errors import QuorateError, TooLargeError, WrongFormatError, reason, shown
 from quorate.reading.loading import Loaded, room_for
 
 ZIP = b"PK\x03\x04"
@@ -47,6 +47,11 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
             members = {info.filename: info for info in archive.infolist()}
             head = next((members[name] for name in (HEADER, START) if name in members), None)
+            if any(name.startswith("xl/") or name == "content.xml" for name in members):
+                raise WrongFormatError(
+                    f"{loaded.name} is a spreadsheet, which is not read: save its sheet of answers as CSV (in Excel: "
+                    "Save As, CSV UTF-8), and give that"
+                )
             if head is None:
                 raise WrongFormatError(
                     f"{loaded.name} is a ZIP archive without {HEADER}, so it is no Inspect log; unpack it, and give a "
@@ -58,6 +63,8 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is no JSON object: {shown(log)}")
             return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
+    except QuorateError:  # some are ValueErrors, and have said what is wrong
+        raise
     except DAMAGES as error:
         raise WrongFormatError(f"{loaded.name} is a damaged archive: {reason(error)}") from None
 

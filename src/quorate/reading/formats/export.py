@@ -99,7 +99,10 @@ class Export:
             f"on {count(counts['tasks'], 'task')}"
         ]
         if self.gold is not None:
-            said.append(f"{count(len(self.gold), 'known label')} in the export")
+            said.append(
+                f"{count(len(self.gold), 'known label')} in the export: taken as known, and as nobody's answer; --gold "
+                "takes their place"
+            )
         if self.abstentions is not None:
             reasons = Counter(self.abstentions["reason"].to_pylist())
             said.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
