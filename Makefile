@@ -8,6 +8,10 @@ ifneq ($(QUORATE_DATA),)
 export QUORATE_DATA
 endif
 
+# Installing compiles nothing; what is imported is compiled once and kept, whatever the shell says, or each of the many
+# processes that the tests start would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
 export QUORATE_SKIP
@@ -20,7 +24,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks mutate oldest parity reproduce sanitize test
+.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks labelstudio mutate oldest parity reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -165,6 +169,14 @@ honesty: .venv/.dev  ## how sure labels are said to be beside how often they are
 
 parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/coming-from-crowd-kit.md)
 	@$(BIN)/python benchmarks/parity.py
+
+# Label Studio, with all that it brings along, in an environment of its own: half a gigabyte.
+.venv-labelstudio/.installed:
+	@$(call install,.venv-labelstudio,'label-studio>=1.13')
+	@touch $@
+
+labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Studio on the loopback; pull from it and push to it
+	@$(BIN)/python tools/live_label_studio.py .venv-labelstudio/$(notdir $(BIN))/label-studio
 
 # The tests run in copies of the tree; docs/testing.md lists the faults that make no difference.
 MUTANTS ?= 200

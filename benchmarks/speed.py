@@ -102,6 +102,7 @@ def measure(command: Sequence[str], in_memory: bool, kernels: str = "") -> tuple
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         environment = {**os.environ, **({"QUORATE_KERNELS": kernels} if kernels else {})}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: compiled once
         process = subprocess.Popen(command, stdout=output, stderr=errors, env=environment)
         alarm = threading.Timer(TIMEOUT, process.kill)
         alarm.start()

@@ -1,5 +1,6 @@
 """What the documentation shows is what the program does, and the site hangs together."""
 
+import ast
 import importlib.util
 import os
 import re
@@ -185,6 +186,14 @@ def test_the_tests_that_hold_the_guarantees_exist() -> None:
     assert len(named) > 30
     for path, name in named:
         assert f"def {name}(" in (ROOT / path).read_text(), f"{path}::{name}"
+
+
+def test_the_faults_that_make_no_difference_are_in_statements_that_exist() -> None:
+    rows = re.findall(r"^\| `(\S+\.py)` \| `(.*)` \| `.*` → `.*` \|", (DOCS / "testing.md").read_text(), re.MULTILINE)
+    assert len(rows) > 30
+    for file, statement in rows:
+        text = ast.unparse(ast.parse((ROOT / "src" / "quorate" / file).read_text()))
+        assert statement.replace("\\|", "|") in text, f"{file}: {statement}"
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from tools.fuzz_judges import verdicts_in
 from tools.fuzz_targets import Case
 
 import quorate.cli.app
@@ -131,7 +132,7 @@ def _fault_of_account(told: Mapping[str, Any], case: Case, folder: Path) -> str:
     if told["format"] == "toloka":  # a known label stands in a row beside the answer
         known = 0
         left_out.pop("known, of tasks that nobody answered", None)
-    told_of = told["answers"] + known + sum(left_out.values())
+    told_of = told["answers"] + known + told.get("abstained", 0) + sum(left_out.values())
     return "" if told_of == held else f"not all accounted for: {told_of} of {held}"
 
 
@@ -146,7 +147,8 @@ def _held(content: Content, told: Mapping[str, Any]) -> int:
     if tool == "cleanlab":
         columns = len(content.fields) - any(note.startswith("read as one row a task: ids in") for note in told["notes"])
         return len(records) * columns + int(told["left_out"].get("never answered", 0))
-    return len(records)
+    verdicts = verdicts_in(tool, records)
+    return len(records) if verdicts is None else verdicts
 
 
 def _responses(record: Mapping[str, Any], question: str) -> int:

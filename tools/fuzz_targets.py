@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from tools import fuzz_judges
 from tools.mutilate import distorted_json, mutilated, packed
 
 from quorate.ledger import Ledger
@@ -139,12 +140,13 @@ TABLES = (
     "labelstudio.csv",
     "cleanlab.csv",
     "crowdkit.tsv",
+    *fuzz_judges.TABLES,
 )
 RECORDS = (
     "labelstudio.json", "labelstudio_min.json", "argilla.json", "argilla_flat.json", "argilla_server.jsonl",
-    "prodigy_choice.jsonl", "prodigy_binary.jsonl",
+    "prodigy_choice.jsonl", "prodigy_binary.jsonl", *fuzz_judges.RECORDS,
 )  # fmt: skip
-QUESTIONS = {"prodigy_choice.jsonl": "choice", "prodigy_binary.jsonl": "CAT"}
+QUESTIONS = {"prodigy_choice.jsonl": "choice", "prodigy_binary.jsonl": "CAT", **fuzz_judges.RECORDS}
 
 
 def _convert(sample: str, data: bytes, rng: random.Random) -> Case:
@@ -169,6 +171,11 @@ def export_records(rng: random.Random) -> Case:
     sample = rng.choice(RECORDS)
     data = (SAMPLES / sample).read_bytes()
     return _convert(sample, distorted_json(data, rng) if rng.random() < 0.8 else mutilated(data, rng), rng)
+
+
+def export_archives(rng: random.Random) -> Case:
+    """Damage the archive of a judges' log."""
+    return _convert(fuzz_judges.ARCHIVE, fuzz_judges.archive_of(SAMPLES, rng), rng)
 
 
 def parquet_files(rng: random.Random) -> Case:
@@ -276,6 +283,7 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "jsonl": json_lines,
     "export-csv": export_tables,
     "export-json": export_records,
+    "export-eval": export_archives,
     "parquet": parquet_files,
     "parquet-types": parquet_types,
     "labels-back": labels_back,

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from quorate.meetings.agreements import Agreement as Agreement
     from quorate.meetings.agreements import agreement as agreement
     from quorate.meetings.needs import SkillError as SkillError
+    from quorate.methods.consensus import Consensus as Consensus
+    from quorate.methods.consensus import consensus as consensus
+    from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.reading.exports import read_export as read_export
@@ -67,6 +70,7 @@ _HOMES = {
     "CheckedAnswers": "diagnosis.gate",
     "Comparison": "evaluation.compare",
     "Completion": "skills.completion",
+    "Consensus": "methods.consensus",
     "Diagnosis": "diagnosis.diagnose",
     "Estimates": "evaluation.estimates",
     "Export": "reading.formats.export",
@@ -88,10 +92,12 @@ _HOMES = {
     "committee_potential": "evaluation.oracle",
     "compare": "evaluation.compare",
     "complete": "skills.completion",
+    "consensus": "methods.consensus",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
     "estimate": "evaluation.estimates",
     "expected_error": "evaluation.score",
+    "inspect_reducer": "methods.inspect_reducer",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "evaluation.oracle",

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
 from quorate.errors import TooLargeError, count
+from quorate.said import Abstaining, Asked, CountsAbstentions, Said
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -17,20 +18,8 @@ if TYPE_CHECKING:
 MOST_CELLS = 100_000_000  # of tasks × classes: 800 MB for each table of them, and a vote makes a few
 
 
-class Counted(Protocol):
-    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
-
-    @property
-    def engine(self) -> str | None:
-        """The engine that holds the answers; None where they are in memory."""
-
-    @property
-    def worker_names(self) -> pa.Array:
-        """The ids of the workers, in the order of their codes."""
-
-    @property
-    def classes(self) -> pa.Array:
-        """The classes, in the order of their codes."""
+class Sized(Protocol):
+    """How many there are of everything."""
 
     @property
     def n_tasks(self) -> int:
@@ -51,6 +40,22 @@ class Counted(Protocol):
     @property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
+
+
+class Counted(Sized, CountsAbstentions, Protocol):
+    """How many there are of everything, and who: what a summary needs, wherever the answers themselves lie."""
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that holds the answers; None where they are in memory."""
+
+    @property
+    def worker_names(self) -> pa.Array:
+        """The ids of the workers, in the order of their codes."""
+
+    @property
+    def classes(self) -> pa.Array:
+        """The classes, in the order of their codes."""
 
     @property
     def n_repeats(self) -> int:
@@ -100,6 +105,17 @@ class Roster(_Names):
     n_repeats: int = 0  # rows that repeat an answer exactly; counted once
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
+    abstained_per_worker: IntArray | None = None  # None where nobody abstained
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+
+    @property
+    def n_abstained(self) -> int:
+        """How many abstentions there are."""
+        return 0 if self.abstained_per_worker is None else int(self.abstained_per_worker.sum())
+
+    def abstained_lines(self) -> list[str]:
+        """Tell how many abstained."""
+        return [count(self.n_abstained, "abstention")] if self.n_abstained else []
 
     @property
     def n_answers(self) -> int:
@@ -112,7 +128,7 @@ class Roster(_Names):
 
 
 @dataclass(frozen=True, repr=False)
-class Answers(_Names, Shown):
+class Answers(_Names, Abstaining, Shown):
     """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
 
     The codes of tasks and workers follow their first appearance; those of classes follow the order of the classes
@@ -131,6 +147,9 @@ class Answers(_Names, Shown):
     n_skipped: int = 0  # rows left out because a field was missing
     group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
     group_names: pa.Array | None = None
+    asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
+    is_model: BoolArray | None = None  # which workers are models; None where none is
+    said: Said | None = None  # what was said, where that is more than a class; most methods look at classes only
 
     def summary(self) -> str:
         """Count what there is.
@@ -140,7 +159,8 @@ class Answers(_Names, Shown):
         <Answers: 2 answers by 2 workers to 1 task, 2 classes>
         """
         by = f"{count(self.n_answers, 'answer')} by {count(self.n_workers, 'worker')}"
-        return f"{by} to {count(self.n_tasks, 'task')}, {count(self.n_classes, 'class')}"
+        silent = f", {count(self.n_abstained, 'abstention')}" if self.n_abstained else ""
+        return f"{by} to {count(self.n_tasks, 'task')}, {count(self.n_classes, 'class')}{silent}"
 
     def _tables(self) -> tuple[Table, ...]:
         return (self.where(np.arange(self.n_answers) <= 10).to_table(),)
@@ -238,7 +258,8 @@ class Answers(_Names, Shown):
         """
         names = (self.task_names, self.worker_names, self.classes)
         kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
-        return replace(kept_answers, group=self.group, group_names=self.group_names)
+        said = None if self.said is None else self.said.where(kept)
+        return replace(kept_answers, group=self.group, group_names=self.group_names, said=said)
 
     def only(self, tasks: BoolArray) -> "Answers":
         """Keep some tasks, numbered anew, and every worker and class.
@@ -248,9 +269,11 @@ class Answers(_Names, Shown):
         >>> answers.only(np.array([False, True])).to_table().to_pylist()
         [{'task': 2, 'worker': 'a', 'label': 'y'}]
         """
-        kept = self.where(tasks[self.task])
+        chosen = tasks[self.task]
+        kept = self.where(chosen)
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
-        return replace(kept, task=code[kept.task], task_names=take(self.task_names, np.flatnonzero(tasks)))
+        said = None if self.said is None else self.said.only(chosen, tasks)
+        return replace(kept, task=code[kept.task], task_names=take(self.task_names, np.flatnonzero(tasks)), said=said)
 
     def to_table(self) -> Table:
         """Return the answers as `quorate.read` takes them: task, worker, label."""
@@ -262,7 +285,10 @@ class Answers(_Names, Shown):
         return Table(table_of({name: take(names, codes) for name, (names, codes) in columns.items()}))
 
     def with_worker(self, labels: IntArray) -> "Answers":
-        """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer where that is -1."""
+        """Add one worker, the last, who gives task t the class ``labels[t]``, or does not answer where that is -1.
+
+        What the others said beside classes is left out.
+        """
         answered = np.flatnonzero(labels >= 0)
         task = np.concatenate([self.task, answered.astype(self.task.dtype)])
         order = np.argsort(task, kind="stable")
@@ -271,4 +297,4 @@ class Answers(_Names, Shown):
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
         group = None if self.group is None else np.append(self.group, -1)
         task, worker, label = task[order], worker[order], label[order]
-        return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group)
+        return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group, said=None)

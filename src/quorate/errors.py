@@ -118,6 +118,14 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class MapError(InputError):
+    """The table that says which class an answer points to cannot be used."""
+
+
+class CostError(InputError):
+    """The table of what wrong labels cost cannot be used."""
+
+
 class ConflictingGroupsError(InputError):
     """A worker is in two groups."""
 

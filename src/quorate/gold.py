@@ -22,10 +22,10 @@ from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions
 from quorate.reading.read import Reading, given
+from quorate.reading.several import several_gold
 from quorate.reading.spelling import respelled
 
-# A class can only be listed in Python: the command line has no such option.
-MEND_CLASS = "Check the spelling, or list that class too (classes=, in Python)"
+MEND_CLASS = "Check the spelling, or list that class too (classes=, --classes)"
 
 
 @dataclass(frozen=True)
@@ -189,6 +189,9 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     """
     if source is None:
         return None
+    if found.answers.asked is not None:
+        task, _, label = AS_USUAL.columns if found.export else found.options.columns
+        return several_gold(source, found.answers.asked, task=task, label=label, what=what)
     tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
     if found.options.merge_spellings:
         labels = respelled(labels, found.answers.classes)
@@ -207,7 +210,7 @@ def gold_for(found: Reading, source: Source | None) -> Any:
     True
     """
     if source is None and found.export is not None:
-        return found.export.gold
+        return labels_for(found, found.export.gold) if found.export.several else found.export.gold
     return labels_for(found, source)
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quorate.answers import Answers, Counted, Roster
+from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
 from quorate.errors import NotInMemoryError, OptionError, in_python
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
+from quorate.reading.counting import left_out as left_out  # results are where most find both
+from quorate.reading.counting import sizes as sizes
 from quorate.reading.spelling import told_likenesses
 from quorate.skills.evidence import STATUSES
 from quorate.skills.notes import LOW_TRUST, Note
@@ -125,6 +127,11 @@ class Result:
         """One row a task: task, label, confidence, margin, n_answers, tied."""
         return self.vote.labels(self.answers) if isinstance(self.vote, Ballot) else self.vote.labels()
 
+    @property
+    def sure_of_task(self) -> FloatArray:
+        """How sure the label of each task is."""
+        return self.ballot.confidence
+
     @cached_property
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
@@ -179,10 +186,13 @@ class Result:
             "accuracy": from_numpy(accuracy(self.skills, roster.n_classes), mask=unknown),
             "weight": self.weights,
             "n_answers": roster.per_worker,
+            **({} if roster.abstained_per_worker is None else {"n_abstained": roster.abstained_per_worker}),
             "n_peers": nothing if peers is None else peers,
             "component": nothing if component is None else component,
             "status": take(from_strings(STATUSES), self.status),
         }
+        if isinstance(roster, Answers) and roster.is_model is not None:
+            columns["kind"] = take(from_strings(["worker", "model"]), roster.is_model.astype(np.int64))
         if self.matrices is not None:
             columns["class_accuracy"] = self.matrices.class_accuracy(roster.classes)
         return Table(table_of(columns))
@@ -259,41 +269,10 @@ class Result:
     def _confidence_lines(self) -> list[str]:
         sure = self.vote.sureness()
         doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {count(sure.ties, 'tie') if sure.ties else 'no ties'}"
+        cost = self.vote.beside.get("expected_cost") if isinstance(self.vote, Ballot) else None
+        costs = (
+            [] if cost is None else [f"expected cost: {float(cost.mean()):.3g} a task, {float(cost.sum()):.3g} in all"]
+        )
         if self.confidence_basis is None:
-            return [f"confidence: mean {sure.mean:.2f}, {doubt}"]
-        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}"]
-
-
-def sizes(answers: Counted) -> dict[str, int]:
-    """Count what there is, and what was left out of it.
-
-    >>> import quorate
-    >>> sizes(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))["repeats"]
-    1
-    """
-    return {
-        "tasks": answers.n_tasks,
-        "workers": answers.n_workers,
-        "answers": answers.n_answers,
-        "classes": answers.n_classes,
-        "repeats": answers.n_repeats,
-        "conflicting": answers.n_conflicting,
-        "skipped": answers.n_skipped,
-    }
-
-
-def left_out(answers: Counted) -> list[str]:
-    """Say which rows did not count, and why; nothing is dropped silently.
-
-    >>> import quorate
-    >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
-    ['1 row repeats an answer exactly and was counted once']
-    """
-    phrases = {
-        ("row repeats an answer exactly and was counted once", "rows repeat an answer exactly and were counted once"): (
-            answers.n_repeats
-        ),
-        ("row left out by the conflict policy", "rows left out by the conflict policy"): answers.n_conflicting,
-        ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
-    }
-    return [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
+            return [f"confidence: mean {sure.mean:.2f}, {doubt}", *costs]
+        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}", *costs]

@@ -84,7 +84,7 @@ def test_gold_is_taken_from_the_result() -> None:
 def test_too_many_meetings_are_left_out_and_it_says_so(monkeypatch: Any) -> None:
     answers = answers_of([*TRIANGLE, *PAIR])
     whole = diagnose(answers)
-    monkeypatch.setattr("quorate.diagnosis.components.MOST_MEETINGS", 10)
+    monkeypatch.setattr("quorate.meetings.pairs.MOST_MEETINGS", 10)
     found = diagnose(answers)
     assert "which pairs agree" in found.not_asked[0]
     assert any(line.startswith("not asked: which pairs agree") for line in found.lines())
@@ -150,3 +150,12 @@ def test_renaming_changes_names_only() -> None:
     )
     assert one
     assert one == two
+
+
+def test_a_crowd_of_many_small_components_has_the_findings_of_each() -> None:
+    """One task each: nobody is loosely tied, and what is said of one component is said of all."""
+    n = 300
+    found = diagnose({"task": [k // 5 for k in range(n)], "worker": range(n), "label": [k % 5 % 2 for k in range(n)]})
+    assert found.of_kind("loosely-tied") == found.of_kind("near-bipartite") == ()
+    assert len(found.components) == n // 5
+    assert {part.n_pairs for part in found.components} == {10}

@@ -5,11 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import quorate
 from quorate.answers import Answers
 from quorate.arrays import BoolArray
 from quorate.evaluation import simulate
 from quorate.meetings import pairs as pairs_module
-from quorate.meetings.pairs import PairStats, correlations, drop_weak, meetings, n_meetings, pair_stats
+from quorate.meetings.pairs import (
+    PairStats,
+    correlations,
+    drop_weak,
+    meetings,
+    n_meetings,
+    pair_stats,
+    too_many_pairs,
+)
 from tests.crowds import answers_of, rows
 
 Counts = dict[tuple[int, int], tuple[int, int]]
@@ -74,3 +83,18 @@ def test_the_threshold_drops_spammers_and_keeps_the_skilled() -> None:
     kept = drop_weak(pair_stats(answers), 2, 5, delta=0.05)
     assert set(kept.i.tolist()) | set(kept.j.tolist()) == {0, 1, 2}
     assert len(kept) == 3
+
+
+def test_a_task_that_thousands_answered_has_too_many_pairs_before_any_is_counted() -> None:
+    n = 5_000
+    one = quorate.read({"task": [1] * n, "worker": range(n), "label": [k % 2 for k in range(n)]})
+    assert "12,497,500 pairs" in str(too_many_pairs(one))
+
+
+def test_many_answers_by_few_workers_have_few_pairs() -> None:
+    n = 3_000
+    each = quorate.read(
+        {"task": np.repeat(range(n), 60), "worker": np.tile(range(60), n), "label": np.arange(60 * n) % 3}
+    )
+    assert n_meetings(each) > 5_000_000
+    assert too_many_pairs(each) is None

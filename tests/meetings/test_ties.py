@@ -5,9 +5,9 @@ from quorate.advice import advise
 from quorate.answers import Answers
 from quorate.diagnosis.diagnose import diagnose
 from quorate.evaluation.simulate import crowd
-from quorate.meetings.cuts import weakest_cut
+from quorate.meetings.cuts import Cut, weakest_cut
 from quorate.meetings.pairs import pair_stats
-from quorate.meetings.ties import FEW_TIES, LooseGroup, held_by_few, loose_groups, tying_tasks, within
+from quorate.meetings.ties import FEW_TIES, MOST_MET, LooseGroup, held_by_few, loose_groups, tying_tasks, within
 from tests.crowds import coded
 from tests.meetings.samples import bridged, two_halves
 
@@ -102,3 +102,11 @@ def test_the_advice_settles_the_groups_that_the_diagnosis_names(bridges: list[in
     assert {row["reason"] for row in rows} == {"settle: sign and scale of 5 workers against the rest"}
     assert {row["worker"] for row in rows} <= {f"w{code}" for code in finding.workers}
     assert not advise(bridged(np.zeros(FEW_TIES, np.int64), 2), 60).reasons
+
+
+def test_few_meetings_hold_a_group_only_if_they_are_few_of_its_own_too() -> None:
+    """A small group whose meetings are mostly with others is no group."""
+    everyone, own = np.ones(4, dtype=bool), round(10 / MOST_MET)
+    assert held_by_few(Cut(everyone, everyone, 10, own, 0.01))
+    assert not held_by_few(Cut(everyone, everyone, 11, own, 0.01))
+    assert not held_by_few(Cut(everyone, everyone, FEW_TIES, 10 * own, 0.01))

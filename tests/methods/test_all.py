@@ -150,7 +150,7 @@ def test_compare_scores_against_truth_or_by_agreement() -> None:
     assert matrix[0][0] == matrix[1][1] == 1.0
     assert matrix[0][1] == blind.entries[0].agreement
     assert set(blind.to_dict()["methods"][0]) == {
-        "method", "error", "log_loss", "calibration_error", "agreement", "seconds", "failed",
+        "method", "error", "log_loss", "calibration_error", "agreement", "seconds", "failed", "doubts",
     }  # fmt: skip
 
 
@@ -162,3 +162,13 @@ def test_bad_method_specifications_are_named() -> None:
     crowd = simulate.crowd(30, 5, 3)
     assert "no option 'nonsense'" in (compare(crowd.answers, methods=["iwmv:nonsense=1"]).entries[0].failed or "")
     assert parse_method("m3v:c=0.5:seed=3") == ("m3v", {"c": 0.5, "seed": 3})
+
+
+def test_a_method_that_stands_alone_is_told_by_compare() -> None:
+    """The tutorial's crowd, on which opt-ds exchanges the classes: its notes are said, and that it is alone."""
+    crowd = quorate.simulate.crowd(200, 12, 3, seed=0)
+    found = quorate.compare(crowd.answers, methods=["quorate", "majority", "one-coin", "opt-ds"])
+    alone = [entry.method for entry in found.entries if entry.doubts]
+    assert alone in ([], ["opt-ds"])
+    turned = quorate.compare(crowd.answers, methods=["majority", "one-coin", "rank-one"])
+    assert turned.doubts() == []

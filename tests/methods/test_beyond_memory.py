@@ -116,10 +116,13 @@ def test_other_methods_say_where_they_run() -> None:
         fit_blocks(blocks, "kos")
 
 
-def test_what_a_reader_must_know_of_the_skills_is_said_beyond_memory_too() -> None:
-    """Skills that sum to about nothing: which way round they are is open."""
-    answers = simulate.crowd(40, 4, 2, skills=np.array([0.5, -0.5, 0.5, -0.5]), seed=0).answers
-    blocks: Any = Elsewhere(answers)
-    told = [note.text for note in quorate.aggregate(answers, "rank-one").notes]
-    assert any("decides which way round they are" in text for text in told)
-    assert [note.text for note in fit_blocks(blocks, "rank-one").notes] == told
+@pytest.mark.parametrize(("method", "n_tasks", "seed"), [("rank-one", 40, 1), ("quorate", 4000, 3)])
+def test_what_a_reader_must_know_of_the_skills_is_said_beyond_memory_too(method: str, n_tasks: int, seed: int) -> None:
+    """Skills that sum to about nothing: which way round they are is open; where all are right, nothing is."""
+    wrong, right = np.array([0.6, 0.5, 0.4, -0.4, -0.5, -0.6]), np.array([0.6, 0.5, 0.4, 0.4, 0.5, 0.6])
+    for skills, is_open in ((wrong, True), (right, False)):
+        answers = simulate.crowd(n_tasks, 6, 3, skills=skills, seed=seed).answers
+        blocks: Any = Elsewhere(answers)
+        told = [note.text for note in quorate.aggregate(answers, method).notes]
+        assert any("decides which way round they are" in text for text in told) is is_open
+        assert [note.text for note in fit_blocks(blocks, method).notes] == told

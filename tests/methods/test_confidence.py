@@ -150,7 +150,7 @@ def test_the_cells_that_occur_say_what_full_matrices_say(monkeypatch: pytest.Mon
     crowd = simulate.crowd(400, 15, 5, n_classes=5, seed=2)
     full = quorate.aggregate(crowd.answers)
     for module in (opinions, habit_vote, known_labels):
-        monkeypatch.setattr(module, "ENTRIES", 100)
+        monkeypatch.setattr(module, "most_entries", lambda _: 100)
     few = quorate.aggregate(crowd.answers)
     assert few.confusion is None
     assert (few.ballot.label == full.ballot.label).mean() > 0.98

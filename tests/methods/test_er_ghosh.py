@@ -9,7 +9,7 @@ import quorate
 from quorate.answers import Answers
 from quorate.errors import TooLargeError
 from quorate.evaluation.simulate import crowd
-from quorate.methods import er as er_module
+from quorate.meetings import pairs as pairs_module
 from quorate.methods.er import er, ratio_verdict
 from quorate.methods.ghosh import ghosh_svd, singular_verdict
 from quorate.methods.singular import leading_vector
@@ -125,11 +125,13 @@ def test_renumbering_permutes_the_result(classes: str) -> None:
 def test_too_many_meetings_are_refused_before_they_are_counted() -> None:
     n = 15_000
     answers = quorate.read({"task": [1] * n, "worker": range(n), "label": [k % 2 for k in range(n)]})
-    with pytest.raises(TooLargeError, match=r"er needs .* 112,492,500 times; 100,000,000 is the most\. Use rank-one"):
+    with pytest.raises(
+        TooLargeError, match=r"er needs .* 112,492,500 times, and 50,000,000 is the most .*\. Use rank-one"
+    ):
         er(answers)
 
 
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(er_module, "MOST_PAIRS", 5)
-    with pytest.raises(TooLargeError, match=r"6 pairs share a task; 5 is the most\. Use rank-one"):
+    monkeypatch.setattr(pairs_module, "FEW_PAIRS", -195)
+    with pytest.raises(TooLargeError, match=r"up to 6 pairs of workers share a task, .* 5 is the most\. Use rank-one"):
         er(crowd(10, 4, 4, seed=0).answers)

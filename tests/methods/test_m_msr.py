@@ -7,7 +7,7 @@ import quorate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
 from quorate.evaluation.simulate import answer, clique, crowd, crowd_on_graph, ring, star
-from quorate.methods import er as er_module
+from quorate.meetings import pairs as pairs_module
 from quorate.methods.m_msr import complete, m_msr, trimmed_means
 from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED, NO_ANSWERS, ONE_CLASS
 from quorate.skills.solution import CAPPED, CONVERGED
@@ -182,6 +182,6 @@ def test_too_many_pairs_are_refused_beforehand(monkeypatch: pytest.MonkeyPatch) 
     many = quorate.read({"task": [1] * n, "worker": range(n), "label": [k % 2 for k in range(n)]})
     with pytest.raises(TooLargeError, match=r"m-msr needs a table .* 112,492,500 times"):
         m_msr(many)
-    monkeypatch.setattr(er_module, "MOST_PAIRS", 5)
-    with pytest.raises(TooLargeError, match="6 pairs share a task"):
+    monkeypatch.setattr(pairs_module, "FEW_PAIRS", -195)
+    with pytest.raises(TooLargeError, match="6 pairs of workers share a task"):
         m_msr(crowd(10, 4, 4).answers)

@@ -1,6 +1,8 @@
 from pathlib import Path
 from typing import Any
 
+from quorate.reading.options import JUDGES
+
 SAMPLES = Path(__file__).parent / "formats" / "samples"
 
 
@@ -42,11 +44,41 @@ CASES: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
     "prodigy_binary.jsonl": ("prodigy", "CAT", ("CAT", "LOUD"), {"ignored": 1, "to another question": 2}),
     "crowdkit.tsv": ("crowdkit", "label", ("label",), {}),
     "cleanlab.csv": ("cleanlab", "label", ("label",), {"blank": 5, "never answered": 1}),
+    "inspect.json": ("inspect", "model_graded_qa", ("model_graded_qa",), {}),
+    "inspect.eval": ("inspect", "model_graded_qa", ("model_graded_qa",), {}),
+    "promptfoo.json": ("promptfoo", "llm-rubric", ("llm-rubric",), {}),
+    "promptfoo.jsonl": ("promptfoo", "llm-rubric", ("llm-rubric",), {}),
+    "lm-eval.jsonl": ("lm-eval", "grade", ("grade",), {}),
+    "deepeval.json": ("deepeval", "Good [GEval]", ("Good [GEval]",), {}),
+    "mlflow.jsonl": ("mlflow", "good", ("good",), {}),
+    "langfuse.json": ("langfuse", "quality", ("quality",), {}),
+    "langfuse_blob.csv": ("langfuse", "quality", ("quality",), {}),
+    "phoenix.json": ("phoenix", "quality", ("quality",), {}),
+    "phoenix.csv": ("phoenix", "quality", ("quality",), {}),
+    "openai.jsonl": ("openai", "verdict", ("verdict",), {}),
 }
+# Logs of judges, in all of which two replies hold no verdict: bob's on the third output, cy's on the second.
+JUDGED = [sample for sample, (tool, *_) in CASES.items() if tool in JUDGES]
 
 
-BINARY = {"accept": "cat", "reject": "dog"}  # the binary sample asks: is it a cat?
+# The binary sample asks: is it a cat? Judges were asked whether an output is good, and the good ones are cats.
+CATS, DOGS = ("accept", "C", "pass", "good", "true"), ("reject", "I", "fail", "bad", "false")
+BINARY = {**dict.fromkeys(CATS, "cat"), **dict.fromkeys(DOGS, "dog")}
+COUNTED_FROM_NOUGHT = ("promptfoo", "lm-eval")
+
+
+def place(export: Any, task: str) -> str:
+    """Which of the three tasks it is, however a tool names them."""
+    return str(int(task) + 1) if export.tool in COUNTED_FROM_NOUGHT else task.rpartition("-")[2]
 
 
 def rows(export: Any) -> list[tuple[str, str, str]]:
-    return [(row["task"], row["worker"], BINARY.get(row["label"], row["label"])) for row in export.table.to_pylist()]
+    """The rows of an export, its own words put into those of the others."""
+    return [
+        (
+            place(export, row["task"]),
+            row["worker"].rpartition("/")[2],
+            BINARY.get(row["label"], row["label"]),
+        )
+        for row in export.table.to_pylist()
+    ]

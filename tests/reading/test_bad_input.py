@@ -1,5 +1,6 @@
 """Every kind of bad input has its own error, and the message names the row or the name, and a remedy."""
 
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         errors.BlankFieldError,
         "row 2",
     ),
-    ("nested.jsonl", b'{"task": 1, "worker": 2, "label": ["x"]}\n', errors.ColumnTypeError, "'label' holds list"),
+    ("nested.jsonl", b'{"task": [1], "worker": 2, "label": "x"}\n', errors.ColumnTypeError, "'task' holds list"),
 ]
 
 
@@ -104,7 +105,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
             errors.BlankFieldError,
             "'label' is missing in row 2",
         ),
-        ({**GOOD, "label": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'label' holds list"),
+        ({**GOOD, "task": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'task' holds list"),
         ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "mixed"),
         ({**GOOD, "label": [None, None, None]}, errors.BlankFieldError, "rows 1, 2, 3"),
         ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no answers"),
@@ -185,3 +186,15 @@ def test_every_error_is_a_quorate_error() -> None:
     ]
     assert len(named) > 15
     assert all(issubclass(error, errors.QuorateError) for error in named)
+
+
+def test_what_newcomers_bring_is_named(tmp_path: Path) -> None:
+    """A spreadsheet, a page that asks to log in, a table with a column for each worker."""
+    sheet, page, wide = tmp_path / "a.xlsx", tmp_path / "a.csv", tmp_path / "wide.csv"
+    with zipfile.ZipFile(sheet, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    page.write_text("<!DOCTYPE html><html><body>Log in</body></html>\n")
+    wide.write_text("task,ann,bob,cy\n1,x,y,x\n")
+    for path, said in ((sheet, "is a spreadsheet.*CSV"), (page, "web page"), (wide, "--from cleanlab")):
+        with pytest.raises(errors.QuorateError, match=said):
+            quorate.read(str(path))

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -66,14 +67,15 @@ def test_toloka_without_task_ids_tells_tasks_by_what_the_worker_saw() -> None:
     assert len(set(read_export(both).table["task"].to_pylist())) == 2
 
 
-def test_several_choices_at_once_are_refused_or_joined() -> None:
+def test_several_choices_at_once_are_questions_or_joined() -> None:
     def task(number: int, *choices: str) -> dict[str, Any]:
         result = {"from_name": "q", "to_name": "t", "type": "choices", "value": {"choices": list(choices)}}
         return {"id": number, "data": {}, "annotations": [{"id": 9, "completed_by": 1, "result": [result]}]}
 
     tasks = [task(1, "a"), task(2, "b", "a"), task(3, "a", "b")]
-    with pytest.raises(ColumnTypeError, match=r"2 answers .* annotation 9 of task 2 has 'a', 'b'.*--join-choices"):
-        read_export(tasks)
+    (note,) = read_export(tasks).notes
+    assert re.search(r"2 answers .*annotation 9 of task 2 has 'a', 'b'.*--join-choices", note)
+    assert read_export(tasks).several
     joined = read_export(tasks, join_choices=True)
     assert joined.table["label"].to_pylist() == ["a", "a|b", "a|b"]  # in whatever order they were ticked
 

@@ -11,6 +11,7 @@ import pytest
 
 import quorate as library
 from quorate.errors import OptionError, ServiceError
+from quorate.reading.exports import read_export
 from quorate.reading.label_studio import AT_ONCE, LabelStudio
 from tests.cli.running import quorate
 
@@ -29,6 +30,7 @@ def task(number: int, *answers: str) -> dict[str, Any]:
 class StandIn(BaseHTTPRequestHandler):
     tasks: ClassVar[list[dict[str, Any]]] = []
     sent: ClassVar[list[list[dict[str, Any]]]] = []
+    users: ClassVar[list[dict[str, Any]] | None] = None  # None: the token may not ask
 
     def do_GET(self) -> None:
         self._answer(None)
@@ -47,6 +49,8 @@ class StandIn(BaseHTTPRequestHandler):
             return self._say(401, {"detail": "Invalid token."})
         if self.path == "/api/projects/3/export?exportType=JSON&download_all_tasks=true":
             return self._say(200, self.tasks)
+        if self.path == "/api/users" and self.users is not None:
+            return self._say(200, self.users)
         if self.path == "/api/projects/3/import/predictions":
             self.sent.append(body)
             return self._say(201, {"created": len(body)})
@@ -68,7 +72,7 @@ class StandIn(BaseHTTPRequestHandler):
 @pytest.fixture
 def url() -> Iterator[str]:
     StandIn.tasks = [task(1, "glad", "glad", "sad"), task(2, "sad", "sad", "sad"), task(3)]
-    StandIn.sent = []
+    StandIn.sent, StandIn.users = [], None
     server = HTTPServer(("127.0.0.1", 0), StandIn)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -95,6 +99,41 @@ def test_from_annotations_to_predictions_and_back(url: str, token: str, tmp_path
 
 def test_pulled_tasks_are_read_as_they_are(url: str) -> None:
     assert library.read(LabelStudio(url, "legacy", 3).pull()).n_answers == 6
+
+
+def test_annotators_have_names_where_the_server_tells_them(url: str) -> None:
+    StandIn.users = [{"id": 0, "email": "ann@x.org", "avatar": "a"}, {"id": 1, "first_name": "Bo", "last_name": "Li"}]
+    found = library.read(LabelStudio(url, "legacy", 3).pull())
+    assert found.worker_names.to_pylist() == ["ann@x.org", "Bo Li", "2"]
+
+
+def rows(**columns: list[Any]) -> list[dict[str, Any]]:
+    n = len(next(iter(columns.values())))
+    shared = [{"id": k // 2, "annotator": f"w{k % 2}", "annotation_id": k, "lead_time": 1.0} for k in range(n)]
+    return [
+        {"id": each.pop("id"), **{name: column[k] for name, column in columns.items()}, **each}
+        for k, each in enumerate(shared)
+    ]
+
+
+def test_free_text_and_marks_are_no_questions_of_a_flat_export() -> None:
+    said = [f"because it said number {k} to me" for k in range(8)]
+    marks = [json.dumps([{"x": k, "y": 2, "rectanglelabels": ["car"]}]) for k in range(8)]
+    table = rows(tone=["glad", "sad"] * 4, why=said, boxes=marks)
+    assert read_export(table).questions == ("tone",)
+    assert read_export(table, question="tone").table["label"].to_pylist() == ["glad", "sad"] * 4
+
+
+def test_ground_truth_of_a_flat_export_is_known_and_told() -> None:
+    flagged = read_export(rows(tone=["glad", "sad"] * 4, ground_truth=["True", "False"] + ["False"] * 6))
+    assert flagged.gold is not None
+    assert flagged.gold.to_pylist() == [{"task": "0", "label": "glad"}]
+    assert len(flagged.table) == 7
+    assert "1 known label in the export: taken as known, and as nobody's answer" in "\n".join(flagged.lines())
+    named = read_export(rows(tone=["glad", "sad"] * 4, ground_truth=["sad", "sad"] + [""] * 6))
+    assert named.gold is not None
+    assert named.gold.to_pylist() == [{"task": "0", "label": "sad"}]
+    assert len(named.table) == 8
 
 
 def test_predictions_go_in_pieces(url: str) -> None:

@@ -5,10 +5,11 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import folds_by_id
 from quorate.evaluation import simulate
 from quorate.skills import trust as module
 from quorate.skills.centred import Habits, centred_skills, habits_of
-from quorate.skills.trust import FOLDS, SLACK, _tetrad_sums, left_out_skills, trust
+from quorate.skills.trust import DIVISIONS, FOLDS, SLACK, _tetrad_sums, left_out_skills, trust
 from tests.crowds import answers_of
 
 
@@ -45,10 +46,10 @@ def test_skills_of_a_fold_are_those_of_the_other_tasks(k: int) -> None:
     """Whatever is answered in a fold says nothing of the skills that the fold is tested by."""
     crowd = simulate.crowd(200, 10, 4, seed=0)
     fold = np.arange(200) % FOLDS
-    found = left_out_skills(crowd.answers, fold)[k]
+    found = left_out_skills(crowd.answers, fold[None])[0, k]
     turned = np.where(fold[crowd.answers.task] == k, 1 - crowd.answers.label, crowd.answers.label)
     other = simulate.collect(crowd.answers.task, crowd.answers.worker, turned, crowd.truth, crowd.skills, 2).answers
-    again = left_out_skills(other, fold)[k]
+    again = left_out_skills(other, fold[None])[0, k]
     # The other folds' skills change, and with them the one mean that all are shrunk toward.
     assert np.corrcoef(found, again)[0, 1] > 0.99
     alone = centred_skills(crowd.answers.only(fold != k), tolerance=1e-6).solution.skills
@@ -70,7 +71,7 @@ def test_a_large_crowd_is_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> 
     assert trust(crowd.answers) == 1.0
     monkeypatch.setattr(module, "ENOUGH", 500)
     assert trust(crowd.answers) == 1.0
-    assert [answers.n_tasks for answers in seen] == [400, 125]
+    assert [answers.n_tasks for answers in seen] == [400] * DIVISIONS + [125]
 
 
 def test_where_there_is_nothing_to_compare_nothing_speaks_against_it() -> None:
@@ -93,11 +94,25 @@ def test_every_fold_has_its_share_at_every_size(monkeypatch: pytest.MonkeyPatch,
     """However much too large the crowd is (once three to four times made it blind)."""
     seen: list[IntArray] = []
 
-    def note(answers: Answers, fold: IntArray) -> FloatArray:
-        seen.append(np.bincount(fold, minlength=FOLDS))
-        return np.zeros((FOLDS, answers.n_workers))
+    def note(answers: Answers, folds: IntArray) -> FloatArray:
+        seen.extend(np.bincount(fold, minlength=FOLDS) for fold in folds)
+        return np.zeros((len(folds), FOLDS, answers.n_workers))
 
     monkeypatch.setattr(module, "ENOUGH", 3000)
     monkeypatch.setattr(module, "left_out_skills", note)
     trust(simulate.crowd(n * 20, 20, 5, seed=0).answers)
     assert ((seen[0] > 150 * 0.7) & (seen[0] < 150 * 1.3)).all()
+
+
+def test_each_task_s_sums_are_the_mean_over_the_divisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the divisions differ: folds by one bit pattern of the hash say nothing of those by another."""
+    sums = np.random.default_rng(0).normal([2.0, 0.3, 0.5], 0.2, (DIVISIONS, 9, 3))
+    each = iter(sums)
+    monkeypatch.setattr(module, "_tetrad_sums", lambda *_: next(each))
+    monkeypatch.setattr(module, "SLACK", 0.0)
+    a0, a1, a2 = sums.mean(axis=0).sum(axis=0)
+    assert trust(simulate.crowd(9, 5, 3, seed=0).answers) == pytest.approx(a1**2 / (a0 * a2))
+    many = simulate.crowd(4000, 5, 3, seed=0).answers
+    folds = np.stack([folds_by_id(many, FOLDS, division) for division in range(DIVISIONS)])
+    alike = (folds[:, None] == folds[None]).mean(axis=2)[~np.eye(DIVISIONS, dtype=bool)]
+    assert alike == pytest.approx(1 / FOLDS, abs=0.05)

@@ -6,9 +6,9 @@ from quorate.evaluation import simulate
 from quorate.skills.centred import centred_skills
 from quorate.skills.evidence import gather
 from quorate.uncertainty import class_prior
-from quorate.uncertainty.centred_score import CentredInference
+from quorate.uncertainty.centred_score import CentredInference, rescaled
 from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.uncertainty.class_prior import drawn_to_mean, rescaled, settled_habits
+from quorate.uncertainty.class_prior import drawn_to_mean, settled_habits
 
 SKEWED = np.array([0.85, 0.1, 0.05])
 

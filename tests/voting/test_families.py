@@ -9,9 +9,9 @@ import quorate
 from quorate.evaluation.experiments.panels import family_panel
 from quorate.evaluation.simulate import crowd
 from quorate.skills.clusters import groupings
-from quorate.voting.families import _Model, learn_families
+from quorate.voting.families import MOST_SHARED, SHARED, SHARED_WORTH, Families, _Model, effective_votes, learn_families
 from quorate.voting.group_units import Units, one_voice
-from quorate.voting.kin import start_of
+from quorate.voting.kin import MEMBER, cost_of, start_of
 from tests.crowds import answers_of
 
 FAMILY = tuple(f"w{k}" for k in range(6))
@@ -105,3 +105,35 @@ def test_groups_begin_by_what_they_believe_where_three_voices_are_left() -> None
     heard = [start_of(answers, np.array(group), own, lambda _: voiced) for group in ([0, 0, 0, 1], [0, 0, 1, 2])]
     assert heard[0] is own
     assert heard[1] is voiced
+
+
+def test_where_nothing_is_seen_members_repeat_as_much_as_is_usual() -> None:
+    """One task, two members: at most two answers could be repeats, against SHARED_WORTH that are taken for granted."""
+    answers = answers_of([(1, "a", "x"), (1, "b", "x"), (2, "c", "y"), (3, "d", "x")])
+    found = learn_families(answers, np.array([0, 0, 1, 2]), np.full((3, 2), 0.5)).shared
+    low, high = SHARED * SHARED_WORTH / (SHARED_WORTH + 2), (SHARED * SHARED_WORTH + 2) / (SHARED_WORTH + 2)
+    assert (found[:2] >= low - 1e-12).all()
+    assert (found[:2] <= min(high, MOST_SHARED) + 1e-12).all()
+
+
+def test_a_group_s_votes_count_by_how_far_its_members_repeat_each_other() -> None:
+    answers = crowd(30, 7, 5, seed=2).answers
+    group = np.array([0, 0, 0, 1, 1, 2, 3])
+    shared, draws = np.array([0.9, 0.5, 0.4, 0.8, 0.6, 0.0, 0.0]), np.array([0.7, 0.5, 0.0, 0.0])
+    drawn = np.zeros((4, 3, 2))
+    drawn[:, 0] = draws[:, None]
+    drawn[:, 2] = 1 - draws[:, None]
+    found = effective_votes(answers, group, Families(np.zeros((1, 1)), np.zeros((1, 1)), drawn, shared, 0.0))
+    for t in range(30):
+        here = group[answers.worker[answers.task == t]]
+        votes = 0.0
+        for k in set(here.tolist()):
+            n, both = (here == k).sum(), draws[k] * shared[group == k].mean() ** 2
+            votes += n / (1 + both * (n - 1))
+        assert found[t] == pytest.approx(votes)
+
+
+def test_a_grouping_costs_its_matrices_and_its_members() -> None:
+    """Two families of three and two, three classes: ten entries each, half a log(100) an entry, and five members."""
+    assert cost_of(np.array([0, 0, 0, 1, 2, 2]), 3, 100) == pytest.approx(2 * 10 * 0.5 * np.log(100) + 5 * MEMBER)
+    assert cost_of(np.array([0, 0]), 2, 1) == pytest.approx(5 * 0.5 * np.log(2) + 2 * MEMBER)

@@ -1,24 +1,28 @@
-"""The same expressions in Spark: on one machine, on a cluster of two workers, and when one of them is killed."""
+"""Blocks in Spark: labels, counts and skills are those of memory, also when processes die on the way."""
 
 import os
+import pickle
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 import quorate
+from quorate.blocks.kernels import habit_counts
 from quorate.evaluation.public_sets import SEVEN
-from quorate.progress import listening
+from quorate.reading.options import ReadOptions
 from quorate.warehouse import aggregate as anywhere
+from quorate.warehouse import spark_blocks, spark_labels, spark_packing
+from quorate.warehouse.engine import EngineOptions, connect
 from tests.conftest import RealData, need
 from tests.warehouse.alike import aggregate, assert_alike
 
@@ -79,84 +83,130 @@ def all_sets(real: type[RealData], folder: Path) -> Path:
     return folder / "all.parquet"
 
 
-def test_public_sets_come_out_alike_on_one_machine(real: type[RealData], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """Two cores, where a part that fails is tried again up to three times, as it is on a cluster."""
+    with session("local[2,4]") as running:
+        yield running
+
+
+def test_public_sets_come_out_alike(spark: Any, real: type[RealData], tmp_path: Path) -> None:
     path = all_sets(real, tmp_path)
     memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
-    with session("local[2]") as spark:
-        found = aggregate(str(path), "rank-one", engine="spark", output=tmp_path / "labels.parquet")
-        assert_alike(found, memory)
-        assert (tmp_path / "labels.parquet").is_file()
-        assert not list(tmp_path.glob(".labels*"))
+    found = aggregate(str(path), "rank-one", engine="spark", output=tmp_path / "labels.parquet")
+    assert_alike(found, memory)
+    assert (tmp_path / "labels.parquet").is_file()
+    assert not list(tmp_path.glob(".labels*"))
 
-        # Few enough to be read: the standard method; whole numbers stay what they are beside nulls.
-        read = anywhere(str(path), engine="spark", output_table="labels")
-        expected = quorate.aggregate(str(path))
-        assert labels_of(read) == labels_of(expected)
-        assert spark.table("labels").count() == expected.answers.n_tasks
+    # Few enough to be read: the standard method; whole numbers stay what they are beside nulls.
+    read = anywhere(str(path), engine="spark", output_table="labels")
+    expected = quorate.aggregate(str(path))
+    assert labels_of(read) == labels_of(expected)
+    assert spark.table("labels").count() == expected.answers.n_tasks
 
-        # Ids of other types, repeats, conflicts, missing fields, a big task and gold.
-        rows = {
-            "task": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4],
-            "worker": [0.5, 1.5, 2.5, 3.5, 0.5, 0.5, 1.5, 2.5, 0.5, 1.5, 0.5],
-            "label": [True, True, False, True, True, True, False, False, True, False, None],
-            "place": list(range(11)),
-        }
-        pa.parquet.write_table(pa.table(rows), tmp_path / "odd.parquet")
-        reading: dict[str, Any] = {"on_conflict": "last", "skip_missing": True}
-        gold = {1: True}
-        expected = quorate.aggregate(quorate.read(rows, **reading), "rank-one", gold=gold, intervals="fast")
-        odd = str(tmp_path / "odd.parquet")
-        assert_alike(aggregate(odd, "rank-one", engine="spark", order="place", gold=gold, **reading), expected)
-        few = anywhere(odd, "rank-one", engine="spark", order="place", gold=gold, **reading)
-        assert labels_of(few) == labels_of(expected)
+    # Ids of other types, repeats, conflicts, missing fields, a big task and gold.
+    rows = {
+        "task": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4],
+        "worker": [0.5, 1.5, 2.5, 3.5, 0.5, 0.5, 1.5, 2.5, 0.5, 1.5, 0.5],
+        "label": [True, True, False, True, True, True, False, False, True, False, None],
+        "place": list(range(11)),
+    }
+    pa.parquet.write_table(pa.table(rows), tmp_path / "odd.parquet")
+    reading: dict[str, Any] = {"on_conflict": "last", "skip_missing": True}
+    gold = {1: True}
+    expected = quorate.aggregate(quorate.read(rows, **reading), "rank-one", gold=gold, intervals="fast")
+    odd = str(tmp_path / "odd.parquet")
+    assert_alike(aggregate(odd, "rank-one", engine="spark", order="place", gold=gold, **reading), expected)
+    few = anywhere(odd, "rank-one", engine="spark", order="place", gold=gold, **reading)
+    assert labels_of(few) == labels_of(expected)
 
 
 def labels_of(result: quorate.Result) -> dict[Any, Any]:
     return {row["task"]: row["label"] for row in result.labels.to_pylist()}
 
 
-def test_public_sets_come_out_alike_on_a_cluster_that_loses_an_executor(real: type[RealData], tmp_path: Path) -> None:
-    path = all_sets(real, tmp_path)
-    memory = quorate.aggregate(str(path), "rank-one", intervals="fast")
-    with session("local-cluster[2,1,1024]"):
-        assert_alike(aggregate(str(path), "rank-one", engine="spark"), memory)
-
-        before = executors()
-        assert len(before) == 2
-        killed: list[int] = []
-
-        def hear(stage: str, done: int, total: int | None) -> None:
-            if stage == "reading the answers" and done == 0 and not killed:
-                killed.append(min(before))
-                os.kill(killed[0], signal.SIGKILL)  # as a failing machine would
-
-        with listening(hear):
-            found = aggregate(str(path), "rank-one", engine="spark")
-        assert killed
-        assert killed[0] not in executors()
-        assert_alike(found, memory)
+def generated(path: Path, n_tasks: int = 4000) -> dict[str, str]:
+    """Write a crowd with text for ids, rows in any order, some of them twice; return what is known of some tasks."""
+    crowd = quorate.simulate.crowd(n_tasks, 60, 4, n_classes=3, seed=5)
+    answers = crowd.answers
+    rng = np.random.default_rng(7)
+    rows = rng.permutation(np.concatenate([np.arange(answers.n_answers), np.arange(0, answers.n_answers, 50)]))
+    columns = {
+        "task": pa.array([f"task {code:05d}" for code in answers.task[rows]]),
+        "worker": pa.array([f"worker {code:03d}" for code in answers.worker[rows]]),
+        "label": pa.array([["cat", "dog", "elk"][code] for code in answers.label[rows]]),
+    }
+    pa.parquet.write_table(pa.table(columns), path)
+    return {f"task {t:05d}": ["cat", "dog", "elk"][crowd.truth[t]] for t in range(0, n_tasks, 20)}
 
 
-def executors() -> list[int]:
-    """The executors that this process's cluster runs."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                command = (folder / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if b"CoarseGrainedExecutorBackend" in command and _is_below(int(folder.name), os.getpid()):
-                found.append(int(folder.name))
-    return found
+@pytest.mark.parametrize("method", ["quorate", "dawid-skene"])
+def test_labels_are_those_of_memory_and_duckdb(spark: Any, method: str, tmp_path: Path) -> None:
+    path, gold = str(tmp_path / "rows.parquet"), generated(tmp_path / "rows.parquet")
+    memory = anywhere(path, method, engine="duckdb", gold=gold, intervals="fast")
+    found = aggregate(path, method, engine="spark", gold=gold, output_table=f"of_{method[:2]}")
+    assert_alike(found, memory)
+    assert labels_of(aggregate(path, method, gold=gold)) == labels_of(found)  # blocks that DuckDB filled
+    assert spark.table(f"of_{method[:2]}").count() == memory.answers.n_tasks
+    assert found.roster.n_repeats == 320
+    if method == "quorate":  # a copy has what was asked for before, and says so of the rest
+        assert pickle.loads(pickle.dumps(found)).workers == found.workers
 
 
-def _is_below(pid: int, ancestor: int) -> bool:
-    while pid > 1:
-        if pid == ancestor:
-            return True
-        try:
-            pid = int((Path("/proc") / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()[1])
-        except OSError:
-            return False
-    return False
+def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    generated(tmp_path / "rows.parquet", 400)
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    blocks = spark_blocks.pack_blocks_in_spark(connect(EngineOptions(engine="spark")), frame, 1632, ReadOptions())
+    here = [blocks.sums(habit_counts, 60, 3), (blocks.n_peers(),)]
+    monkeypatch.setattr(spark_blocks, "LARGE", 0)  # by the executors, a slice each
+    there = [blocks.sums(habit_counts, 60, 3), (blocks.n_peers(),)]
+    assert [[each.tolist() for each in sums] for sums in here] == [[each.tolist() for each in sums] for sums in there]
+
+
+class Dies:
+    """A step of ours on the executors that takes its process with it, the first time that it runs there."""
+
+    def __init__(self, inner: Any, folder: Path) -> None:
+        self.inner, self.folder = inner, folder
+
+    def __call__(self, *given: Any) -> Any:
+        name = getattr(self.inner, "step", None) or self.inner.sent.value[1].__name__
+        with suppress(FileExistsError):
+            if name in MOMENTS:
+                (self.folder / name).touch(exist_ok=False)
+                os._exit(1)
+        return self.inner(*given)
+
+
+MOMENTS = ("numbered", "packed", "centred_products", "em_step", "_written_as_stream")
+
+
+def test_a_process_that_dies_in_any_step_changes_nothing(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    from pyspark import cloudpickle
+
+    generated(tmp_path / "rows.parquet")
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the executors do not have the tests
+    died = tmp_path / "died"
+    died.mkdir()
+    for module, name in ((spark_packing, "OnExecutor"), (spark_blocks, "Summing"), (spark_labels, "OnEach")):
+        step = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given, step=step, **named: Dies(step(*given, **named), died))
+    found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", output_table="after_deaths")
+    assert sorted(path.name for path in died.iterdir()) == sorted(MOMENTS)
+    assert_alike(found, quorate.aggregate(str(tmp_path / "rows.parquet"), intervals="fast"))
+
+
+def test_errors_are_ours_and_name_the_rows(spark: Any, tmp_path: Path) -> None:
+    rows = {"task": ["a", "a", "b", None], "worker": ["u", "u", "u", "v"], "label": ["x", "y", "x", "x"]}
+    path = tmp_path / "rows.parquet"
+    pa.parquet.write_table(pa.table(rows), path)
+    with pytest.raises(quorate.errors.BlankFieldError, match="'task' is missing in 1 row, one of them with worker 'v'"):
+        aggregate(str(path), "majority", engine="spark")
+    with pytest.raises(quorate.errors.ConflictingAnswersError, match="worker 'u' gave task 'a' 'x', 'y'"):
+        aggregate(str(path), "majority", engine="spark", skip_missing=True)
+    pa.parquet.write_table(pa.table({**rows, "task": list("aabb"), "worker": ["u", "w", " ", "v"]}), path)
+    with pytest.raises(quorate.errors.BlankFieldError, match="'worker' is missing in 1 row, one of them with task 'b'"):
+        aggregate(str(path), "majority", engine="spark")
+    with pytest.raises(quorate.errors.UnknownGoldTaskError, match="gold names tasks that nobody answered: 'z'"):
+        aggregate(str(path), "majority", engine="spark", skip_missing=True, gold={"z": "x"})
+    assert not spark.sparkContext._jsc.getPersistentRDDs()  # nothing is left behind

@@ -63,3 +63,26 @@ def test_too_many_for_memory_are_packed_here_and_go_back(database: Path) -> None
     found = aggregate(database, most=0, output_table="labels")
     assert {row["task"]: row["label"] for row in found.labels.to_pylist()} == expected
     assert dict(run(database, "SELECT task, label FROM labels")) == expected
+
+
+ODD = ['we"ird', "x; DROP TABLE answers; --", "sel'ect", "a.b", "[c]", "`d`", "ta\tb", "Ünï 名"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_of_tables_and_columns_are_data(name: str, tmp_path: Path) -> None:
+    """Whatever a column or a table is called, it is a name and no statement."""
+    path = tmp_path / "crowd.db"
+    quoted = '"' + name.replace('"', '""') + '"'
+    con = sqlite3.connect(path)
+    con.execute(f"CREATE TABLE answers ({quoted} text, worker text, label text)")
+    con.executemany(
+        "INSERT INTO answers VALUES (?, ?, ?)", [tuple(row.values()) for row in CROWD.to_table().to_pylist()]
+    )
+    con.commit()
+    con.close()
+    output = name if "." not in name else "labels"  # a dot parts a schema from its table
+    found = aggregate(str(path), "majority", table="answers", task=name, output_table=output)
+    assert found.labels.arrow.num_rows == 60
+    names = {each for (each,) in run(path, "SELECT name FROM sqlite_master WHERE type = 'table'")}
+    assert names == {"answers", output}
+    assert run(path, "SELECT count(*) FROM answers") == [(240,)]

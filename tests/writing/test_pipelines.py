@@ -19,13 +19,24 @@ def test_junit_can_be_read_whatever_is_in_it(name: str, told: str, passed: bool)
 
 def test_a_name_of_a_worker_is_no_markup() -> None:
     text = markdown(
-        [Outcome("fail-on spammer", "worker 'a|b' <img src=x> @team [x](y)\nnext", False, "look")], "1 fails"
+        [
+            Outcome(
+                "fail-on spammer",
+                "worker 'a|b' <img src=x> @team [x](y) `c` https://e.vil www.e.vil\nnext",
+                False,
+                "look",
+            )
+        ],
+        "1 fails",
     )
     row = text.splitlines()[-1]
     assert row.count(" | ") == 3
     assert "<img" not in row.replace("\\<", "")
     assert "@team" not in row
     assert "](" not in row.replace("\\]", "")
+    assert "`" not in row.replace("\\`", "")
+    assert "://" not in row  # GitHub makes links of bare addresses
+    assert "www." not in row
 
 
 def test_what_passes_has_no_remedy() -> None:

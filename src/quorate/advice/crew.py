@@ -11,6 +11,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
+from quorate.voting.shrinkage import LEAST_WORTH
 
 WORKER = "worker"  # the column of ids in a table of workers
 
@@ -25,6 +26,7 @@ class Crew:
     room: IntArray  # how many further tasks each may be asked
     cost: FloatArray  # of one answer; one by default
     priced: bool  # whether costs were given
+    gives: FloatArray  # how likely each is to answer when asked, and not to abstain
 
     @property
     def size(self) -> int:
@@ -79,7 +81,33 @@ def gather_crew(
         room = np.ceil(2 * mean).astype(np.int64) - load
     else:
         room = np.full(len(names), per_worker)
-    return Crew(names, available, load, np.where(available, np.maximum(room, 0), 0), price, cost is not None)
+    room = np.where(available, np.maximum(room, 0), 0)
+    return Crew(names, available, load, room, price, cost is not None, _gives(answers, len(names)))
+
+
+def met(answers: Answers) -> tuple[IntArray, IntArray]:
+    """List who has met which task, by answering or by abstaining: nobody is asked twice.
+
+    >>> import quorate
+    >>> table = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "n/a"]}
+    >>> [codes.tolist() for codes in met(quorate.read(table, abstain=["n/a"]))]
+    [[0, 0], [0, 1]]
+    """
+    if answers.said is None:
+        return answers.task, answers.worker
+    said = answers.said
+    return np.concatenate([answers.task, said.task]), np.concatenate([answers.worker, said.worker])
+
+
+def _gives(answers: Answers, n: int) -> FloatArray:
+    """Return how often each worker answers instead of abstaining, drawn to the crowd's; a newcomer has the crowd's."""
+    silent = answers.abstained_per_worker
+    if silent is None:
+        return np.ones(n)
+    asked = answers.per_worker + silent
+    mean = answers.n_answers / max(int(asked.sum()), 1)
+    own = (answers.per_worker + LEAST_WORTH * mean) / (asked + LEAST_WORTH)
+    return np.concatenate([own, np.full(n - answers.n_workers, mean)])
 
 
 def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[pa.Array, IntArray, FloatArray]:

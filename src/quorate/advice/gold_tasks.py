@@ -15,7 +15,7 @@ import numpy as np
 from quorate.advice.plan import believed
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_strings, table_of, take
-from quorate.errors import OptionError
+from quorate.errors import OptionError, in_python
 from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
@@ -92,23 +92,22 @@ class GoldAdvice(Shown):
         6 tasks to label yourself: 4 of which the labels are least sure, and 2 drawn at random among the others, so ...
         about ... of their 6 labels should be wrong now; of all labels, ... %
         what such labels bring: over 22 public crowds 30 labels of the least sure tasks took the error ...
-        label all of them, without a look at current_label; then give them as known labels: --gold FILE, with the ...
+        label all of them, without a look at current_label; then give them as known labels: gold=, with the ...
         """
         n, drawn = len(self.task), int(self.drawn.sum())
         head = f"{count(n, 'task')} to label yourself: {n - drawn:,} of which the labels are least sure"
         if drawn:
             head += f", and {drawn:,} drawn at random among the others, so that they check all labels honestly"
         wrong = 1 - self.result.ballot.confidence.mean()
-        return "\n".join(
-            [
-                head,
-                f"about {self.expected_wrong:.1f} of their {count(n, 'label')} should be wrong now; of all labels, "
-                f"{100 * wrong:.1f} %",
-                BROUGHT,
-                "label all of them, without a look at current_label; then give them as known labels: --gold FILE, with "
-                "the columns task and label",
-            ]
-        )
+        told = [
+            head,
+            f"about {self.expected_wrong:.1f} of their {count(n, 'label')} should be wrong now; of all labels, "
+            f"{100 * wrong:.1f} %",
+            BROUGHT,
+            "label all of them, without a look at current_label; then give them as known labels: --gold FILE, with the "
+            "columns task and label",
+        ]
+        return in_python("\n".join(told))
 
 
 def advise_gold(

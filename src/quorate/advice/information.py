@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.advice.crew import Crew
+from quorate.advice.stopping import share_of_next
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
 
@@ -82,15 +83,17 @@ def plan(
     crew: Crew,
     budget: int,
     open_tasks: BoolArray,
-    heard: FloatArray | None = None,
+    answered: IntArray | None = None,
+    dependence: float = 0.0,
 ) -> Plan:
     """Choose the answers that are expected to tell most, the best first.
 
     Tasks are ranked by what the best worker would tell. A second answer to a task is worth what the first leaves
     unknown: if one answer takes off the share r of the entropy, the next is taken to take off the same share of the
-    rest (exact it would be a sum over all first answers; the two differ by a few per cent). Workers take tasks from the
-    top of that list in the order of their accuracy (with costs, of what they tell a unit of cost), as many as they
-    have room for, and none twice: the same as if each task in turn chose the best worker who is left.
+    rest (exact it would be a sum over all first answers; the two differ by a few per cent). Where workers err together
+    it is worth less than that, because it repeats more: what faint evidence tells goes as its square. Workers take
+    tasks from the top of that list in the order of their accuracy (with costs, of what they tell a unit of cost), as
+    many as they have room for, and none twice: the same as if each task in turn chose the best worker who is left.
 
     Args:
         done: tasks and workers that are not to meet again, one entry an answer.
@@ -99,7 +102,8 @@ def plan(
         crew: who can be asked.
         budget: answers at the most.
         open_tasks: which tasks may be asked.
-        heard: what a further answer to each task is worth, in answers of workers who err independently; 1 by default.
+        answered: answers that each task has; needed where workers err together.
+        dependence: how much of each further answer to a task repeats what the others said.
 
     >>> import quorate
     >>> from quorate.advice.crew import gather_crew
@@ -113,17 +117,17 @@ def plan(
     ranked = _ranked(posterior[open_tasks], accuracy, crew)
     if len(ranked) == 0 or not open_tasks.any():
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-    worth = np.ones(len(posterior)) if heard is None else heard
-    best = as_heard(accuracy[ranked[:1]], worth, posterior.shape[1])
-    once = np.where(open_tasks, expected_gain(posterior, best), 0.0)
+    there = np.zeros(len(posterior), np.int64) if answered is None else answered
+    best = as_heard(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
+    once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * crew.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
     asked = _Asked(done, len(posterior), crew)
-    answered = np.bincount(done[0], crew.available[done[1]], len(posterior)).astype(np.int64)
-    per_task = int(crew.available.sum()) - answered
+    taken = np.bincount(done[0], crew.available[done[1]], len(posterior)).astype(np.int64)
+    per_task = int(crew.available.sum()) - taken
     given: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
-        wanted = _worth_most(once, left, given, per_task - given, budget - asked.n)
+        wanted = _worth_most(_Falling(once, left, there, dependence), given, per_task - given, budget - asked.n)
         if len(wanted) == 0:
             break
         due = given + np.bincount(wanted, minlength=len(posterior))
@@ -131,41 +135,66 @@ def plan(
         given = asked.per_task()
         per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
     task, worker = asked.pairs()
-    return _with_gains(task, worker, posterior, as_heard(accuracy[worker], worth[task], posterior.shape[1]), crew)
+    order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are heard first
+    task, worker = task[order], worker[order]
+    turn = np.arange(len(task)) - np.searchsorted(task, task)
+    heard = as_heard(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
+    return _with_gains(task, worker, posterior, heard, crew)
 
 
 def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
-    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost."""
+    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost.
+
+    An answer that is given every second time is worth half as much, or costs twice as much, which is the same.
+    """
     free = np.flatnonzero(crew.available & (crew.room > 0))
     value = accuracy[free]
-    if crew.priced and len(posterior):
+    if (crew.priced or not (crew.gives == 1).all()) and len(posterior):
         # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
         order = np.argsort(-entropy(posterior), kind="stable")
         sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
-        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) / crew.cost[free]
+        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) * crew.gives[free] / crew.cost[free]
     return free[np.lexsort([free, -value])]
 
 
-def _worth_most(once: FloatArray, left: FloatArray, given: IntArray, room: IntArray, n: int) -> IntArray:
-    """List tasks, each as often as it should get a further answer: the n largest of once·left^k, k >= ``given``."""
-    worth = once * left**given
-    live = np.flatnonzero((worth > LEAST_GAIN) & (room > 0))
-    log_worth, log_left = np.log(worth[live]), np.log(np.clip(left[live], 1e-12, 1 - 1e-12))
-    most = room[live]
+@dataclass(frozen=True)
+class _Falling:
+    """What the next answers to each task are worth: less with each."""
 
-    def counts(level: float) -> IntArray:
-        number: IntArray = np.minimum(np.floor((level - log_worth) / log_left).astype(np.int64) + 1, most)
-        return np.where(log_worth >= level, number, 0)
+    once: FloatArray  # nats that the first tells
+    left: FloatArray  # of the entropy, after one answer
+    answered: IntArray  # answers that each task has
+    dependence: float
 
-    low, high = np.log(LEAST_GAIN), float(log_worth.max(initial=np.log(LEAST_GAIN)))
-    for _ in range(50):
-        middle = (low + high) / 2
-        low, high = (middle, high) if counts(middle).sum() >= n else (low, middle)
-    times = counts(low)
-    task = np.repeat(np.arange(len(live)), times)
-    turn = np.arange(len(task)) - np.repeat(starts_of(times)[:-1], times)
-    order = np.lexsort([turn, task, -sortable(log_worth[task] + turn * log_left[task])])[:n]
-    return live[task[order]]
+    def log_worth(self, tasks: IntArray, number: IntArray) -> FloatArray:
+        """Return the logarithm of what an answer tells that comes after so many further ones."""
+        fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
+        with np.errstate(divide="ignore"):
+            repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
+            told = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
+        falling: FloatArray = told + repeats
+        return falling
+
+
+def _worth_most(worth: _Falling, given: IntArray, room: IntArray, n: int) -> IntArray:
+    """List tasks, each as often as it should get a further answer: the n answers that tell most, the best first."""
+    tasks, turn, level = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0)), 0, np.log(LEAST_GAIN)
+    found: list[tuple[IntArray, FloatArray]] = []
+    while len(tasks):
+        value = worth.log_worth(tasks, given[tasks] + turn)
+        kept = value > level
+        found.append((tasks[kept], value[kept]))
+        values = np.concatenate([each for _, each in found])
+        if len(values) > n:  # what is not among the n best so far will not be; answers only fall in worth
+            level = max(level, float(np.partition(values, -n)[-n]) - 1e-9)
+        turn += 1
+        tasks = tasks[kept & (room[tasks] > turn)]
+    if not found:
+        return np.zeros(0, np.int64)
+    task, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    turns = np.repeat(np.arange(len(found)), [len(each) for each, _ in found])
+    chosen: IntArray = task[np.lexsort([turns, task, -sortable(values)])[:n]]
+    return chosen
 
 
 class _Asked:
@@ -229,11 +258,9 @@ class _Asked:
 def _with_gains(task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> Plan:
     """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
 
-    ``accuracy`` is each assignment's, as it is heard on its task.
+    They are sorted by task, the better first; ``accuracy`` is each assignment's, as it is heard on its task.
     """
-    order = np.lexsort([worker, -accuracy, task])
-    task, worker = task[order], worker[order]
-    alone = expected_gain(posterior[task], accuracy[order])
+    alone = expected_gain(posterior[task], accuracy) * crew.gives[worker]
     before = entropy(posterior[task])
     remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
     so_far = np.cumsum(remains) - remains

@@ -45,9 +45,11 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
         asked = np.flatnonzero(turn == number)  # at most one answer a task
         at = place[asked]
         heard = as_heard(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[:, None]
+        gives = advice.crew.gives[advice.worker[asked]][:, None]
+        given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
         said = np.where(rng.random((len(at), draws)) < heard, true[at], _another(true[at], n_classes, rng))
         odds = heard * (n_classes - 1) / (1 - heard)
-        p[at] *= np.where(np.arange(n_classes) == said[..., None], odds[..., None], 1.0)
+        p[at] *= np.where((np.arange(n_classes) == said[..., None]) & given[..., None], odds[..., None], 1.0)
         p[at] /= p[at].sum(axis=-1, keepdims=True)
         answered[at] += 1
     # An expectation cannot be worse than now: where draws say so, they are too few.

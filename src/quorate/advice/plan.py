@@ -7,10 +7,10 @@ import numpy as np
 from quorate.advice.advice import Advice
 from quorate.advice.belief import Belief, believe
 from quorate.advice.coins import check_classes, judge, with_gold
-from quorate.advice.crew import Crew, gather_crew
+from quorate.advice.crew import Crew, gather_crew, met
 from quorate.advice.information import plan
 from quorate.advice.settle import Mending, mend
-from quorate.advice.stopping import Need, drift, need, share_of_next
+from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.errors import OptionError, TooLargeError
@@ -184,11 +184,12 @@ def advise_from(
     limit = budget - len(mended.task)
     if target_error is not None:
         open_tasks &= ~needs.settled
-        limit = int(min(limit, np.ceil(needs.whole)))
-    heard = share_of_next(answers.per_task, dependence)
-    done = np.concatenate([answers.task, mended.task]), np.concatenate([answers.worker, mended.worker])
+        limit = int(min(limit, np.ceil(needs.whole / np.average(crew.gives, weights=crew.available))))
+    there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    tasks, workers = met(answers)
+    done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
-    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, heard)
+    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, there, dependence)
     if limit and len(chosen) == 0 and len(mended.task) == 0:
         _refuse_if_nobody_is_left(done, crew, open_tasks)
     stops = target_error is not None and needs.reached
@@ -288,7 +289,7 @@ def _budget_notes(
             f"{needs.target:g}; no more answers are needed"
         ]
     notes = []
-    if target_error is not None and n_chosen == limit and limit < budget and limit == np.ceil(needs.whole):
+    if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.whole):
         notes.append(f"fewer than the budget: about {limit:,} are thought to bring the expected error to the target")
     if n_chosen < limit:
         notes.append(

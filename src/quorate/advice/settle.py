@@ -10,7 +10,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import count
 from quorate.meetings.graph import Identifiability, grouped, identify
 from quorate.meetings.joints import MOST_GROUPS
-from quorate.meetings.pairs import MOST_MEETINGS, n_meetings, pair_stats
+from quorate.meetings.pairs import pair_stats, too_many_pairs
 from quorate.meetings.repair import Repair, repair
 from quorate.meetings.ties import LooseGroup, loose_groups
 from quorate.voting.vote import skill_of
@@ -114,7 +114,7 @@ def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: An
 
 def _loose(crowd: Answers, n_workers: int) -> list[LooseGroup]:
     """List the loosely tied groups of a connected crowd, the largest first: those that `quorate diagnose` names."""
-    pairs = pair_stats(crowd) if n_meetings(crowd) <= MOST_MEETINGS else None
+    pairs = pair_stats(crowd) if too_many_pairs(crowd) is None else None
     anchor = n_workers if crowd.n_workers > n_workers else None
     return loose_groups(np.arange(crowd.n_workers), pairs, crowd, anchor=anchor)
 

@@ -17,6 +17,7 @@ from quorate.blocks.block import Block, Sums
 
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
+SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
 
 
 def _run(name: str, block: Block, *own: Any) -> None:
@@ -170,10 +171,19 @@ def pair_counts(blocks: Iterable[Block]) -> Sums:
     """
     counts = np.zeros(2)
     for block in blocks:
-        votes, n = vote_sums(block, np.ones(block.n_workers)), block.per_task
+        votes, n = _votes(block), block.per_task
         agreed = (votes * (votes - 1)).sum() / 2
         counts += np.array([agreed, (n * (n - 1)).sum() / 2 - agreed])
     return (counts,)
+
+
+def _votes(block: Block) -> FloatArray:
+    """Count the answers alike to a task; without a table of tasks × classes where that would be mostly empty."""
+    if block.n_tasks * block.n_classes <= SPARSE * int(block.per_task.sum()):
+        return vote_sums(block, np.ones(block.n_workers))
+    task, _, label = plain.answers_of(block)
+    counts: FloatArray = np.unique(task * block.n_classes + label, return_counts=True)[1].astype(np.float64)
+    return counts
 
 
 def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:

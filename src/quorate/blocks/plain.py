@@ -4,6 +4,8 @@ They are used where the extension was not built, and by the tests as the referen
 that it is given, as its twin does.
 """
 
+from functools import reduce
+
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
@@ -12,6 +14,7 @@ from quorate.blocks.block import Block
 STEP = 0.1  # between the powers of a calibration
 LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
 LEAST_SHARE = 1e-6  # of a power, for it to be added
+FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
 
 
 def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
@@ -197,9 +200,22 @@ def softmax(scores: FloatArray) -> FloatArray:
     >>> softmax(np.log([[1.0, 3.0]])).tolist()
     [[0.25, 0.75]]
     """
-    likelihood: FloatArray = np.exp(scores - scores.max(axis=1, keepdims=True))
-    likelihood /= likelihood.sum(axis=1, keepdims=True)
+    likelihood: FloatArray = np.exp(scores - by_row(np.maximum, scores)[:, None])
+    likelihood /= by_row(np.add, likelihood)[:, None]
     return likelihood
+
+
+def by_row(combine: np.ufunc, table: FloatArray) -> FloatArray:
+    """Combine the columns of a table; a few of them one by one, which takes numpy half as long as row by row.
+
+    >>> by_row(np.add, np.array([[1.0, 2.0], [3.0, 4.0]])).tolist()
+    [3.0, 7.0]
+    """
+    if not 0 < table.shape[1] <= FEW_COLUMNS:
+        whole: FloatArray = combine.reduce(table, axis=1)
+        return whole
+    one_by_one: FloatArray = reduce(combine, table.T)
+    return one_by_one
 
 
 def averaged(p: FloatArray, share: FloatArray) -> FloatArray:

@@ -73,16 +73,16 @@ def stirred(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return mixed ^ (mixed >> np.uint64(31))
 
 
-def folds_by_id(answers: Answers, n: int) -> IntArray:
-    """Put each task into one of n folds.
+def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
+    """Put each task into one of n folds; other divisions, of which there are some, put them into others.
 
     >>> import quorate
     >>> folds = folds_by_id(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 4)
     >>> bool(np.abs(np.bincount(folds) - 250).max() < 60)
     True
     """
-    # The high bits say who is drawn; the fold must not depend on them.
-    folds: IntArray = (scattered(answers.task_names) % np.uint64(n)).astype(np.int64)
+    # The high bits say who is drawn; the fold must not depend on them. A division has four bits of its own.
+    folds: IntArray = ((scattered(answers.task_names) >> np.uint64(4 * division)) % np.uint64(n)).astype(np.int64)
     return folds
 
 

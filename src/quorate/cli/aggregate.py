@@ -9,7 +9,7 @@ import typer
 from quorate.cli.arguments import reads_answers
 from quorate.cli.beyond import aggregate_beyond
 from quorate.cli.engine import table_maker
-from quorate.cli.options import ExcelSafe, Gold, Json, said
+from quorate.cli.options import ExcelSafe, Gold, Json, Skills, said
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -32,6 +32,21 @@ def aggregate(
     ] = False,
     dependence: Annotated[
         str | None, typer.Option(help="quorate: measured, or independent if you know that workers err so.")
+    ] = None,
+    ordered: Annotated[
+        bool, typer.Option("--ordered", help="quorate: the classes are grades, in order; labels by least distance.")
+    ] = False,
+    costs: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="What labels cost (said, true, cost): those of least expected cost."),
+    ] = None,
+    skills: Skills = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A model's labels, or probabilities of each class: one more worker."),
+    ] = None,
+    predictions_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the model is called among the workers.")
     ] = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
@@ -65,6 +80,8 @@ def aggregate(
     if to is not None and reading.export is None:
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill |= {"ordered": ordered or None, "costs": costs, "skills": skills}
+    by_skill |= {"predictions": predictions, "predictions_name": predictions_name}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     make_table = table_maker(reading, output_table)
     with showing_progress():

@@ -38,6 +38,23 @@ def _reading_options(
         typer.Option(help="When a worker gave a task two labels: error, or keep the first, the last, or drop them."),
     ] = "error",
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
+    abstain: Annotated[
+        str | None,
+        typer.Option(metavar="LABELS", help="Labels that are no answers, as unsure,skip,n/a: never classes."),
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(metavar="LABELS", help="Every class there is, in order, as no,maybe,yes.")
+    ] = None,
+    multi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help='What stands between two labels, as ",": each label is then a yes/no question.'
+        ),
+    ] = None,
+    map: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Which class each grade points to (answer, class; blank: none)."),
+    ] = None,
     merge_spellings: Annotated[
         bool, typer.Option("--merge-spellings", help="Make one label of those that differ only by case or spaces.")
     ] = False,
@@ -56,6 +73,7 @@ def _reading_options(
 
 FLAGS = inspect.signature(_reading_options).parameters
 COLUMNS = ("task", "worker", "label")
+LISTS = ("abstain", "classes")  # of labels, with a comma between two
 
 
 def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
@@ -65,7 +83,16 @@ def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
     said = {name: given[name] for name in FLAGS if name in given and name not in ("file", "input_format")}
     # A column of the usual name is none that was chosen: another tool's export has names of its own.
     said |= {name: None for name in COLUMNS if said.get(name) == FLAGS[name].default}
+    said |= {name: _listed(said[name]) for name in LISTS if said.get(name) is not None}
+    said = {name: value for name, value in said.items() if value is not None or name not in LISTS}
     return ReadOptions(**said, format=given.get("input_format"))
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Part a list of labels at its commas; quotes keep a comma within a label, as in CSV."""
+    import csv
+
+    return tuple(label.strip() for label in next(csv.reader([text], skipinitialspace=True)) or [""])
 
 
 def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | None = None) -> Callable[..., None]:

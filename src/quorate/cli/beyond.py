@@ -22,6 +22,7 @@ def aggregate_beyond(
     intervals: str,
     cautious: bool,
     dependence: str | None,
+    skills: str | None,
     solver: str | None,
     tau: float | None,
     weighting: str | None,
@@ -34,11 +35,12 @@ def aggregate_beyond(
     from quorate.warehouse.beyond import aggregate_held
     from quorate.warehouse.estimate import interval_choice
     from quorate.warehouse.labels_kept import kept_labels
+    from quorate.warehouse.write import all_or_none
     from quorate.writing.tables import to_json, write_table
 
-    by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
-    with showing_progress():
+    with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
         result = aggregate_held(
             held,
             method,
@@ -48,8 +50,9 @@ def aggregate_beyond(
             choice=interval_choice(intervals, level),
             **options,
         )
-    if workers_out is not None:
-        write_table(result.workers, workers_out)
+        made.append(output_table)
+        if workers_out is not None:
+            write_table(result.workers, workers_out)
     if json:
         told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
         print_data(to_json({**told, **kept_labels(result).run()}))

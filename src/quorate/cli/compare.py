@@ -26,7 +26,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Run many methods on the same answers, and compare their errors or, without truth, their agreement."""
-    from quorate.cli.terminal import print_data, print_table, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.evaluation.compare import compare
     from quorate.writing.tables import to_json
 
@@ -34,10 +34,11 @@ def compare(
     with showing_progress():
         found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:
-        print_data(to_json(found.to_dict()))
+        print_data(to_json({**found.to_dict(), **reading.told()}))
         return
     scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
     print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())
+    print_lines(found.doubts())
 
 
 def methods(json: Json = False) -> None:

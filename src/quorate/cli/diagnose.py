@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json
+from quorate.cli.options import Gold, Json, Skills
 
 if TYPE_CHECKING:
     from quorate.arrays import FloatArray
@@ -20,6 +20,7 @@ def diagnose(
     time: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="Column of times: find workers whose skill drifts.")
     ] = None,
+    skills: Skills = None,
     delta: Annotated[float, typer.Option(help="With what probability the finite-task bounds may fail.")] = 0.05,
     json: Json = False,
 ) -> None:
@@ -30,9 +31,9 @@ def diagnose(
 
     with showing_progress():
         times = None if time is None else _times(reading, time)
-        found = diagnose(reading, gold=gold, times=times, delta=delta)
+        found = diagnose(reading, gold=gold, times=times, skills=skills, delta=delta)
     if json:
-        print_data(to_json(found.to_dict()))
+        print_data(to_json({**found.to_dict(), **reading.told()}))
         return
     print_lines(found.lines())
     print_table("Components", found.columns(), found.rows())

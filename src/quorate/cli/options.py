@@ -8,12 +8,17 @@ import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Gold = Annotated[str | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")]
+Skills = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="quorate: what is known of workers, as --workers-out wrote it."),
+]
 Tool = Annotated[
     str,
     typer.Option(
         "--from",
         metavar="FORMAT",
-        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit or cleanlab.",
+        help="auto, table, labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab; of judges: inspect, "
+        "promptfoo, lm-eval, deepeval, mlflow, langfuse, phoenix, openai.",
     ),
 ]
 Question = Annotated[str | None, typer.Option(help="Which question, if the export asks several.")]

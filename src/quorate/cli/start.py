@@ -1,5 +1,6 @@
 """Where the program begins, before anything is imported that takes time: Ctrl-C ends it in one line even then."""
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -16,6 +17,9 @@ def main() -> None:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGINT, interrupt)
+    # Matrices here have a few hundred rows: threads would wait for each other longer than they work, and beside other
+    # programs that costs seconds. Whoever sets the variable is obeyed.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from quorate.cli.app import main as run
 

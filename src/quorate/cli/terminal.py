@@ -85,7 +85,7 @@ def print_head(title: str, table: Table, most: int = MOST_ROWS, *, by: FloatArra
 
 def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
     """Print the labels that are least sure."""
-    print_head("Labels", result.labels, most, by=result.ballot.confidence, how="least sure")
+    print_head("Labels", result.labels, most, by=result.sure_of_task, how="least sure")
 
 
 def print_workers(result: "Result", most: int = MOST_ROWS) -> None:

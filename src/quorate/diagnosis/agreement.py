@@ -82,9 +82,12 @@ def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int
     >>> len(test.p), len(test.flagged)
     (15, 0)
     """
-    fit = _Fit.of(inference, pairs, n_workers).without_suspects()
     known = ~np.isnan(inference.skills)
     tested = (pairs.shared >= ENOUGH) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
+    if not tested.any():  # the fits below cost something for each pair, tested or not
+        nothing = np.zeros(0)
+        return AgreementTest(PairStats.none(), nothing, nothing, nothing, nothing)
+    fit = _Fit.of(inference, pairs, n_workers).without_suspects()
     expected, spread = (each[tested] for each in fit.expected())
     shown = pairs.among(tested)
     p = upper_tail(shown.shared, shown.agreed, expected, spread)

@@ -9,7 +9,7 @@ from quorate.arrays import IntArray
 from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.graph import Component, Identifiability, grouped
 from quorate.meetings.needs import SkillError, pair_error
-from quorate.meetings.pairs import MOST_MEETINGS, PairStats, n_meetings, pair_stats
+from quorate.meetings.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.result import Result
 
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
@@ -25,7 +25,7 @@ class ComponentFinding:
     """One component: its verdict and witness, and how firmly it determines skills."""
 
     component: Component
-    n_pairs: int | None  # None where there were too many meetings to count
+    n_pairs: int | None  # None where there were too many to count
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
     error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
 
@@ -53,7 +53,7 @@ class PartPairs:
 
     part: Component
     members: IntArray  # its workers, gold's own code (the last) among them if it belongs there
-    pairs: PairStats | None  # None where there were too many meetings to count
+    pairs: PairStats | None  # None where there were too many to count
 
     @property
     def n_codes(self) -> int:
@@ -61,21 +61,23 @@ class PartPairs:
         return len(self.members)
 
 
-def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, bool]:
-    """Count the pairs, and say whether those of all components are among them.
+def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, str | None]:
+    """Count the pairs, and say why those of some components are not among them.
 
-    Above MOST_MEETINGS only those of bipartite components are: no task of theirs has three workers, so they are few.
+    Where there are too many, only those of bipartite components are: no task of theirs has three workers, so they are
+    few.
 
     >>> import quorate
     >>> from quorate.meetings.graph import identify
     >>> answers = quorate.simulate.crowd(20, 5, 3).answers
-    >>> pairs, complete = counted_pairs(answers, identify(answers))
-    >>> len(pairs), complete
-    (10, True)
+    >>> pairs, reason = counted_pairs(answers, identify(answers))
+    >>> len(pairs), reason
+    (10, None)
     """
-    if n_meetings(crowd) <= MOST_MEETINGS:
-        return pair_stats(crowd), True
-    return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), False
+    reason = too_many_pairs(crowd)
+    if reason is None:
+        return pair_stats(crowd), None
+    return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), reason
 
 
 def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iterator[PartPairs]:

@@ -2,10 +2,14 @@
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray
+from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.result import Result
 from quorate.voting.vote import accuracy
 
+FAR = (
+    3.7  # times the median distance from the median: two and a half standard deviations of a bell curve, the usual rule
+)
 WORTH_A_TALK = 10  # wrong answers more than usual, below which nobody is talked to; a judgement, not a measurement
 
 
@@ -50,19 +54,38 @@ def usual_accuracy(result: Result) -> float:
     known = np.flatnonzero(~np.isnan(right) & (result.roster.per_worker > 0))
     if len(known) == 0:
         return 1 / max(result.roster.n_classes, 1)
-    order = known[np.argsort(right[known], kind="stable")]
-    half = np.cumsum(result.roster.per_worker[order])
-    return float(right[order[np.searchsorted(half, half[-1] / 2)]])
+    return _middle(right[known], result.roster.per_worker[known])
 
 
 def below_usual(result: Result, cost: FloatArray) -> list[int]:
-    """Return the workers whose whole interval of accuracy lies below the usual, and who cost enough to be talked to.
+    """Return the workers who are surely less often right than workers of this crowd are, and cost enough to be told.
+
+    Half of any crowd is below its median, so that is no reason to talk to anyone. Whoever is named lies outside of what
+    is usual, FAR times the usual distance from the median below it (each answer counted once), by more than errors of
+    estimation explain, as many workers being looked at as there are (Benjamini and Hochberg).
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, 0.0]).answers)
     >>> below_usual(result, costs(result))
     [3]
     """
-    high = accuracy(result.intervals.high, result.roster.n_classes)
-    chosen: list[int] = np.flatnonzero((high < usual_accuracy(result)) & (cost >= WORTH_A_TALK)).tolist()
+    from scipy.special import ndtr
+
+    m = result.roster.n_classes
+    right, usual = accuracy(result.skills, m), usual_accuracy(result)
+    known = ~np.isnan(right) & (result.roster.per_worker > 0)
+    if not known.any():
+        return []
+    apart = _middle(np.abs(right[known] - usual), result.roster.per_worker[known])
+    error = result.intervals.standard_error * (m - 1) / m
+    p = np.full(len(right), np.nan)
+    p[known] = ndtr((right - (usual - FAR * apart))[known] / np.maximum(error[known], 1e-9))
+    chosen: list[int] = np.flatnonzero((adjusted(p) <= LEVEL) & (cost >= WORTH_A_TALK)).tolist()
     return chosen
+
+
+def _middle(values: FloatArray, n: IntArray) -> float:
+    """Return the value that half of the answers are at or below."""
+    order = np.argsort(values, kind="stable")
+    half = np.cumsum(n[order])
+    return float(values[order[np.searchsorted(half, half[-1] / 2)]])

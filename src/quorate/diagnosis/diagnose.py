@@ -11,14 +11,7 @@ import numpy as np
 from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
-from quorate.diagnosis.components import (
-    WANTED,
-    ComponentFinding,
-    component_row,
-    counted_pairs,
-    examine,
-    parts,
-)
+from quorate.diagnosis.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
@@ -31,7 +24,7 @@ from quorate.errors import TooLargeError, in_python
 from quorate.gold import answers_and_gold, named_gold
 from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
-from quorate.meetings.pairs import MOST_MEETINGS, PairStats
+from quorate.meetings.pairs import PairStats
 from quorate.meetings.repair import Repair, repair
 from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
@@ -203,6 +196,7 @@ def diagnose(
     *,
     gold: Source = None,
     times: FloatArray | None = None,
+    skills: Any = None,
     delta: float = 0.05,
     **reading: Unpack[ReadKeywords],
 ) -> Diagnosis:
@@ -213,6 +207,7 @@ def diagnose(
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.reading.times.read_times` reads it; without, nobody's drift
             is looked for.
+        skills: what is known of workers from before, as in `quorate.aggregate`: who differs from it is told.
         delta: the probability with which the finite-task bounds may fail.
         reading: as `quorate.read` takes it.
 
@@ -230,7 +225,7 @@ def diagnose(
     coins = rank_one(answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
-        judged = standard(answers, gold=known)
+        judged = standard(answers, gold=known, skills=skills)
     except TooLargeError:
         judged = coins
     return _diagnose(coins, judged, times, delta)
@@ -265,18 +260,17 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     """Ask every question: of ``result``, whose skills are rank-one, and of single workers by ``judged``."""
     answers, verdict, inference = result.answers, result.identifiability, result.inference
     crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
-    pairs, complete = counted_pairs(crowd, verdict)
-    everyone = list(parts(verdict, pairs, complete=complete))
+    pairs, uncounted = counted_pairs(crowd, verdict)
+    everyone = list(parts(verdict, pairs, complete=uncounted is None))
     found = [*graph_findings(result, everyone, crowd)]
     not_asked = []
-    if not complete:
+    if uncounted is not None:
         not_asked.append(
-            f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: there are "
-            f"more than {MOST_MEETINGS:,} meetings of two answers"
+            f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: {uncounted}"
         )
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
-        found += _about_skills(result, inference, pairs if complete else None, times)
+        found += _about_skills(result, inference, pairs if uncounted is None else None, times)
         found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
         compared = held_out(answers)
         found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))

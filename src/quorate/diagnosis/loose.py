@@ -41,6 +41,8 @@ def tie_findings(
     for number, each in enumerate(parts):
         if not each.part.identifiable or each.part.bipartite or each.n_codes < LEAST_COMPONENT:
             continue
+        if crowd is not None and positions is not None and np.diff(crowd.task[positions[number][[0, -1]]])[0] == 0:
+            continue  # one task, which everyone answered: no group of them is held by less than any other
         gold = np.flatnonzero(each.members >= answers.n_workers)
         anchor = int(gold[0]) if len(gold) else None
         own = None if crowd is None or positions is None else within(crowd, positions[number], each.members)

@@ -20,7 +20,7 @@ from quorate.progress import report
 from quorate.voting.confusion import cells_of
 from quorate.voting.em import column_shares, expectation_maximisation
 from quorate.voting.one_coin import fit_one_coin
-from quorate.voting.posterior import one_more_each, softmax
+from quorate.voting.posterior import log_sums, one_more_each, softmax
 from quorate.voting.refine import counted, refine, tilted
 from quorate.voting.vote import majority, skill_of
 
@@ -132,7 +132,7 @@ def _foretell(held: Answers, model: _Model) -> FloatArray:
     logs = np.log(np.maximum(model.confusion, 1e-12))
     joint = cells_of(held).log_joint(logs, model.prior)[held.task]
     others = joint - logs[held.worker, held.label]
-    foretold: FloatArray = np.logaddexp.reduce(joint, axis=1) - np.logaddexp.reduce(others, axis=1)
+    foretold: FloatArray = log_sums(joint) - log_sums(others)
     return foretold
 
 

@@ -19,6 +19,7 @@ from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.progress import report
 from quorate.result import Result, count
+from quorate.voting.posterior import log_sums
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
@@ -91,12 +92,12 @@ class _Model:
         found: FloatArray = np.full((len(self.right), n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
             scores = np.bincount(cell, (right - wrong)[worker], n_tasks * m).reshape(n_tasks, m)
-            found[k] += np.bincount(task, wrong[worker], n_tasks) + np.logaddexp.reduce(scores, axis=1)
+            found[k] += np.bincount(task, wrong[worker], n_tasks) + log_sums(scores)
         return found
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: some part of the skills against all of them."""
-        ratio: FloatArray = np.logaddexp.reduce(chances[:-1], axis=0) - np.log(len(PARTS)) - chances[-1]
+        ratio: FloatArray = log_sums(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
         return ratio
 
 
@@ -119,7 +120,7 @@ def _drawn(
             wrong = rng.random(len(who)) >= model.chance[part, who]
             label = np.where(wrong, rng.integers(1, model.n_classes, len(who)), 0)
             chances = model.log_chances(many, who, label, n * len(tasks))
-            mixed = np.logaddexp.reduce(chances, axis=0) - np.log(len(chances))
+            mixed = log_sums(chances.T) - np.log(len(chances))
             reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
             weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
             total, squares = total + weight.sum(axis=0), squares + (weight**2).sum(axis=0)

@@ -14,6 +14,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.diagnosis.one_button import button_findings, one_button
+from quorate.diagnosis.since_before import since_before
 from quorate.result import Result, count
 
 # Information grows with the square of the skill: an answer of skill 0.25 is worth a tenth of one of skill 0.8.
@@ -168,7 +169,7 @@ def too_few_answers(result: Result) -> list[Finding]:
 
 
 def about_workers(judged: Result) -> Iterator[Finding]:
-    """Tell who presses one button, and who else answers at random or worse.
+    """Tell who presses one button, who else answers at random or worse, and who is not what was known before.
 
     >>> import quorate
     >>> found = quorate.aggregate(quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7]).answers, "rank-one")
@@ -181,3 +182,4 @@ def about_workers(judged: Result) -> Iterator[Finding]:
         # Who presses one button answers at random, too; that it does is told once.
         if finding.kind != "spammer" or not buttons.named[list(finding.workers)].any():
             yield finding
+    yield from since_before(judged)

@@ -3,7 +3,8 @@
 import inspect
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,6 +21,10 @@ from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
 from quorate.result import Result
+from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
+
+CANNOT_STAND = (NOT_SETTLED, CONTRADICTION)  # notes of a method that ended where it cannot stand
+ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Entry:
     agreement: float | None = None  # mean share of tasks on which the other methods give the same label
     seconds: float | None = None
     failed: str | None = None  # the reason
+    doubts: tuple[str, ...] = ()  # why its labels cannot be relied on
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,6 +78,15 @@ class Comparison(Shown):
             "methods": [asdict(entry) for entry in self.entries],
             "agreement": self.agreement(),
         }
+
+    def doubts(self) -> list[str]:
+        """Say which methods ended where they cannot stand, a line each.
+
+        >>> import quorate
+        >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"]).doubts()
+        []
+        """
+        return [text for entry in self.entries for text in entry.doubts]
 
     def columns(self) -> list[str]:
         """Name the columns of `rows`."""
@@ -136,7 +151,8 @@ def compare(
         labels.append(label)
     report("methods", len(chosen), len(chosen))
     agreements = [_mean_agreement(number, labels) for number in range(len(labels))]
-    entries = [_with(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
+    entries = [replace(entry, agreement=value) for entry, value in zip(entries, agreements, strict=True)]
+    entries = [replace(entry, doubts=(*entry.doubts, *_opposed(k, chosen, labels))) for k, entry in enumerate(entries)]
     n_scored = None if true is None else expected_error(aggregate(answers, "majority"), true).n_scored
     return Comparison(tuple(entries), tuple(labels), answers.n_tasks, n_scored)
 
@@ -186,6 +202,7 @@ def _run(
 
 def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
     posterior = METHODS[result.method].posterior
+    entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in CANNOT_STAND))
     return (entry if truth is None else _score(entry, result, truth, posterior)), result.ballot.label
 
 
@@ -193,15 +210,21 @@ def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entr
     figures: dict[str, float] = {"error": expected_error(result, truth).error}
     if posterior:
         figures |= {"log_loss": log_loss(result, truth), "calibration_error": calibration_error(result, truth)}
-    return _with(entry, **figures)
-
-
-def _with(entry: Entry, **figures: float | None) -> Entry:
-    return Entry(**(asdict(entry) | figures))
+    return replace(entry, **figures)
 
 
 def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
     return None if one is None or two is None else float((one == two).mean())
+
+
+def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:
+    """Tell of a method that is alone: every other gives other labels to most tasks, and they agree among themselves."""
+    shares = [_alike(labels[number], other) for k, other in enumerate(labels) if k != number]
+    others = [_alike(one, two) for one, two in combinations([x for k, x in enumerate(labels) if k != number], 2)]
+    known, among = ([share for share in each if share is not None] for each in (shares, others))
+    if len(known) < 2 or max(known) >= ALONE or float(np.mean(among)) < ALONE:
+        return ()
+    return (f"{names[number]}: every other method gives most tasks other labels; its own cannot be relied on",)
 
 
 def _mean_agreement(number: int, labels: Sequence[IntArray | None]) -> float | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.meetings.pairs import PairStats
-from quorate.meetings.spectrum import eigenvector, symmetric
+from quorate.meetings.spectrum import eigenvector, symmetric_table
 
 LEAST_GROUP = 3  # workers: fewer cannot tell their skills from one another's answers
 
@@ -44,12 +44,12 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
     >>> cut.holding, cut.own, cut.side.tolist()
     (1, 241, [True, False, True, False])
     """
-    if len(pairs) == 0:  # a worker alone
+    if len(pairs) == 0 or (not two_sided and n_workers < 2 * LEAST_GROUP):  # a worker alone, or no two groups
         return None
     weights = pairs.shared.astype(np.float64)
     degree = pairs.by_worker(n_workers, weights)
     scaled = weights / np.sqrt(degree[pairs.i] * degree[pairs.j])
-    found = eigenvector(symmetric(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
+    found = eigenvector(symmetric_table(n_workers, pairs.i, pairs.j, scaled), lowest=two_sided)
     if found is None:
         return None
     value, vector = found
@@ -60,8 +60,6 @@ def weakest_cut(pairs: PairStats, n_workers: int, *, two_sided: bool, anchor: in
         if not side[np.argmax(chosen)]:  # an eigenvector has no sign of its own: the first worker's side is the first
             side = ~side
         return _cut(pairs, chosen, side & chosen, max(1 + value, 0.0))
-    if n_workers < 2 * LEAST_GROUP:
-        return None
     chosen = _best_prefix(pairs, np.argsort(-position, kind="stable"), degree, None)
     is_rest = 2 * chosen.sum() > n_workers if anchor is None else chosen[anchor]
     return _cut(pairs, ~chosen if is_rest else chosen, None, max(1 - value, 0.0))

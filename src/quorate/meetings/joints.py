@@ -14,6 +14,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, starts_of
 
 MOST_GROUPS = 100  # the largest are told: nobody reads more, and settling each takes dozens of answers
+LEAST_CROWD = 5  # workers: a joint, and two on either side
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,8 @@ def joints(answers: Answers, most: int) -> list[Joint]:
     [(['x', 'y', 'z'], 1)]
     """
     n = answers.n_workers
+    if n < LEAST_CROWD:
+        return []
     tree = _spanning_tree(answers)
     block = _blocks(answers, tree)
     # The workers below each node, by the numbers of the preorder.

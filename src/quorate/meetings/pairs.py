@@ -9,6 +9,10 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
+# A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
+# Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has
+# none is a task with thousands of answers.
+FEW_PAIRS, PAIRS_AN_ANSWER = 2_000_000, 5
 CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
 
 
@@ -106,6 +110,29 @@ def n_meetings(answers: Answers) -> int:
     """
     redundancy = answers.per_task.astype(np.int64)
     return int((redundancy * (redundancy - 1) // 2).sum())
+
+
+def too_many_pairs(answers: Answers) -> str | None:
+    """Say why the pairs of these workers are not counted one by one; None where a table of them may be made.
+
+    It is told before anything is counted: by how often two workers met, and how many pairs there can be at the most.
+
+    >>> import quorate
+    >>> too_many_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})) is None
+    True
+    """
+    met = n_meetings(answers)
+    if met > MOST_MEETINGS:
+        return (
+            f"two workers met on a task {met:,} times, and {MOST_MEETINGS:,} is the most that is counted pair by pair"
+        )
+    pairs = min(met, answers.n_workers * (answers.n_workers - 1) // 2)
+    most = FEW_PAIRS + PAIRS_AN_ANSWER * answers.n_answers
+    if pairs > most:
+        return (
+            f"up to {pairs:,} pairs of workers share a task, and of {answers.n_answers:,} answers {most:,} is the most"
+        )
+    return None
 
 
 def correlations(pairs: PairStats, n_classes: int) -> FloatArray:

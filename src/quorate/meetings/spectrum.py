@@ -21,6 +21,19 @@ def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.cs
     return (upper + upper.T).tocsr()
 
 
+def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray | sparse.csr_array:
+    """Form the same, dense where that is small: making a sparse matrix of a few workers takes longer than to use it.
+
+    >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    if n > SMALL:
+        return symmetric(n, i, j, values)
+    table = np.zeros((n, n))
+    table[i, j] = table[j, i] = values
+    return table
+
+
 def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
     """Form L_s: the weights off the diagonal, their row sums on it [Ma20, before Thm pert].
 
@@ -62,8 +75,7 @@ def smallest_of(
         return 0.0
     if bipartite is None or n > SMALL:
         return smallest_eigenvalue(signless_laplacian(n, i, j, weights))
-    laplacian = np.zeros((n, n))
-    laplacian[i, j] = laplacian[j, i] = 1.0 if weights is None else weights
+    laplacian = symmetric_table(n, i, j, np.ones(len(i)) if weights is None else weights)
     laplacian[np.arange(n), np.arange(n)] = laplacian.sum(axis=1)
     return float(round(np.linalg.eigvalsh(laplacian)[0], 12))
 
@@ -97,7 +109,7 @@ def spectral_norm(shared: sparse.csr_array) -> float:
     return float(eigsh(shared, k=1, which="LA", v0=np.ones(n), return_eigenvectors=False)[0])
 
 
-def eigenvector(matrix: sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
+def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
     """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
 
     None where it was not found. Roughly, where it is not all of them: the vector is there to rank workers.
@@ -108,7 +120,7 @@ def eigenvector(matrix: sparse.csr_array, *, lowest: bool) -> tuple[float, Float
     """
     n = matrix.shape[0]
     if n <= DENSE_VECTORS:
-        values, vectors = np.linalg.eigh(matrix.toarray())
+        values, vectors = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
     else:
         from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 

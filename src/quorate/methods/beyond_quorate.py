@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
 from quorate.blocks.gilded import own_gold
 from quorate.blocks.kernels import beliefs, task_scores
@@ -16,8 +16,9 @@ from quorate.blocks.scatter import drawn, sampled
 from quorate.errors import one_of
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
-from quorate.skills.evidence import gather
-from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note, orientation_note, undetermined_note
+from quorate.skills.evidence import IDENTIFIED, gather
+from quorate.skills.notes import BEYOND_MEMORY, LOW_TRUST, Note
+from quorate.skills.priors import Priors
 from quorate.skills.trust import trust
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.basis import Basis, Check
@@ -35,17 +36,23 @@ from quorate.voting.dependence import (
     ratio,
 )
 from quorate.voting.known_labels import ENOUGH, Views, check_of, learn
+from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity, shares_of
 from quorate.voting.posterior import softmax
-from quorate.voting.taught import ByTaught, known_part, taught_vote, together
+from quorate.voting.taught import ByTaught, taught_vote, together
 from quorate.voting.voices import Voices
 from quorate.voting.vote import Ballot, by_posterior, weight
 
 
 def standard(
-    blocks: Blocks, *, cautious: bool = False, dependence: str = MEASURED, classes: pa.Array | None = None
+    blocks: Blocks,
+    *,
+    cautious: bool = False,
+    dependence: str = MEASURED,
+    classes: pa.Array | None = None,
+    skills: Priors | None = None,
 ) -> Fitted:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -64,8 +71,8 @@ def standard(
     gold = own_gold(blocks)
     alone = gather(blocks)
     evidence = alone if gold is None else gather(blocks, gold)
-    workers = centred_workforce(evidence)
-    unaided = centred_workforce(alone)
+    workers = centred_workforce(evidence, skills)
+    unaided = centred_workforce(alone, skills)
     anchored = gold is not None and unaided.habits is None  # without known labels, nothing is determined
     voices, matrices = _voices(blocks, workers if anchored else unaided, hold=anchored)
     some, errs, trusted = _measured(blocks, voices, matrices, unaided, independent)
@@ -73,10 +80,11 @@ def standard(
     weights = opinion_weights(0.0) if cautious else said
     calibration = identity() if independent else expected_calibration(errs.rho)
     basis = _basis(blocks, errs, trusted, independent)
-    vote: Callable[[Block], Ballot] = ByOpinions(voices, weights, errs.rho, calibration)
+    lone = LoneVotes(workers.status != IDENTIFIED, voices.vote, voices.shifts, weights, errs.rho, calibration)
+    vote: Callable[[Block], Ballot] = ByOpinions(voices, lone)
     if gold is not None and not anchored:
         names = pa.array([str(k) for k in range(blocks.n_classes)]) if classes is None else classes
-        vote, check = _taught(blocks, some, voices, weights, errs.rho, calibration, names)
+        vote, check = _taught(blocks, some, voices, lone, names)
         basis = replace(basis, known=check)
     return Fitted(
         vote=vote,
@@ -85,8 +93,7 @@ def standard(
         matrices=matrices,
         basis=basis,
         notes=(
-            *undetermined_note(workers.workforce.status),
-            *orientation_note(evidence),
+            *workers.notes,
             *basis.notes(),
             *_left_undone(trusted),
         ),
@@ -113,18 +120,18 @@ def _taught(
     blocks: Blocks,
     some: Sampled,
     voices: Voices,
-    weights: FloatArray,
-    rho: float,
-    calibration: FloatArray,
+    lone: LoneVotes,
     classes: pa.Array,
 ) -> tuple[ByTaught, Check]:
     """Let known labels speak, by their tasks and a sample of the others; then over all blocks."""
-    known = known_part(blocks)
+    known = blocks.known_tasks()
     answers, label = together(known, *_drawn(some))
-    views = Views(answers, voices, flattening(answers.per_task, rho), rho, weights, calibration)
+    weights, rho = lone.weights, lone.rho
+    views = Views(answers, voices, flattening(answers.per_task, rho), rho, weights, lone.calibration)
     learned = learn(views, label)
     check = check_of(learned, label, classes)
-    return taught_vote(blocks, known, learned, voices, weights, rho), check
+    taught = taught_vote(blocks, known, learned, voices, weights, rho)
+    return replace(taught, lone=replace(lone, calibration=learned.calibration)), check
 
 
 def _drawn(some: Sampled) -> tuple[Answers, IntArray | None]:
@@ -140,15 +147,14 @@ class ByOpinions:
     """What three opinions come to, flattened, weighed and calibrated."""
 
     voices: Voices
-    weights: FloatArray
-    rho: float
-    calibration: FloatArray
+    lone: LoneVotes
 
     def __call__(self, block: Block) -> Ballot:
         """Vote on a block."""
-        v, share = self.voices, shares_of(self.calibration)
-        numbers = np.concatenate([v.shifts.ravel(), self.weights, [v.vote, self.rho], share])
-        return by_posterior(answers_in(block), beliefs(block, v.by_skill, v.by_matrix, numbers, len(share)))
+        v, share = self.voices, shares_of(self.lone.calibration)
+        numbers = np.concatenate([v.shifts.ravel(), self.lone.weights, [v.vote, self.lone.rho], share])
+        posterior = beliefs(block, v.by_skill, v.by_matrix, numbers, len(share))
+        return by_posterior(answers_in(block), self.lone.capped(posterior, block.start, block.worker, block.label))
 
 
 def _voices(blocks: Blocks, workers: CentredWorkforce, *, hold: bool) -> tuple[Voices, ConfusionMatrices | None]:

@@ -9,15 +9,12 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import TooLargeError
 from quorate.gold import known_classes
-from quorate.meetings.pairs import PairStats, correlations, n_meetings, pair_stats
+from quorate.meetings.pairs import PairStats, correlations, pair_stats, too_many_pairs
 from quorate.methods.outcome import outcome
 from quorate.methods.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
 from quorate.methods.singular import blocks, leading_vector, side_of
 from quorate.reading.files import Source
 from quorate.result import Result
-
-MOST_MEETINGS = 100_000_000  # two answers to one task; the table of pairs is counted from these
-MOST_PAIRS = 20_000_000  # of workers; a table of so many takes about 3 GB while it is worked on
 
 
 def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
@@ -52,20 +49,13 @@ def count_pairs(answers: Answers, method: str) -> PairStats:
     >>> len(count_pairs(answers, "er"))
     1
     """
-    remedy = "Use rank-one, whose cost is linear in the answers, or leave out answers to the tasks that have most"
-    met = n_meetings(answers)
-    if met > MOST_MEETINGS:
+    reason = too_many_pairs(answers)
+    if reason is not None:
         raise TooLargeError(
-            f"{method} needs a table of the pairs of workers, and two workers met on a task {met:,} times; "
-            f"{MOST_MEETINGS:,} is the most. {remedy}"
+            f"{method} needs a table of the pairs of workers: {reason}. Use rank-one, whose cost is linear in the "
+            "answers, or leave out answers to the tasks that have most"
         )
-    pairs = pair_stats(answers)
-    if len(pairs) > MOST_PAIRS:
-        raise TooLargeError(
-            f"{method} needs a table of the pairs of workers, and {len(pairs):,} pairs share a task; "
-            f"{MOST_PAIRS:,} is the most. {remedy}"
-        )
-    return pairs
+    return pair_stats(answers)
 
 
 def ratio_verdict(answers: Answers, binary: BinaryAnswers) -> Verdict:

@@ -21,7 +21,7 @@ from quorate.voting.confusion import cells_of, check_size
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
 
-MOST_WORKERS = 5_000
+MOST_WORKERS = 2_000  # a factor of their matrix takes a fifth of a second, and there is one in every sweep
 SMALL = 2e-6  # as in the port of the authors' code that this follows: keeps logarithms and reciprocals finite
 
 
@@ -53,7 +53,7 @@ def m3v(
 
     Raises:
         OptionError: a number that must be positive is not, or no sweep is left after the burn-in.
-        TooLargeError: there are more than 5,000 workers, or the confusion matrices would not fit.
+        TooLargeError: there are more than 2,000 workers, or the confusion matrices would not fit.
 
     >>> from quorate.evaluation.simulate import crowd
     >>> simulated = crowd(n_tasks=200, n_workers=10, per_task=7, seed=1)
@@ -100,7 +100,7 @@ def check_workers(answers: Answers, method: str) -> None:
     """Refuse more workers than a dense matrix of their pairs allows.
 
     Raises:
-        TooLargeError: there are more than 5,000.
+        TooLargeError: there are more than 2,000.
 
     >>> import quorate
     >>> check_workers(quorate.read({"task": [1], "worker": ["a"], "label": ["x"]}), "m3v")

@@ -42,7 +42,7 @@ def m3v_svm(
 
     Raises:
         OptionError: a number that must be positive is not.
-        TooLargeError: there are more than 5,000 workers.
+        TooLargeError: there are more than 2,000 workers.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxx")}

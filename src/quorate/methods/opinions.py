@@ -13,7 +13,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.confusion import ENTRIES
+from quorate.voting.confusion import most_entries
 from quorate.voting.dependence import HIDDEN, TYPICAL, Matrices, flattening, matrices_by_skill
 from quorate.voting.habit_vote import habit_matrices, habit_scores
 from quorate.voting.posterior import FLOOR, softmax
@@ -36,6 +36,7 @@ class Opinions:
     matrices: ConfusionMatrices | None
     skills: FloatArray  # that the votes were weighed by
     determined: bool  # whether any worker's skill is
+    vote: float  # log-odds of a worker of the crowd's mean skill
 
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
@@ -64,7 +65,7 @@ def fits(answers: Answers) -> bool:
     >>> fits(quorate.simulate.crowd(10, 5, 3).answers)
     True
     """
-    return answers.n_workers * answers.n_classes**2 <= ENTRIES
+    return answers.n_workers * answers.n_classes**2 <= most_entries(answers.n_answers)
 
 
 def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray | None = None) -> Opinions:
@@ -87,14 +88,14 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     if workers.habits is None:
         even = tally(answers, np.full(answers.n_workers, vote))
         skills = np.full(answers.n_workers, UNKNOWN_MEAN)
-        return Opinions(answers, None, (even, even, even), None, skills, determined)
+        return Opinions(answers, None, (even, even, even), None, skills, determined, vote)
     if not fits(answers):
         even = tally(answers, np.full(answers.n_workers, vote))
         first = habit_scores(answers, workers.skills, workers.habits)
         second = refine_sparse(answers, softmax(first), workers.skills)
-        return Opinions(answers, None, (first, second, even), None, workers.skills, determined)
+        return Opinions(answers, None, (first, second, even), None, workers.skills, determined, vote)
     voices, matrices = learn_voices(blocks_of(answers, anchors), workers, vote)
-    return Opinions(answers, voices, (), matrices, workers.skills, determined)
+    return Opinions(answers, voices, (), matrices, workers.skills, determined, vote)
 
 
 def learn_voices(
@@ -115,7 +116,8 @@ def learn_voices(
     """
     assert workers.habits is not None  # something is determined
     logs, prior = np.log(habit_matrices(workers.skills, workers.habits)), np.log(workers.habits.prior)
-    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold)
+    priors = None if workers.priors is None else workers.priors.of_first(len(workers.skills))
+    refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold, priors=priors)
     by_matrix, shift = (np.log(np.maximum(p, FLOOR)) for p in (refined.confusion, refined.prior))
     voices = Voices(logs, by_matrix, np.stack([prior, shift]), vote)
     return voices, ConfusionMatrices(refined.confusion, refined.counts)

@@ -8,8 +8,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, identify
 from quorate.result import Result
+from quorate.said import unheard_line
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.skills.notes import CONTRADICTION, NOT_SETTLED, Note
+from quorate.skills.notes import CONTRADICTION, NOT_SETTLED, UNHEARD, Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
@@ -55,6 +56,8 @@ def outcome(
     """
     if method not in AS_THE_VOTE and not any(note.kind == CONTRADICTION for note in notes):
         notes += contradiction(answers, ballot.label, method)
+    if answers.said is not None and answers.said.unheard:
+        notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
     return Result(
         method=method,
         roster=answers,

@@ -20,12 +20,14 @@ from quorate.methods.views import weigh
 from quorate.reading.files import Source
 from quorate.reading.groups import groups_of
 from quorate.result import Result
-from quorate.skills.evidence import AnswerEvidence, gather
-from quorate.skills.notes import orientation_note, undetermined_note
+from quorate.skills.evidence import IDENTIFIED, AnswerEvidence, gather
+from quorate.skills.priors import Priors, determined_by, priors_of
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
 from quorate.voting.known_labels import check_of, learn
+from quorate.voting.least_cost import in_the_middle
+from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.population import calibrated
 from quorate.voting.refine import matrices_of
 from quorate.voting.vote import by_posterior
@@ -38,6 +40,8 @@ def standard(
     cautious: bool = False,
     group: Any = None,
     dependence: str = MEASURED,
+    ordered: bool = False,
+    skills: Any = None,
 ) -> Result:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -49,6 +53,10 @@ def standard(
         group: who belongs together (model family, vendor, site) and may err together: a mapping from worker to group,
             or a code for each worker (-1: none); by default what was read with the answers (``--group``).
         dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
+        ordered: the classes are grades, in their order (numbers by value, or as ``classes`` lists them): a neighbour is
+            likelier than a class far off, and the label is the class of least expected distance.
+        skills: what is known of workers from before: the table that ``--workers-out`` wrote, `Result.workers` of an
+            earlier batch, or a mapping from worker to (skill, low, high).
 
     Raises:
         TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
@@ -62,39 +70,45 @@ def standard(
     check_size(answers, "quorate", matrices=False)
     independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
     known = known_classes(gold, answers)
+    priors = priors_of(skills, answers.worker_names, answers.classes)
 
     alone = gather(answers)
-    anchors, free = _anchors(alone, answers, known)
-    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors))
+    anchors, free = _anchors(alone, answers, known, priors)
+    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors), priors)
     evidence = alone if known is None else gather(answers, known)
-    workers = unaided if known is None else centred_workforce(evidence)
+    workers = unaided if known is None else centred_workforce(evidence, priors)
     opinions = opinions_of(answers, unaided, anchors)
-    views, basis = weigh(answers, opinions, group=groups_of(group, answers), independent=independent, cautious=cautious)
+    groups, habits = groups_of(group, answers), unaided.habits if ordered and answers.n_classes > 2 else None
+    views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
     matrices = opinions.matrices
+    shifts = None if opinions.voices is None else opinions.voices.shifts
+    lone = LoneVotes(workers.status != IDENTIFIED, opinions.vote, shifts, views.weights, views.rho, views.calibration)
     if free is None:
         posterior = views.calibrated()
     else:
         learned = learn(views, free)
         posterior = calibrated(learned.posterior, learned.calibration)
+        lone = replace(lone, calibration=learned.calibration)
         basis = replace(basis, known=check_of(learned, free, answers.classes))
     if matrices is not None and (known is not None or basis.families):
         matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
 
-    return outcome(
+    result = outcome(
         "quorate",
         answers,
-        by_posterior(answers, posterior),
+        by_posterior(answers, lone.capped(posterior, answers.start, answers.worker, answers.label)),
         gold=known,
         workforce=workers.workforce,
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,
-        notes=(*undetermined_note(workers.workforce.status), *orientation_note(evidence), *basis.notes()),
+        notes=(*workers.notes, *basis.notes()),
     )
+    return replace(result, vote=in_the_middle(result.ballot, answers.classes)) if ordered else result
 
 
 def _anchors(
-    alone: AnswerEvidence, answers: Answers, known: IntArray | None
+    alone: AnswerEvidence, answers: Answers, known: IntArray | None, priors: Priors | None
 ) -> tuple[IntArray | None, IntArray | None]:
     """Part known labels: those that workers need who cannot be told without them, and those free to teach and check.
 
@@ -103,7 +117,7 @@ def _anchors(
     if known is None or not (known >= 0).any():
         return None, None
     first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
-    told = alone.verdict.determined[first] & (answers.per_task > 0)
+    told = determined_by(alone.verdict, priors)[first] & (answers.per_task > 0)
     parts = [np.where(kept, known, -1) for kept in (~told, told)]
     anchors, free = (part if (part >= 0).any() else None for part in parts)
     return anchors, free

@@ -6,7 +6,6 @@ from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.evidence import gather
-from quorate.skills.notes import orientation_note, undetermined_note
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.habit_vote import habit_scores
@@ -34,7 +33,6 @@ def rank_one_centred(answers: Answers, *, gold: Source = None) -> Result:
         posterior = majority(answers).posterior
     else:
         posterior = softmax(habit_scores(answers, workers.skills, workers.habits))
-    notes = (*undetermined_note(workers.workforce.status), *orientation_note(evidence))
     ballot = by_posterior(answers, posterior)
     return outcome(
         "rank-one-centred",
@@ -43,5 +41,5 @@ def rank_one_centred(answers: Answers, *, gold: Source = None) -> Result:
         gold=known,
         workforce=workers.workforce,
         graph=evidence.verdict,
-        notes=notes,
+        notes=workers.notes,
     )

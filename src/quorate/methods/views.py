@@ -8,6 +8,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
 from quorate.blocks.scatter import drawn
 from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
+from quorate.skills.centred import Habits
 from quorate.skills.evidence import gather
 from quorate.skills.notes import LOW_TRUST
 from quorate.skills.trust import trust
@@ -26,17 +27,26 @@ from quorate.voting.dependence import (
 )
 from quorate.voting.families import effective_votes, learn_families
 from quorate.voting.group_units import one_voice
+from quorate.voting.in_order import WEIGHTS as IN_ORDER
+from quorate.voting.in_order import learn_knowing, ordered_scores
 from quorate.voting.kin import find_kin, own_groups, start_of
 from quorate.voting.known_labels import Views
 from quorate.voting.left_out import left_out_scores
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity
+from quorate.voting.spoken import spoken_scores, tells_nothing
 from quorate.voting.voices import Voices
 
 
 def weigh(
-    answers: Answers, opinions: Opinions, *, group: IntArray | None, independent: bool, cautious: bool
+    answers: Answers,
+    opinions: Opinions,
+    *,
+    group: IntArray | None,
+    independent: bool,
+    cautious: bool,
+    habits: Habits | None = None,
 ) -> tuple[Views, Basis]:
     """Measure how far the opinions can be believed, weigh them, and say what that rests on.
 
@@ -46,6 +56,7 @@ def weigh(
         group: of each worker, -1 for none; looked for, if not given, where skills do not explain who agrees with whom.
         independent: workers are said to err independently, so that nothing is measured.
         cautious: follow the plain vote as if skills explained nothing.
+        habits: of the workers, where the classes are in an order that is to be used; not where a family is heard.
 
     Raises:
         TooLargeError: groups are given, and the matrices that they need would not fit.
@@ -71,13 +82,19 @@ def weigh(
     errs = NONE if independent else _dependence(heard.answers, heard.opinions)
     weights = AS_THEY_ARE if independent else opinion_weights(1.0 if believed is None else believed)
     votes, low, high = errs.votes(heard.worth)
+    factor = flattening(heard.worth, errs.rho)
+    if habits is not None and heard.group is None and opinions.voices is not None:
+        heard = replace(heard, told=ordered_scores(answers, learn_knowing(answers, opinions.skills, habits), factor))
+        weights = IN_ORDER
+    told, added = _with_grades(answers, opinions, heard.told, factor)
     views = Views(
         answers,
-        heard.told,
-        flattening(heard.worth, errs.rho),
+        told,
+        factor,
         errs.rho,
         opinion_weights(0.0) if cautious else weights,
         identity() if independent else expected_calibration(errs.rho),
+        added,
     )
     basis = Basis(
         dependence=INDEPENDENT if independent else MEASURED,
@@ -131,6 +148,19 @@ def _unvouched(answers: Answers, opinions: Opinions, heard: _Heard) -> _Heard:
         return heard
     by_skill, _, by_majority = opinions.scores
     return replace(heard, told=(by_skill, left_out_scores(answers, opinions.belief(), opinions.skills), by_majority))
+
+
+def _with_grades(
+    answers: Answers, opinions: Opinions, told: Voices | tuple[FloatArray, ...], factor: FloatArray
+) -> tuple[Voices | tuple[FloatArray, ...], FloatArray | None]:
+    """Add to every opinion what grades and abstentions tell beside the classes, if they tell anything."""
+    if opinions.voices is None or tells_nothing(answers):
+        return told, None
+    added = spoken_scores(answers, opinions.scores[1], opinions.voices.by_matrix, factor)
+    if added is None:
+        return told, None
+    scores = opinions.scores if isinstance(told, Voices) else told
+    return tuple(each + added for each in scores), added
 
 
 def _dependence(answers: Answers, opinions: Opinions) -> Dependence:

@@ -1,6 +1,7 @@
 """Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.errors import MissingColumnError, OptionError, UnknownFormatError, WrongFormatError, listing
@@ -35,7 +36,15 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     >>> recognise([{"_input_hash": 1, "answer": "accept"}])
     'prodigy'
     """
-    return _recognise(look(source, reading), reading)
+    return _recognise(_look(source, reading), reading)
+
+
+def _look(source: Source, reading: ReadOptions) -> Content:
+    if isinstance(source, str | Path) and reading.tool != TABLE and Path(source).is_dir():
+        from quorate.reading.log_folders import look_into
+
+        return look_into(Path(source), reading)
+    return look(source, reading)
 
 
 def _recognise(content: Content, reading: ReadOptions) -> str:
@@ -108,7 +117,7 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     from quorate.reading.formats.known import FORMATS
 
     source = hold(source)
-    content = look(source, reading)
+    content = _look(source, reading)
     if content.layout == "unknown":
         # It says what is wrong with it.
         read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))

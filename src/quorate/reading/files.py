@@ -56,7 +56,7 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     if written_as == "jsonl":
         from quorate.reading.json_lines import read_json_lines
 
-        return read_json_lines(data, name, columns)
+        return read_json_lines(data, name, columns, lists=reading.columns[2:])
     from quorate.reading.delimited import read_csv
 
     delimiter = reading.delimiter or ("\t" if written_as == "tsv" else ",")

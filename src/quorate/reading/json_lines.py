@@ -1,12 +1,12 @@
 """The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-Parsed by Python: numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
+Parsed by Python, unless they are proven to be plain (`plain_lines.py`): numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
 that can happen is an exception. (Arrow's own reader makes of large numbers the nearest fraction, and of some lines that
 are no objects a fault that ends the process.)
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.progress import report
 from quorate.reading.delimited import explain_bytes
 from quorate.reading.objects import Columns, check_columns
+from quorate.reading.plain_lines import read_plain
 
 SAMPLE = 100  # records whose fields a message names
 CHUNK = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
@@ -25,13 +26,14 @@ INT64, UINT64 = 1 << 63, 1 << 64
 ONE_OBJECT = "Write one object a line"
 
 
-def read_json_lines(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
+def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collection[str] = ()) -> pa.Table:
     """Parse JSON lines.
 
     Args:
         data: the file, uncompressed.
         name: of the file, for messages.
         columns: as in `quorate.reading.files.read_table`.
+        lists: columns that may hold lists, as labels do where a task has several.
 
     Raises:
         InputError: it is no such file; each cause has its own class.
@@ -41,7 +43,10 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
     {'task': ['2024-05-01']}
     """
     explain_bytes(data, name, "utf-8")
-    found = {column: _Column(column, name) for column in columns}
+    plain = read_plain(data, columns)
+    if plain is not None:
+        return plain
+    found = {column: _Column(column, name, column in lists) for column in columns}
     fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
     size = max(len(data), 1)
     for done, first, records in _chunks(data, name):
@@ -150,13 +155,14 @@ class _Column:
 
     name: str
     file: str
+    may_list: bool = False
     values: list[Any] = field(default_factory=list)
     kinds: set[type] = field(default_factory=set)
 
     def take(self, values: list[Any], row: int) -> None:
         """Add values; the first of them is of this row."""
         self.kinds |= set(map(type, values)) - {type(None)}
-        nested = self.kinds & {dict, list}
+        nested = self.kinds & ({dict} if self.may_list else {dict, list})
         if nested:
             at = next(k for k, value in enumerate(values) if type(value) in nested)
             kind = "list" if type(values[at]) is list else "record"
@@ -178,6 +184,8 @@ class _Column:
             self._refuse_mixed()
         if str in self.kinds:
             return self._text(self.values)
+        if list in self.kinds:
+            return self._lists()
         if self.kinds == {int}:
             return self._whole()
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
@@ -190,6 +198,18 @@ class _Column:
         if least >= 0 and most < UINT64:
             return pa.array(self.values, pa.uint64())
         return self._text([None if value is None else str(value) for value in self.values])  # keeps every digit
+
+    def _lists(self) -> pa.Array:
+        """Make lists of text, whatever their entries are."""
+        try:
+            return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
+        except TypeError:
+            nested = (any(isinstance(each, dict | list) for each in row or ()) for row in self.values)
+            at = next(k for k, is_nested in enumerate(nested) if is_nested)
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} holds {shown(self.values[at])} in row {at + 1:,}; several labels "
+                "are one list of text or numbers"
+            ) from None
 
     def _text(self, values: list[str | None]) -> pa.Array:
         try:
@@ -222,6 +242,13 @@ class _Column:
             f"column {self.name!r} of {self.file} changes its type from line to line: row {one + 1:,} has "
             f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; make it one type"
         )
+
+
+def _entry(value: Any) -> str | None:
+    """Write an entry of a list as text."""
+    if isinstance(value, dict | list):
+        raise TypeError
+    return json.dumps(value) if isinstance(value, bool) else None if value is None else str(value)
 
 
 def _is_text(value: str) -> bool:

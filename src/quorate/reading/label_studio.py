@@ -1,6 +1,6 @@
 """A running Label Studio, by its API: the tasks of a project with their annotations; predictions written onto them.
 
-https://api.labelstud.io: /api/projects/N/export, /api/projects/N/import/predictions, /api/token/refresh.
+https://api.labelstud.io: /api/projects/N/export, /api/projects/N/import/predictions, /api/users, /api/token/refresh.
 """
 
 import json
@@ -58,7 +58,27 @@ class LabelStudio:
         found = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
         if not isinstance(found, list):
             raise ServiceError(f"{self.url} sent no list of tasks; is it a Label Studio server?")
+        people = self._people()
+        for task in found:
+            for annotation in task.get("annotations") or [] if isinstance(task, dict) else []:
+                number = annotation.get("completed_by") if isinstance(annotation, dict) else None
+                if isinstance(number, int) and number in people:
+                    annotation["completed_by"] = people[number]
         return found
+
+    def _people(self) -> dict[Any, Record]:
+        """Return who annotates, by number: an export has numbers alone. Nobody, where the token may not ask."""
+        try:
+            found = self._ask("GET", "/api/users")
+        except ServiceError:
+            return {}
+        listed = found if isinstance(found, list) else []
+        wanted = ("id", "email", "first_name", "last_name", "username")
+        return {
+            each["id"]: {name: each[name] for name in wanted if each.get(name)}
+            for each in listed
+            if isinstance(each, dict) and isinstance(each.get("id"), int)
+        }
 
     def push(self, tasks: Sequence[Record]) -> int:
         """Write the predictions of tasks, as `quorate.writing.results.results_for` makes them; return how many.

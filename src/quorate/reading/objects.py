@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quorate.errors import (
     ColumnTypeError,
@@ -103,11 +104,20 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
         )
     for column, remedy in columns.items():
         if column not in found:
-            raise MissingColumnError(
-                f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}{remedy and '. '}{remedy}"
-            )
+            told = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
+            raise MissingColumnError(". ".join(part for part in (told, _guess(found), remedy) if part))
         if list(found).count(column) > 1:
             raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
+
+
+def _guess(found: Collection[str]) -> str:
+    """Say what a table without the usual columns may be."""
+    first = next(iter(found), "").lstrip().lower()
+    if first.startswith(("<!doctype", "<html")):
+        return "It is a web page, perhaps one that asks to log in: download the table itself"
+    if len(found) > 3 and not {"worker", "label"} & set(found):
+        return "If it has a column for each worker, say tool='cleanlab' (--from cleanlab)"
+    return ""
 
 
 def _only(source: Source, columns: Sequence[str]) -> pa.Table:
@@ -123,8 +133,23 @@ def _only(source: Source, columns: Sequence[str]) -> pa.Table:
         return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
     if hasattr(source, "with_format"):  # Hugging Face; `[:]` follows its list of chosen rows, where there is one
         chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
-        return chosen.with_format("arrow")[:]
+        return _with_names(chosen.with_format("arrow")[:], getattr(source, "features", None))
     return source if isinstance(source, pa.Table) else pa.table(source)
+
+
+def _with_names(table: pa.Table, features: Any) -> pa.Table:
+    """Put the names of classes in the place of their numbers, in columns that Hugging Face calls ClassLabel.
+
+    -1 stands there for no label. As of every column, only what occurs becomes a class.
+    """
+    for place, column in enumerate(table.column_names):
+        feature = features.get(column) if isinstance(features, Mapping) else None
+        names = getattr(feature, "names", None)
+        if isinstance(names, list) and pa.types.is_integer(table.schema.types[place]):
+            codes = table.column(column)
+            known = pc.if_else(pc.equal(codes, -1), pa.scalar(None, codes.type), codes)
+            table = table.set_column(place, column, pc.take(pa.array(names, pa.string()), known))
+    return table
 
 
 def _made_by(source: Source, library: str) -> bool:

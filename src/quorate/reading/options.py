@@ -9,7 +9,9 @@ from quorate.errors import OptionError, one_of, shown
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
-TOOLS = ("auto", "table", "labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+PEOPLE = ("labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+JUDGES = ("inspect", "promptfoo", "lm-eval", "deepeval", "mlflow", "langfuse", "phoenix", "openai")
+TOOLS = ("auto", "table", *PEOPLE, *JUDGES)
 ROLES = ("task", "worker", "label")
 # A line end cannot separate fields, and a quote has a meaning of its own.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
@@ -36,6 +38,9 @@ class TableKeywords(FileKeywords, total=False):
     classes: Sequence[Any] | None
     group: str | None
     merge_spellings: bool
+    multi: str | None
+    abstain: Sequence[Any]
+    map: Any
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -75,6 +80,9 @@ class ReadOptions:
     keep_rejected: bool = False
     group: str | None = None  # the column that says which workers belong together
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
+    multi: str | None = None  # what stands between two labels of one answer; lists need none
+    abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
+    map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
 
     def __post_init__(self) -> None:
         one_of(self.on_conflict, POLICIES, "conflict policy")
@@ -83,8 +91,12 @@ class ReadOptions:
             one_of(self.format, FORMATS, "input format")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
             raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
+        if self.multi is not None and (not self.multi or not self.multi.isprintable()):
+            raise OptionError(f"multi= (--multi) is what stands between two labels, as a comma; {self.multi!r} is none")
         if isinstance(self.classes, str):
             raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
+        if isinstance(self.abstain, str):
+            raise OptionError(f"abstain= lists the labels that are no answers, and {self.abstain!r} is no list")
         try:
             "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
             codecs.getincrementaldecoder(self.encoding)
@@ -117,7 +129,8 @@ class ReadOptions:
         >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
         """
         for field in fields(self):
-            if field.name not in allowed and getattr(self, field.name) != field.default:
+            value, usual = getattr(self, field.name), field.default
+            if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 raise OptionError(f"{field.name}= means nothing {where}; leave it out")
 
 

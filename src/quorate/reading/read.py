@@ -1,13 +1,16 @@
 """Anything that holds answers -> `Answers`. Start here."""
 
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, Unpack
+
+import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.reading.exports import TABLE, export_of, recognise
 from quorate.reading.files import Source
-from quorate.reading.formats.export import Export
+from quorate.reading.formats.choices import JOINT
+from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
 from quorate.reading.rows import read_rows
@@ -22,6 +25,10 @@ class Reading:
     options: ReadOptions = AS_USUAL
     export: Export | None = None
     is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
+
+    def told(self) -> dict[str, Any]:
+        """Return what a program must be told of them besides: nothing, unless they are a sample."""
+        return {}
 
 
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
@@ -41,12 +48,21 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
         delimiter: what separates the fields of a CSV file, if it is no comma.
         encoding: of a CSV file.
         tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
-            ``cleanlab``, or ``table`` for a plain table; by default the content tells.
+            ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
+            ``phoenix``, ``openai``; or ``table`` for a plain table; by default the content tells.
         question: of an export that asks several.
         join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
         keep_rejected: of an export, count assignments that the requester rejected.
+        multi: what stands between two labels, where an answer may give a task several, as ``","``; each label becomes a
+            yes/no question. A column of lists is read so by itself.
         merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
         group: the column that says which workers belong together (model family, vendor, site) and may err together.
+        abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
+            and task, and tell the default method something where a worker abstains more on one class than on another.
+            A blank one, or ``skip_missing``, takes a missing label for an abstention.
+        map: which class an answer points to, where workers give grades: a mapping, as ``{"1": "bad", "3": "good"}``, or
+            a table of ``answer`` and ``class``; one that points to none (blank) is an abstention. The default method
+            learns what each grade of each worker is worth.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -77,11 +93,30 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
             "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
             "quorate.aggregate(..., group={worker: group})"
         )
+    if reading.multi is not None:
+        raise OptionError(
+            "multi= (--multi) takes the labels of a plain table apart, and this is another tool's export, which says "
+            "itself where several were chosen"
+        )
     export = export_of(source, replace(reading, tool=tool))
     merging = reading.merge_spellings
-    classes = export.classes if reading.classes is None and not merging else reading.classes
-    plain = ReadOptions(on_conflict=reading.on_conflict, classes=classes, merge_spellings=merging)
-    return Reading(read_rows(export.table, plain), source, reading, export)
+    classes = reading.classes
+    if classes is None and not merging and reading.map is None and not export.several:
+        classes = [name for name in export.classes if name not in reading.abstain]
+    kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
+    group = GROUP if GROUP in export.table.arrow.column_names else None
+    multi = JOINT if export.several else None
+    plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
+    return Reading(_read_export(export, plain), source, reading, export)
+
+
+def _read_export(export: Export, reading: ReadOptions) -> Answers:
+    """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
+    if export.abstentions is None or export.several:
+        return read_rows(export.table, reading)
+    answered, silent = export.table.to_arrow(), export.abstentions.to_arrow()
+    whole = pa.concat_tables([answered, silent], promote_options="default")
+    return read_rows(whole, reading, reason="reason")
 
 
 def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:

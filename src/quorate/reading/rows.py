@@ -20,17 +20,23 @@ from quorate.errors import (
     shown,
 )
 from quorate.progress import tracked
-from quorate.reading.columns import encode, in_order_of_ids, order_classes
+from quorate.reading.abstaining import NO_ROWS, codes_of, silences_of
+from quorate.reading.columns import encode, in_order_of_ids, order_classes, positions
 from quorate.reading.files import Source, read_table
+from quorate.reading.grades import Grades, grades_of
 from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.settling import settle
+from quorate.reading.several import has_several, read_several
 from quorate.reading.spelling import merged
+from quorate.said import Said
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
 
 
-def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True) -> Answers:
+def read_rows(
+    source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True, reason: str | None = None
+) -> Answers:
     """Read answers from a plain table, one row an answer.
 
     Args:
@@ -38,6 +44,7 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool 
         reading: how.
         ordered: False for rows whose order means nothing, as a database hands them out: tasks and workers then stand in
             the order of their ids, and messages count rows instead of numbering them.
+        reason: a column that says, where the label is missing, why: such a row abstains for that reason.
 
     Raises:
         InputError: the data cannot be used; each cause has its own class, and the message names the rows.
@@ -46,30 +53,43 @@ def read_rows(source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool 
     >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
     (2, 2, ['cat', 'dog'])
     """
-    table = read_table(source, reading.wanted(), reading)
+    wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
+    table = read_table(source, wanted, reading)
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
+    if has_several(table.column(reading.columns[2]), reading):
+        return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
         encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])
     ]
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
-    present = np.logical_and.reduce([codes >= 0 for codes, _ in columns])
+    why = None if reason is None else encode(table.column(reason), reason)
+    there = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
+    present = there & (columns[2][0] >= 0)
     tell = rows_phrase if ordered else _rows_counted
-    if not present.all() and not reading.skip_missing:
-        _refuse_missing(table, {name: codes for name, (codes, _) in zip(names, columns, strict=True)}, tell)
-    if not present.any():
-        raise NoRowsError(f"all {table.num_rows:,} rows lack a field; no answer is left")
+    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
+    silent = silences_of(*columns[2], there, reading, why, grades)
+    told = present if silent is None else present | silent.rows
+    if not told.all() and not reading.skip_missing:
+        lacking = {name: np.where(told, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
+        _refuse_missing(table, lacking, tell)
+    counts = present if silent is None else present & ~silent.rows
+    if not counts.any():
+        said = "lack a field" if silent is None else "lack a field or abstain"
+        raise NoRowsError(f"all {table.num_rows:,} rows {said}; no answer is left")
     del table  # the text is the largest thing in memory
     if not ordered:
         columns[:2] = [in_order_of_ids(*column) for column in columns[:2]]
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
-    answers = _settled(*coded, present, reading, tell)
+    kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
+    answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
+    answers = answers if silent is None else silent.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
-    return replace(answers, group=group_of_workers(*worker, *group, present, tell), group_names=group[1])
+    return replace(answers, group=group_of_workers(*worker, *group, there, tell), group_names=group[1])
 
 
 def _rows_counted(rows: Sequence[int]) -> str:
@@ -77,7 +97,12 @@ def _rows_counted(rows: Sequence[int]) -> str:
 
 
 def _settled(
-    codes: list[IntArray], names: list[pa.Array], present: BoolArray, reading: ReadOptions, tell: RowsPhrase
+    codes: list[IntArray],
+    names: list[pa.Array],
+    present: BoolArray,
+    reading: ReadOptions,
+    tell: RowsPhrase,
+    grades: Grades | None,
 ) -> Answers:
     """Order the answers, and let one of those stand that repeat or contradict each other."""
     tasks, workers, labels = codes
@@ -89,7 +114,13 @@ def _settled(
         _refuse_conflicts(rows, tell, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
     if len(found.task) == 0:
         raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-    labels, class_names = order_classes(found.label, names[2], reading.classes)
+    said = None
+    if grades is None:
+        labels, class_names = order_classes(found.label, names[2], reading.classes)
+    else:
+        labels, class_names = grades.class_of[found.label].astype(np.int32), grades.classes
+        symbol, symbols = order_classes(found.label, names[2], None)
+        said = Said(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
     return Answers(
         found.task,
         found.worker,
@@ -100,7 +131,7 @@ def _settled(
         n_rows=len(present),
         n_repeats=found.n_repeats,
         n_conflicting=found.n_conflicting,
-        n_skipped=len(present) - int(present.sum()),
+        said=said,
     )
 
 

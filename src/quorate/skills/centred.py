@@ -18,6 +18,7 @@ from quorate.blocks.memory import Answered, blocks_of
 from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
+from quorate.skills.priors import Priors
 from quorate.skills.solution import Solution
 
 HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is shrunk toward the crowd's
@@ -48,10 +49,16 @@ class Centred:
     mean: float  # mu, the crowd's mean skill, averaged over answers
     habits: Habits
     problem: Problem  # that was solved last
+    ridge: float  # toward the mean
+    pull: FloatArray | None = None  # toward what is known of each worker from before; None where that is nothing
 
 
-def habits_of(answers: Answered) -> Habits:
+def habits_of(answers: Answered, priors: Priors | None = None) -> Habits:
     """Count each worker's answers, and the classes of the plurality.
+
+    Args:
+        answers: who answered what.
+        priors: what is known of the workers, as answers that they gave before.
 
     >>> import quorate
     >>> habits = habits_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")}))
@@ -59,9 +66,11 @@ def habits_of(answers: Answered) -> Habits:
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
     given, leading = blocks_of(answers).sums(habit_counts, answers.n_workers, answers.n_classes)
+    prior = (leading + 1.0) / (leading + 1.0).sum()
+    if priors is not None:
+        given = given + priors.answered(prior).sum(axis=2)
     crowd = given.sum(axis=0) / given.sum()
     frequency = (given + HABIT_ANSWERS * crowd) / (given.sum(axis=1, keepdims=True) + HABIT_ANSWERS)
-    prior = (leading + 1.0) / (leading + 1.0).sum()
     return Habits(frequency, prior, float(1 - prior @ prior), crowd)
 
 
@@ -133,13 +142,19 @@ def centred_moments(answers: Answered, habits: Habits) -> Moments:
 
 
 def centred_skills(
-    answers: Answered, *, is_gold: BoolArray | None = None, tolerance: float = 1e-4, max_iterations: int = 1000
+    answers: Answered,
+    *,
+    is_gold: BoolArray | None = None,
+    priors: Priors | None = None,
+    tolerance: float = 1e-4,
+    max_iterations: int = 1000,
 ) -> Centred:
     """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted until it stands still.
 
     Args:
         answers: who answered what.
         is_gold: which workers are known labels, of skill one.
+        priors: what is known of the workers from before, on the scale of these skills.
         tolerance: for the mean change of a skill, and for the projected-gradient norm.
         max_iterations: sweeps at the most, for each refit.
 
@@ -149,35 +164,47 @@ def centred_skills(
     >>> bool(np.abs(found.solution.skills - crowd.skills).mean() < 0.12)
     True
     """
-    habits = habits_of(answers)
+    habits = habits_of(answers, priors)
     n_answers = answers.per_worker.astype(np.float64)
     known = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
     share = np.where(known, 0.0, n_answers) / max(n_answers[~known].sum(), 1.0)
     empty = Problem(centred_moments(answers, habits), *(np.zeros(answers.n_workers),) * 2, n_answers)
-    mean, sweeps, solution = 0.5, 0, None
+    mean, sweeps, solution, pull = 0.5, 0, None, None
     for _ in range(ROUNDS):
-        problem = _drawn_to(empty, mean, known, answers.n_classes)
-        start = _start(empty.moments, known) if solution is None else solution.skills
+        problem = _drawn_to(empty, mean, known, answers.n_classes, priors)
+        ridge = float(problem.ridge)
+        if priors is not None:
+            met = np.where(known, 1.0, priors.filled(mean))
+            pull = priors.pull(answers, met, answers.n_classes)
+            centre = (ridge * mean + pull * priors.skill) / (ridge + pull)
+            problem = replace(problem, ridge=ridge + pull, centre=centre)
+        start = _start(empty.moments, known, priors) if solution is None else solution.skills
         solution = coordinate_sweeps(problem, start, tolerance=tolerance, max_iterations=max_iterations)
         sweeps += solution.iterations
         before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
         if abs(mean - before) < 1e-3:
             break
     assert solution is not None  # ROUNDS is positive
-    return Centred(replace(solution, iterations=sweeps, solver="centred coordinate"), mean, habits, problem)
+    solution = replace(solution, iterations=sweeps, solver="centred coordinate")
+    return Centred(solution, mean, habits, problem, ridge, pull)
 
 
-def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int) -> Problem:
+def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int, priors: Priors | None) -> Problem:
     """Set the ridge and the box that a mean skill implies; gold stays at one."""
     mu = max(mean, LEAST_SCALE)
-    reach = 1 - 1 / np.sqrt(problem.n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
+    n_answers = problem.n_answers if priors is None else problem.n_answers + priors.worth
+    reach = 1 - 1 / np.sqrt(n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
     lower = np.where(known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
     return replace(problem, lower=lower, upper=np.where(known, 1.0, reach), ridge=STRENGTH / mu**2, centre=mean)
 
 
-def _start(moments: Moments, known: BoolArray) -> FloatArray:
-    """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are."""
-    if not known.any():
-        return np.full(len(known), 0.5)
-    gold = known.astype(np.float64)
-    return np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))
+def _start(moments: Moments, known: BoolArray, priors: Priors | None) -> FloatArray:
+    """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are.
+
+    Who is known from before starts there.
+    """
+    start = np.full(len(known), 0.5)
+    if known.any():
+        gold = known.astype(np.float64)
+        start = np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))
+    return start if priors is None else np.where(priors.is_known, priors.skill, start)

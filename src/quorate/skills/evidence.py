@@ -4,7 +4,7 @@ Known labels are a worker of skill one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -32,6 +32,7 @@ class Evidence:
     n_meetings: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
+    settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
 
     @cached_property
     def moments(self) -> Moments:
@@ -54,6 +55,17 @@ class Evidence:
     def gold_component(self) -> IntArray:
         """The component that the known labels anchor: one number, or none."""
         return self.verdict.component[self.is_gold]
+
+    @property
+    def anchored(self) -> BoolArray:
+        """Which components known labels, or workers who are known from before, turn the right way round."""
+        by_gold = np.isin(np.arange(self.verdict.n_components), self.gold_component)
+        return by_gold if self.settled is None else by_gold | self.settled
+
+    @property
+    def free(self) -> BoolArray:
+        """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
+        return self.verdict.identifiable & ~self.anchored
 
 
 @dataclass(frozen=True)

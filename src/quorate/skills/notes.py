@@ -19,11 +19,15 @@ DEPENDENT = "dependent"  # workers err together: their answers are worth few ind
 FAMILY = "family"  # workers who repeat each other
 BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
 RIVAL = "rival"  # other skills fit the agreements nearly as well
+KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
+MODEL = "model"  # what was left out of the predictions of a model that is one more worker
+TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
+UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN),
+    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNHEARD, KNOWN_SKILLS, MODEL, TRAINED),
 )
 
 
@@ -67,13 +71,13 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     >>> orientation_note(gather(quorate.read(rows)))[0].text
     '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
     """
-    verdict = evidence.verdict
-    anchored = np.isin(np.arange(verdict.n_components), evidence.gold_component)
-    free = int((verdict.identifiable & ~anchored).sum())
-    if free == 0 or free + int(anchored.sum()) < 2:
+    free = int(evidence.free.sum())
+    if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        return [Note(ORIENTATION, "1 group of workers never met gold: it is taken to be right more often than wrong")]
+        met = "gold" if evidence.settled is None or not evidence.settled.any() else "those who are known"
+        text = f"1 group of workers never met {met}: it is taken to be right more often than wrong"
+        return [Note(ORIENTATION, text)]
     return [
         Note(
             ORIENTATION,

@@ -16,8 +16,9 @@ class Problem:
     lower: FloatArray
     upper: FloatArray
     n_answers: FloatArray  # N_i: how much worker i counts in the stopping rule
-    ridge: float = 0.0  # how strongly each skill is shrunk toward the centre: + ridge/2 (x_i - centre)^2
-    centre: float = 0.0
+    # How strongly each skill is shrunk toward the centre: + ridge/2 (x_i - centre)^2; alike for all, or one each.
+    ridge: float | FloatArray = 0.0
+    centre: float | FloatArray = 0.0
 
     def middle(self) -> FloatArray:
         """Start where the theory wants it, x(0) > 0: one half, or as near as the box allows."""
@@ -40,7 +41,7 @@ class Problem:
         """Evaluate them from the products (N∘C) x and N x²."""
         loss = (self.moments.energy - x @ signed + (x * x) @ squares / 2) / 2
         off = x - self.centre
-        return float(loss + self.ridge / 2 * (off @ off)), x * squares - signed + self.ridge * off
+        return float(loss + (self.ridge * off) @ off / 2), x * squares - signed + self.ridge * off
 
     def own_best(self, x: FloatArray, signed: FloatArray, squares: FloatArray) -> FloatArray:
         """Return each worker's best skill given the others'; where nothing tells, the skill it has."""

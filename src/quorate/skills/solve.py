@@ -75,14 +75,8 @@ def solve(
     solution = replace(solution, skills=skills[~evidence.is_gold])
     # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
     told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
-    free = evidence.verdict.identifiable & ~_anchored(evidence)
-    notes = (*rival_note(solution), *sign_note(skills, told, evidence.verdict.component, free))
+    notes = (*rival_note(solution), *sign_note(skills, told, evidence.verdict.component, evidence.free))
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
-
-
-def _anchored(evidence: Evidence) -> BoolArray:
-    """Which components known labels turn the right way round."""
-    return np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
 
 
 def _in_pairs(evidence: Evidence) -> bool:
@@ -124,7 +118,7 @@ def solve_signed(
         solution, signs = _descend(problem, evidence, solver, start, options)
     else:
         solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
-    skills, _ = orient(solution.skills, evidence.verdict.component, _anchored(evidence))
+    skills, _ = orient(solution.skills, evidence.verdict.component, evidence.anchored)
     return replace(solution, skills=problem.clip(skills)), signs
 
 

@@ -21,6 +21,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
+from quorate.skills.priors import Priors
 from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.intervals import WorkerScore
 
@@ -51,6 +52,9 @@ class CentredInference(Estimated):
     is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
     habits: Habits
     ridge: float  # by which the skills are shrunk toward their mean
+    priors: Priors | None = None  # what was known of the workers from before
+    pull: FloatArray | None = None  # by which the skills are shrunk toward that
+    prior_scale: float = 1.0  # what was known stands in the skills on the scale of this factor
 
     @property
     def n_answers(self) -> int:
@@ -65,9 +69,14 @@ class CentredInference(Estimated):
     @cached_property
     def _kept(self) -> FloatArray:
         """c: what is left of an answer's agreement with the truth after its own share in the habit is taken away."""
-        n = self.crowd.per_worker
+        n = self._in_habit
         kept: FloatArray = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
         return kept
+
+    @property
+    def _in_habit(self) -> FloatArray:
+        """How many answers each worker's habit was counted from, those from before included."""
+        return self.crowd.per_worker + (0.0 if self.priors is None else self.priors.worth)
 
     @cached_property
     def _powers(self) -> FloatArray:
@@ -111,7 +120,28 @@ class CentredInference(Estimated):
         return agreed
 
     def score(self) -> WorkerScore:
-        """Return each worker's raw estimate and the variance it has, in O(answers)."""
+        """Return each worker's raw estimate and the variance it has, in O(answers); what is known is part of it."""
+        batch = self.batch_score()
+        if self.priors is None or self.pull is None:
+            return batch
+        share = self._batch_share
+        known, error = self.priors.skill, np.zeros(len(share))
+        np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
+        alpha, beta, gamma = (np.nan_to_num(each) * share**2 for each in (batch.alpha, batch.beta, batch.gamma))
+        raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
+        told = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
+        return WorkerScore(np.where(told, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
+
+    @cached_property
+    def _batch_share(self) -> FloatArray:
+        """How much of a raw estimate the batch tells, and not what was known before: D over D and the pull."""
+        pull = np.zeros(len(self._known)) if self.pull is None else self.pull
+        both = self._known + pull
+        share: FloatArray = np.divide(self._known, both, out=np.ones(len(both)), where=both > 0)
+        return share
+
+    def batch_score(self) -> WorkerScore:
+        """Return what these answers alone say of each worker's skill, its peers being as they are known."""
         spread = self.habits.spread
         _, one, cube, q4, both, _ = self._powers
         pairs = both - q4
@@ -119,7 +149,7 @@ class CentredInference(Estimated):
         agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
         alpha = (a * pairs + c * one) / scale**2
-        n = np.maximum(self.crowd.per_worker, 1)
+        n = np.maximum(self._in_habit, 1)
         # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
         # with it by the skill, is what is left of the variance where worker and peers are perfect.
         return WorkerScore(
@@ -129,16 +159,28 @@ class CentredInference(Estimated):
             both / scale**2 - 1 / n**2,
         )
 
+    def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
+        """Turn skills that rest on this spread of the classes into those that rest on another: x² G stays as it is.
+
+        What was known of a worker before is on the other scale already.
+        """
+        before = self.habits.spread
+        if self.priors is None or self.pull is None:
+            return rescaled(skills, before, after)
+        known = self.pull / np.maximum(self._known + self.ridge + self.pull, 1e-300) * self.priors.skill
+        return rescaled(skills - self.prior_scale * known, before, after) + known
+
     def noise(self) -> FloatArray:
         """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
         variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
-        drawn: FloatArray = self._known / np.maximum(self._known + self.ridge, 1e-12)
+        known = self._known if self.pull is None else self._known + self.pull
+        drawn: FloatArray = known / np.maximum(known + self.ridge, 1e-12)
         return variance * drawn**2
 
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
-        n = self.crowd.per_worker[:, None]
+        n = self._in_habit[:, None]
         mean = self.habits.crowd
         given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
         f = (given + CALM * mean) / (n + CALM)
@@ -153,7 +195,14 @@ class CentredInference(Estimated):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
-        from quorate.uncertainty.inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
+        from quorate.uncertainty.inflation import (  # and scipy
+            Curvature,
+            agreement_parts,
+            by_task,
+            gram,
+            inflation,
+            with_known,
+        )
 
         sums, a, m = self._sums, self.answers, self.n_classes
         x, omega = self._x[sums.worker], self._omega
@@ -164,8 +213,11 @@ class CentredInference(Estimated):
             (by_task(sums.worker, x, a.per_task, a.n_workers), omega),
             [(self._by_class(), np.repeat(omega, m) / self.habits.spread)],
         )
-        curvature = Curvature(self._known, gram(parts, a.n_tasks), self.is_free, self.ridge)
-        return inflation(curvature, by_task(sums.worker, psi, a.per_task, a.n_workers), draws=draws, seed=seed)
+        pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
+        if self.priors is not None and self.pull is not None:
+            pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
+        curvature = Curvature(known, gram(parts, a.n_tasks), self.is_free, self.ridge)
+        return inflation(curvature, pulls, draws=draws, seed=seed)
 
     def _by_class(self) -> "sparse.csr_array":
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
@@ -179,6 +231,16 @@ class CentredInference(Estimated):
         values[place] = self._centred
         workers[place] = self._sums.worker[:, None]
         return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
+
+
+def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
+    """Turn skills that rest on one spread of the classes into those that rest on another: x² G stays as it is.
+
+    >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
+    [0.5]
+    """
+    scaled: FloatArray = skills * np.sqrt(before / after)
+    return scaled
 
 
 def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:

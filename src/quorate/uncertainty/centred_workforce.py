@@ -7,10 +7,12 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.centred import Centred, Habits, centred_skills
-from quorate.skills.evidence import IDENTIFIED, AnswerEvidence, statuses
+from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED, AnswerEvidence, statuses
+from quorate.skills.notes import Note, orientation_note, sign_note, undetermined_note
+from quorate.skills.priors import Priors, determined_by, settled_components
 from quorate.skills.signs import orient
 from quorate.uncertainty.centred_score import CentredInference
-from quorate.uncertainty.class_prior import rescaled, settled_habits
+from quorate.uncertainty.class_prior import settled_habits
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.vote import weight
 
@@ -24,6 +26,8 @@ class CentredWorkforce:
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
     found: Centred | None  # None where no skill is determined
+    priors: Priors | None = None  # what was known of the workers from before, on the scale that is told
+    prior_scale: float = 1.0  # and on which skills were solved for
 
     @property
     def habits(self) -> Habits | None:
@@ -32,43 +36,61 @@ class CentredWorkforce:
 
     @cached_property
     def workforce(self) -> Workforce:
-        """What is told of the workers, on the scale that the settled class prior gives.
-
-        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
-        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
-        """
+        """What is told of the workers, on the scale that the settled class prior gives."""
         n, m = len(self.status), self.evidence.n_classes
         if self.found is None:
             return Workforce(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
             )
-        x, problem = self.found.solution.skills, self.found.problem
-        first = self._inference(x, self.found.habits, problem.ridge)
-        habits = settled_habits(first)
-        before, after = self.found.habits.spread, habits.spread
-        # On another scale the least squares stay the same, with a ridge to match.
-        settled = self._inference(problem.clip(rescaled(x, before, after)), habits, problem.ridge * before / after)
-        own = np.where(self.status == IDENTIFIED, settled.skills[:n], np.nan)
+        own = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
         return Workforce(
             skills=own,
             weights=weight(self.skills, m) if m > 1 else np.ones(n),
             status=self.status,
             solution=replace(self.found.solution, skills=own),
-            inference=settled,
+            inference=self.inference,
         )
 
-    def _inference(self, skills: FloatArray, habits: Habits, ridge: float) -> CentredInference:
-        assert self.found is not None
-        everyone = np.where(self.evidence.verdict.determined, _oriented(self.evidence, skills), np.nan)
-        moves = self.found.problem.is_inside(self.found.solution.skills)
-        return CentredInference(self.evidence.crowd, everyone, self.evidence.is_gold, moves, habits, ridge)
+    @cached_property
+    def inference(self) -> CentredInference:
+        """What the answers tell of the skills, on the scale that the settled class prior gives.
+
+        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
+        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
+        """
+        assert self.found is not None  # something is determined
+        x, problem, before = self.found.solution.skills, self.found.problem, self.found.habits.spread
+        first = _inference(self.evidence, self.found, self.priors, self.prior_scale)
+        habits = settled_habits(first)
+        everyone = problem.clip(first.on_scale(x, habits.spread))
+        return _inference(self.evidence, self.found, self.priors, scaled=(everyone, habits, before / habits.spread))
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader of the skills must know: who is not determined, and which signs rest on what."""
+        known = () if self.priors is None else self.priors.notes
+        told = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
+        if self.found is None or not self._may_be_turned():
+            return told
+        information = 1 / np.maximum(self.inference.noise(), 1e-12)
+        component, free = self.evidence.verdict.component, self.evidence.free
+        return (*told, *sign_note(self.inference.skills, information, component, free))
+
+    def _may_be_turned(self) -> bool:
+        """Whether a group's skills sum to less than their error can be: one each, which takes no pass to tell."""
+        skills, component, n = self.inference.skills, self.evidence.verdict.component, len(self.evidence.free)
+        known = ~np.isnan(skills)
+        count = np.bincount(component[known], minlength=n)
+        total = np.bincount(component[known], skills[known], minlength=n)
+        return bool((np.abs(total) < np.sqrt(count))[self.evidence.free].any())
 
 
-def centred_workforce(evidence: AnswerEvidence) -> CentredWorkforce:
+def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredWorkforce:
     """Solve for the skills of centred answers, and turn every component the right way round.
 
     Args:
         evidence: of the answers; its last worker is the known labels, if there are any.
+        priors: what is known of the workers from before.
 
     >>> import quorate
     >>> from quorate.skills.evidence import gather
@@ -77,16 +99,46 @@ def centred_workforce(evidence: AnswerEvidence) -> CentredWorkforce:
     True
     """
     n = int((~evidence.is_gold).sum())
+    if priors is not None:
+        evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
     status = statuses(evidence)[:n]
+    mended = np.isin(status, (BIPARTITE, ISOLATED)) & determined_by(evidence.verdict, priors)[:n]
+    status = np.where(mended, IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
         return CentredWorkforce(evidence, status, np.zeros(n), 0.0, None)
-    found = centred_skills(evidence.crowd, is_gold=evidence.is_gold)
+    everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
+    found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
+    if everyone is not None:
+        # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
+        after = settled_habits(_inference(evidence, found, everyone)).spread
+        factor = float(np.sqrt(after / found.habits.spread))
+        found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
     filled = np.where(is_known, _oriented(evidence, found.solution.skills)[:n], found.mean)
-    return CentredWorkforce(evidence, status, filled, found.mean, found)
+    return CentredWorkforce(evidence, status, filled, found.mean, found, everyone, factor)
+
+
+def _inference(
+    evidence: AnswerEvidence,
+    found: Centred,
+    priors: Priors | None,
+    prior_scale: float = 1.0,
+    *,
+    scaled: tuple[FloatArray, Habits, float] | None = None,
+) -> CentredInference:
+    """Say what intervals need to know of skills as they were solved for, or of the same on another scale.
+
+    There the least squares stay the same, with a ridge to match.
+    """
+    skills, habits, factor = (found.solution.skills, found.habits, 1.0) if scaled is None else scaled
+    everyone = np.where(determined_by(evidence.verdict, priors), _oriented(evidence, skills), np.nan)
+    moves = found.problem.is_inside(found.solution.skills)
+    pull = None if found.pull is None else found.pull * factor
+    return CentredInference(
+        evidence.crowd, everyone, evidence.is_gold, moves, habits, found.ridge * factor, priors, pull, prior_scale
+    )
 
 
 def _oriented(evidence: AnswerEvidence, skills: FloatArray) -> FloatArray:
-    """Turn every component the right way round; those with known labels are."""
-    anchored = np.isin(np.arange(evidence.verdict.n_components), evidence.gold_component)
-    return orient(skills, evidence.verdict.component, anchored)[0]
+    """Turn every component the right way round; those with known labels, or workers who are known, are."""
+    return orient(skills, evidence.verdict.component, evidence.anchored)[0]

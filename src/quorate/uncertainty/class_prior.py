@@ -51,7 +51,7 @@ def settled_habits(inference: CentredInference) -> Habits:
     skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
-        on_scale = np.where(gold, 1.0, rescaled(skills, habits.spread, spread))
+        on_scale = np.where(gold, 1.0, inference.on_scale(skills, spread))
         x = np.clip(on_scale, -MOST_SKILL, MOST_SKILL)[:, None]
         habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
         now = replace(habits, frequency=habit, prior=prior, spread=spread)
@@ -85,13 +85,3 @@ def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
     apart = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
     real = apart / np.maximum(apart + noise, 1e-12)
     return np.where(known, mean + (skills - mean) * real, 0.0)
-
-
-def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
-    """Turn skills that rest on one spread of the classes into those that rest on another: x² G stays as it is.
-
-    >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
-    [0.5]
-    """
-    scaled: FloatArray = skills * np.sqrt(before / after)
-    return scaled

@@ -186,6 +186,24 @@ def by_task(rows: IntArray, values: FloatArray, per_row: IntArray, n_workers: in
     return sparse.csr_array((values, rows, starts_of(per_row)), shape=(len(per_row), n_workers))
 
 
+def with_known(pulls: sparse.csr_array, pull: FloatArray, precision: FloatArray) -> sparse.csr_array:
+    """Add a row for each worker who is known from before: by how much that may be off, as a pull.
+
+    Args:
+        pulls: psi, tasks × workers.
+        pull: by which each skill is shrunk toward what is known.
+        precision: of that; zero where nothing is.
+
+    >>> one_task = sparse.csr_array(np.array([[1.0, 2.0]]))
+    >>> with_known(one_task, np.array([0.0, 8.0]), np.array([0.0, 4.0])).toarray().tolist()
+    [[1.0, 2.0], [0.0, 4.0]]
+    """
+    known = np.flatnonzero(precision > 0)
+    size = pull[known] / np.sqrt(precision[known])
+    rows = sparse.csr_array((size, known, np.arange(len(known) + 1)), shape=(len(known), pulls.shape[1]))
+    return sparse.vstack([pulls, rows], format="csr")
+
+
 def _spans(n_tasks: int, n_workers: int) -> Iterator[tuple[int, int]]:
     """Divide the tasks into blocks; not smaller than the crowd, or adding up would cost more than the sums."""
     size = max(BLOCK, n_workers)

@@ -17,6 +17,9 @@ from quorate.errors import TooLargeError
 from quorate.voting.posterior import FLOOR
 
 ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
+# A few answers say nothing of so many entries, and a fit holds several tables of them: up to 80 MB each, or 400 bytes
+# an answer, whichever is more.
+FEW_ENTRIES, ENTRIES_AN_ANSWER = 10_000_000, 50
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,15 @@ def cells_of(answers: Answers) -> Cells:
     return Cells(blocks_of(answers))
 
 
+def most_entries(n_answers: int) -> int:
+    """Return how many entries the confusion matrices of a crowd with so many answers may have.
+
+    >>> most_entries(1000), most_entries(1_000_000)
+    (10000000, 50000000)
+    """
+    return min(ENTRIES, max(FEW_ENTRIES, ENTRIES_AN_ANSWER * n_answers))
+
+
 def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
     """Refuse a crowd whose confusion matrices or posterior would not fit in memory, before it is tried.
 
@@ -65,13 +77,14 @@ def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
     """
     m = answers.n_classes
-    sizes = {f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes": answers.n_tasks * m}
-    if matrices:
-        each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
-        sizes = {each: answers.n_workers * m**2, **sizes}
-    for what, entries in sizes.items():
-        if entries > ENTRIES:
+    each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
+    sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers))] if matrices else []
+    sizes.append(
+        (f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes", answers.n_tasks * m, ENTRIES)
+    )
+    for what, entries, most in sizes:
+        if entries > most:
             raise TooLargeError(
-                f"{method} keeps {what}: {entries:,} entries, of which it may take {ENTRIES:,}. "
+                f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. "
                 "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
             )

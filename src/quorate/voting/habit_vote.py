@@ -7,7 +7,7 @@ from quorate.arrays import FloatArray
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
-from quorate.voting.confusion import ENTRIES, cells_of
+from quorate.voting.confusion import cells_of, most_entries
 from quorate.voting.posterior import FLOOR, one_more_each, softmax
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
@@ -30,7 +30,7 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
     [0]
     """
     m = answers.n_classes
-    if answers.n_workers * m**2 > ENTRIES:
+    if answers.n_workers * m**2 > most_entries(answers.n_answers):
         return _by_cell(answers, skills, habits)
     return cells_of(answers).log_joint(np.log(habit_matrices(skills, habits)), habits.prior)
 
@@ -57,7 +57,7 @@ def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: Habits) 
     >>> class_shares_by_habit(answers, np.full(3, 0.9), habits_of(answers)).round(2).tolist()
     [0.33, 0.67]
     """
-    if answers.n_workers * answers.n_classes**2 > ENTRIES:
+    if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
         return one_more_each(softmax(habit_scores(answers, skills, habits)))
     logs, shift = np.log(habit_matrices(skills, habits)), np.log(np.maximum(habits.prior, FLOOR))
     believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1

@@ -16,7 +16,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
-from quorate.voting.confusion import ENTRIES, Cells, cells_of
+from quorate.voting.confusion import ENTRIES, Cells, cells_of, most_entries
 from quorate.voting.corrections import correction, exchanges, folds_of, mixture_weights, swapped
 from quorate.voting.opinion_weights import open_minded
 from quorate.voting.population import LEAST_PROBABILITY, calibrated, updated
@@ -48,6 +48,7 @@ class Views:
     rho: float  # the dependence that asks for it
     weights: FloatArray  # of the opinions
     calibration: FloatArray  # weights of the calibrations
+    added: FloatArray | None = None  # what grades and abstentions add to every score; None where they add nothing
 
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
@@ -81,7 +82,8 @@ class Views:
         if not pairs:
             return self
         order = swapped(np.arange(self.answers.n_classes), *pairs)
-        return replace(self, opinions=tuple(scores[:, order] for scores in self.scores))
+        added = None if self.added is None else self.added[:, order]
+        return replace(self, opinions=tuple(scores[:, order] for scores in self.scores), added=added)
 
     def flat(self, scores: FloatArray, some: IntArray | slice = slice(None)) -> FloatArray:
         """Turn scores, of some tasks or of all, into a posterior as flat as the dependence asks."""
@@ -170,7 +172,7 @@ def ways_for(answers: Answers) -> list[tuple[float | None, int]]:
     5
     """
     of_crowd = answers.n_classes**2
-    matrices, pooled = of_crowd * answers.n_workers <= ENTRIES, of_crowd <= ENTRIES
+    matrices, pooled = of_crowd * answers.n_workers <= most_entries(answers.n_answers), of_crowd <= ENTRIES
     return [(pseudo, passes) for pseudo, passes in WAYS if (pseudo is None or pooled) and (not passes or matrices)]
 
 
@@ -214,6 +216,7 @@ def _opinions(
     posteriors = _corrected(views, scores, known, pseudo, some)
     for _ in range(passes):
         scores[1] = _learned_again(views.cells, hold_known(_mix(posteriors, views.weights), known))
+        scores[1] += 0.0 if views.added is None else views.added
         posteriors = _corrected(views, scores, known, pseudo, some)
     return [p[rows] for p in posteriors] if passes and rows is not None else posteriors
 
@@ -249,7 +252,8 @@ def _sample(views: Views, known: IntArray) -> tuple[Views, IntArray]:
         return views, known
     kept |= known >= 0
     scores = tuple(each[kept] for each in views.scores)
-    small = replace(views, answers=views.answers.only(kept), opinions=scores, factor=views.factor[kept])
+    added = None if views.added is None else views.added[kept]
+    small = replace(views, answers=views.answers.only(kept), opinions=scores, factor=views.factor[kept], added=added)
     return small, known[kept]
 
 

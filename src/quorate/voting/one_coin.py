@@ -13,6 +13,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import one_of
 from quorate.progress import report
+from quorate.voting.condensed import condensed
 from quorate.voting.posterior import FLOOR, alike_shares, hold_known, log_likelihood, logarithm, softmax
 from quorate.voting.shrinkage import above_guessing, crowd_worth
 from quorate.voting.vote import tally
@@ -77,33 +78,43 @@ def fit_one_coin(
     True
     """
     one_of(standing, STANDING, "rule to stop by")
-    m = answers.n_classes
-    shape = (answers.n_tasks, m)
-    q = hold_known(np.full(shape, 1 / m) if posterior is None else posterior, gold)
+    m, all_known = answers.n_classes, gold
+    q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
+    few = condensed(answers) if prior is alike_shares else None
+    if few is not None:
+        answers, gold, q = few.answers, few.known(gold), few.gathered(q)
+    lost = 0.0 if few is None else few.lost(gold)
+    q = hold_known(q, gold)
     p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
         p_before = p
         if p is None or step > 1:
-            p, mean = _accuracies(answers, q, mean, strength, among)
-        shares = prior(q)
-        scores = log_joint(answers, p, shares, zeros=zeros)
-        history.append(log_likelihood(scores, gold))
+            p, mean = _accuracies(answers, m, q, mean, strength, among)
+        shares = prior(q) if few is None else np.full(m, 1 / m)
+        if few is None:
+            scores = log_joint(answers, p, shares, zeros=zeros)
+        else:
+            scores = _log_likelihoods(answers, m, p, zeros) + few.open - np.log(m)
+        history.append(log_likelihood(scores, gold) - lost)
         q_before, q = q, hold_known(softmax(scores), gold)
         report("EM steps", step, max_iterations)
         if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
             converged = True
             break
     assert p is not None  # max_iterations is positive
+    if few is not None:
+        scores = few.spread(scores)
+        q = hold_known(softmax(scores), all_known)
     return OneCoin(p, mean, shares, scores, q, tuple(history), converged)
 
 
 def _accuracies(
-    answers: Answers, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
+    answers: Answers, m: int, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
 ) -> tuple[FloatArray, float]:
     """Return how often each worker is expected to be right, shrunk toward the crowd's mean, and that mean."""
-    m, n = answers.n_classes, answers.per_worker
+    n = answers.per_worker
     right = answers.by_worker(q.ravel()[answers.cells])
     counted = n if among is None else np.where(among, n, 0)
     if counted.any():
@@ -129,10 +140,15 @@ def log_joint(answers: Answers, accuracy: FloatArray, prior: FloatArray, *, zero
     >>> np.exp(log_joint(answers, np.array([0.9, 0.6]), np.array([0.5, 0.5]))).round(3).tolist()  # .5·.9·.4, .5·.1·.6
     [[0.18, 0.03]]
     """
-    right, wrong = (logarithm(p, zeros) for p in (accuracy, (1 - accuracy) / max(answers.n_classes - 1, 1)))
-    scores = tally(answers, right - wrong) + answers.by_task(wrong[answers.worker])[:, None]
+    scores = _log_likelihoods(answers, answers.n_classes, accuracy, zeros)
     scores += np.log(np.maximum(prior, FLOOR))
     return scores
+
+
+def _log_likelihoods(answers: Answers, m: int, accuracy: FloatArray, zeros: str) -> FloatArray:
+    """Return log P(answers given the class), for each class that the answers speak of, of m in all."""
+    right, wrong = (logarithm(p, zeros) for p in (accuracy, (1 - accuracy) / max(m - 1, 1)))
+    return tally(answers, right - wrong) + answers.by_task(wrong[answers.worker])[:, None]
 
 
 def _change(

@@ -3,6 +3,7 @@
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.plain import by_row
 from quorate.blocks.plain import softmax as softmax
 from quorate.errors import one_of
 
@@ -68,6 +69,17 @@ def one_more_each(posterior: FloatArray) -> FloatArray:
     return class_shares(posterior, 1.0)
 
 
+def log_sums(scores: FloatArray) -> FloatArray:
+    """Return the logarithm of the sum of each row's exponentials; `np.logaddexp.reduce` takes many times as long.
+
+    >>> np.exp(log_sums(np.log([[0.1, 0.3], [0.5, 0.0001]]))).round(4).tolist()
+    [0.4, 0.5001]
+    """
+    most = by_row(np.maximum, scores)
+    sums: FloatArray = np.log(by_row(np.add, np.exp(scores - most[:, None]))) + most
+    return sums
+
+
 def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
     """Sum the log-probability of all answers, and of the known labels, over log joint probabilities.
 
@@ -75,7 +87,7 @@ def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
     >>> round(float(np.exp(log_likelihood(both, None))), 3), round(float(np.exp(log_likelihood(both, known))), 3)
     (0.4, 0.3)
     """
-    value = np.logaddexp.reduce(scores, axis=1)
+    value = log_sums(scores)
     if gold is not None:
         value = np.where(gold >= 0, scores[np.arange(len(gold)), np.maximum(gold, 0)], value)
     return float(value.sum())

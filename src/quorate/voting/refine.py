@@ -14,6 +14,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks, Sums
 from quorate.blocks.kernels import em_step
 from quorate.progress import tracked
+from quorate.skills.priors import Priors
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import cells_of
 from quorate.voting.posterior import FLOOR, hold_known
@@ -42,7 +43,15 @@ class Refined:
         return cells_of(answers).log_joint(np.log(np.maximum(self.confusion, FLOOR)), self.prior)
 
 
-def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEPS, hold: bool = True) -> Refined:
+def refine(
+    blocks: Blocks,
+    start: Sums,
+    skills: FloatArray,
+    *,
+    steps: int = STEPS,
+    hold: bool = True,
+    priors: Priors | None = None,
+) -> Refined:
     """Improve confusion matrices by EM, shrunk to what the skills predict; one pass over the answers a step.
 
     Args:
@@ -51,6 +60,7 @@ def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEP
         skills: of each worker.
         steps: of EM at the most.
         hold: believe the known classes that blocks bring.
+        priors: what is known of the workers from before, as answers that they gave.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
@@ -63,15 +73,24 @@ def refine(blocks: Blocks, start: Sums, skills: FloatArray, *, steps: int = STEP
     """
     counts, believed = start
     n_answers = counts.sum(axis=(1, 2))
-    relative = relative_errors(n_answers, skills, blocks.n_classes)
+    worth = n_answers if priors is None else n_answers + priors.worth
+    relative = relative_errors(worth, skills, blocks.n_classes)
     for step in tracked("refining", range(1, steps + 1)):
-        before, (theta, strength) = counts, shrunk(counts, relative)
         prior = (believed + 1) / (believed + 1).sum()  # a task of each class besides (Laplace's rule)
+        before, (theta, strength) = counts, shrunk(_and_known(counts, prior, priors), relative)
         counts, believed = blocks.sums(em_step, _logs(theta), _logs(prior), hold)
         refined = Refined(theta, prior, before, strength, step)
         if np.abs(counts - before).sum() <= SETTLED * n_answers.sum():
             break
     return refined
+
+
+def _and_known(counts: FloatArray, shares: FloatArray, priors: Priors | None) -> FloatArray:
+    """Add the answers that what is known of each worker is worth; whom they confuse, this crowd says."""
+    if priors is None:
+        return counts
+    both: FloatArray = counts + priors.answered(shares, pooled_matrix(counts.sum(axis=0))[0])
+    return both
 
 
 def counted(answers: Answers, posterior: FloatArray) -> Sums:

@@ -18,6 +18,7 @@ from quorate.blocks.memory import answers_in
 from quorate.voting.corrections import correction, swapped
 from quorate.voting.dependence import flattening
 from quorate.voting.known_labels import WAYS, Learned
+from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.population import calibrated
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
@@ -62,6 +63,7 @@ class ByTaught:
 
     ways: tuple[tuple[float, FloatArray, Way], ...]  # a share, the weights of the opinions, and the way
     calibration: FloatArray
+    lone: LoneVotes | None = None  # how sure single answers by workers of whom nothing is known may be
 
     def __call__(self, block: Block) -> Ballot:
         """Vote on a block."""
@@ -69,7 +71,10 @@ class ByTaught:
         for share, weights, way in self.ways:
             for weight, part in zip(weights, way.posteriors(block), strict=True):
                 posterior += share * weight * part
-        return by_posterior(answers_in(block), calibrated(posterior, self.calibration))
+        posterior = calibrated(posterior, self.calibration)
+        if self.lone is not None:
+            posterior = self.lone.capped(posterior, block.start, block.worker, block.label)
+        return by_posterior(answers_in(block), posterior)
 
 
 def taught_vote(
@@ -155,39 +160,6 @@ def _mixed(way: Way, block: Block, weights: FloatArray) -> FloatArray:
     return mixed
 
 
-def known_part(blocks: Blocks) -> Block:
-    """Bring the tasks of known class into memory.
-
-    >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
-    >>> answers = quorate.simulate.crowd(20, 5, 3).answers
-    >>> known_part(blocks_of(answers, np.where(np.arange(20) < 4, 1, -1))).n_tasks
-    4
-    """
-    parts = list(blocks.each(_known_in))
-    sizes = np.concatenate([part.per_task for part in parts])
-    return Block(
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([part.worker for part in parts]),
-        np.concatenate([part.label for part in parts]),
-        blocks.n_workers,
-        blocks.n_classes,
-        known=np.concatenate([np.zeros(0, np.int32) if part.known is None else part.known for part in parts]),
-    )
-
-
-def _known_in(block: Block) -> Block:
-    held = np.zeros(block.n_tasks, dtype=bool) if block.known is None else block.known >= 0
-    inside = np.repeat(held, block.per_task)
-    return replace(
-        block,
-        start=np.concatenate([[0], np.cumsum(block.per_task[held])]),
-        worker=block.worker[block.answers][inside],
-        label=block.label[block.answers][inside],
-        known=np.zeros(0, np.int32) if block.known is None else block.known[held],
-    )
-
-
 def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple[Answers, IntArray]:
     """Put known tasks and a sample of the others side by side; returns the answers, and the known classes.
 
@@ -195,7 +167,7 @@ def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.simulate.crowd(20, 5, 3).answers
     >>> given = np.where(np.arange(20) < 4, 1, -1)
-    >>> both, known = together(known_part(blocks_of(answers, given)), answers, given)
+    >>> both, known = together(blocks_of(answers, given).known_tasks(), answers, given)
     >>> both.n_tasks, int((known >= 0).sum())
     (20, 4)
     """

@@ -1,6 +1,7 @@
 """Skills -> weights -> scores -> posterior, labels and ties."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -98,6 +99,7 @@ class Ballot:
     posterior: FloatArray
     label: IntArray
     tied: BoolArray  # several classes had the best score
+    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # further columns of the labels, by name
 
     @property
     def leaders(self) -> BoolArray:
@@ -131,7 +133,9 @@ class Ballot:
             "confidence": self.confidence,
             "margin": self.margin,
             "n_answers": answers.per_task,
+            **({} if answers.abstained_per_task is None else {"n_abstained": answers.abstained_per_task}),
             "tied": self.tied,
+            **self.beside,
         }
         return Table(table_of(columns))
 

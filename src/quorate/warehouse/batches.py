@@ -28,9 +28,7 @@ def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) 
     3
     """
     if backend.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
-        relation = backend.con.sql(backend.compile(query))
-        get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
-        return iter(get(BATCH))
+        return _from_duckdb(backend.con, backend.compile(query))
     if backend.name == "pyspark":
         return _from_spark(backend, query, n_rows)
     if backend.name == "sqlite":
@@ -52,6 +50,33 @@ def table_from(backend: Backend, query: EngineTable) -> pa.Table:
         return backend.to_pyarrow(query)
     kinds = pa.schema([(name, kind.to_pyarrow()) for name, kind in query.schema().items()])
     return pa.Table.from_batches(batches_of(backend, query), kinds)
+
+
+def _from_duckdb(con: Any, query: str) -> Iterator[pa.RecordBatch]:
+    """Take rows out; where threads stop each other and none says why, ask one thread alone for the reason.
+
+    A thread that fails interrupts the others, and what DuckDB tells is what the first of them says, which may be no
+    more than that it was interrupted.
+    """
+    try:
+        yield from _reader(con, query)
+    except Exception as error:
+        if "Interrupted" not in str(error):
+            raise
+        (threads,) = con.execute("SELECT current_setting('threads')").fetchone()
+        con.execute("SET threads = 1")
+        try:
+            for _ in _reader(con, query):
+                pass
+        finally:
+            con.execute(f"SET threads = {threads}")
+        raise
+
+
+def _reader(con: Any, query: str) -> Iterator[pa.RecordBatch]:
+    relation = con.sql(query)
+    get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+    return iter(get(BATCH))
 
 
 def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterator[pa.RecordBatch]:

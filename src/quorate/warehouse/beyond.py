@@ -1,28 +1,35 @@
-"""Answers beyond memory: rows stream out of their engine into blocks on disk, over which the methods pass."""
+"""Answers beyond memory: packed into blocks, in Spark or on this disk, over which the methods pass."""
 
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from quorate.answers import Roster
 from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, one_of
 from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.reading.files import Source
+from quorate.reading.options import ReadOptions
 from quorate.result import Result
+from quorate.said import unheard_line
+from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
+from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
-from quorate.warehouse.block_files import BlockRoster, FileBlocks, pack_blocks
+from quorate.warehouse.block_files import BlockRoster, FileBlocks, PassingFolder, pack_blocks
+from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.label_files import LabelTally, label_batches, write_batches
 from quorate.warehouse.labels_kept import KeptLabels
-from quorate.warehouse.local_gold import local_gold
+from quorate.warehouse.local_gold import LocalGold, local_gold
 from quorate.warehouse.source import by_role
+from quorate.warehouse.spark_blocks import SparkBlocks, pack_blocks_in_spark, spark_frame, spark_lacks
+from quorate.warehouse.spark_labels import label_frame, spark_label_batches, spark_sureness
 from quorate.warehouse.taken_out import Held
-from quorate.warehouse.write import check_output, format_of_labels, is_remote, put_table, write_remote
+from quorate.warehouse.write import check_output, format_of_labels, is_remote, put_spark_table, put_table, write_remote
 from quorate.writing.whole import write_whole
 
 
@@ -58,18 +65,12 @@ def aggregate_held(
         raise OptionError("write a file or a table, not both")
     check_options(chosen, METHODS_BEYOND[chosen], options, where=" beyond memory")
     check_output(held.engine, output, output_table)
-    known = local_gold(gold, held.reading)
-    blocks = pack_blocks(
-        _rows(held),
-        held.n_rows,
-        held.reading,
-        engine=held.engine.name,
-        gold=known,
-        temp=held.choice.where.temp,
-    )
+    blocks, apart = _packed(held, local_gold(gold, held.reading))
+    roster = blocks.roster
+    if "skills" in options:
+        options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     fitted = fit_blocks(blocks, chosen, **options)
     kept = _written(held, fitted, blocks, output, output_table)
-    roster = blocks.packed.roster
     return Result(
         method=chosen,
         roster=BlockRoster(**{each.name: getattr(roster, each.name) for each in fields(roster)}, blocks=blocks),
@@ -78,18 +79,43 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=fitted.notes,
+        notes=(*fitted.notes, *apart, *_unused(roster, held.reading, chosen)),
         interval_choice=choice,
     )
 
 
+def _unused(roster: Roster, reading: ReadOptions, method: str) -> tuple[Note, ...]:
+    """Say what of what workers said has no say here, and which of the abstentions named never occur."""
+    notes: tuple[Note, ...] = ()
+    if method == "quorate" and (roster.n_abstained or reading.map is not None):
+        what = " and ".join(["abstentions"] * bool(roster.n_abstained) + ["grades"] * (reading.map is not None))
+        text = f"{what} tell nothing beside the classes beyond memory; in memory they do, where they tell anything"
+        notes = (Note(BEYOND_MEMORY, text),)
+    return (*notes, Note(UNHEARD, unheard_line(roster.unheard))) if roster.unheard else notes
+
+
+def _packed(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
+    """Pack the answers into blocks: in Spark where they lie there and it can, else here; and say what to know of it."""
+    notes: tuple[Note, ...] = ()
+    if held.engine.name == "pyspark":
+        why_not = spark_lacks(held.engine)
+        if why_not is None:
+            frame = spark_frame(held.engine, _by_role(held))
+            return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
+        notes = (Note(BEYOND_MEMORY, f"the answers were brought here out of Spark, because {why_not}"),)
+    temp, engine = held.choice.where.temp, held.engine.name
+    return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
+
+
+def _by_role(held: Held) -> EngineTable:
+    """Name the columns task, worker, label, and order where that decides."""
+    table, order = by_role(held.table, held.reading, held.choice.where), held.choice.where.order
+    return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
+
+
 def _rows(held: Held) -> Iterator[pa.RecordBatch]:
-    """Take the rows out of the engine: task, worker, label, and order where that decides."""
-    table = by_role(held.table, held.reading, held.choice.where)
-    order = held.choice.where.order
-    if order is not None and held.reading.on_conflict not in ("first", "last"):
-        table = table.drop("order")
-    for batch in held.engine.stream(table, "reading the answers", held.n_rows):
+    """Take the rows out of the engine."""
+    for batch in held.engine.stream(_by_role(held), "reading the answers", held.n_rows):
         if "order" in batch.schema.names and batch.column("order").null_count:
             missing = count(batch.column("order").null_count, "row")
             raise BlankFieldError(f"the column that orders the answers is missing in {missing} or more")
@@ -97,22 +123,33 @@ def _rows(held: Held) -> Iterator[pa.RecordBatch]:
 
 
 def _written(
-    held: Held, fitted: Fitted, blocks: FileBlocks, output: str | Path | None, output_table: str | None
+    held: Held,
+    fitted: Fitted,
+    blocks: FileBlocks | SparkBlocks,
+    output: str | Path | None,
+    output_table: str | None,
 ) -> KeptLabels:
-    """Vote block by block, and write the labels where they are wanted; else beside the blocks, for the time being."""
-    tally = LabelTally()
-    batches = label_batches(fitted, blocks, tally)
+    """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
+    engine, tally = held.engine, LabelTally()
+    if isinstance(blocks, SparkBlocks):
+        if output_table is not None:
+            figures = spark_sureness(fitted, blocks)
+            with label_frame(fitted, blocks) as frame:
+                put_spark_table(engine, frame, output_table)
+            return KeptLabels(engine, figures, output_table, in_table=True)
+        batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
+    else:
+        batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
     if output_table is not None:
-        first = next(batches)
-        put_table(held.engine, pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)), output_table)
-        return KeptLabels(held.engine, tally.sureness(), output_table, in_table=True)
+        put_table(engine, batches, output_table)
+        return KeptLabels(engine, tally.sureness(), output_table, in_table=True)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
         write_whole(output, lambda stream: write_batches(batches, stream, written_as))
-        return KeptLabels(held.engine, tally.sureness(), output, file=Path(output).absolute())
-    place = blocks.folder.path / "labels.parquet"
+        return KeptLabels(engine, tally.sureness(), output, file=Path(output).absolute())
+    place = keeper.path / "labels.parquet"
     with place.open("wb") as stream:
         write_batches(batches, stream, "parquet")
     if output is not None:
-        write_remote(held.engine, place, str(output))
-    return KeptLabels(held.engine, tally.sureness(), output, file=place, keeper=blocks.folder)
+        write_remote(engine, place, str(output))
+    return KeptLabels(engine, tally.sureness(), output, file=place, keeper=keeper)

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import IntArray
-from quorate.blocks.block import NARROW, Block, Sampled, check_codes
+from quorate.arrays import IntArray, from_numpy
+from quorate.blocks.block import NARROW, Block, Blocks, Sampled, check_codes, in_order_of_names
 from quorate.blocks.memory import MemoryBlocks
 from quorate.errors import NotInMemoryError
 from quorate.reading.options import ReadOptions
@@ -29,6 +29,11 @@ class FileBlocks(MemoryBlocks):
 
     packed: Packed = field(kw_only=True)
     folder: "PassingFolder" = field(kw_only=True, repr=False)
+
+    @property
+    def roster(self) -> Roster:
+        """Who is in them."""
+        return self.packed.roster
 
     @cached_property
     def per_worker(self) -> IntArray:
@@ -55,6 +60,15 @@ class FileBlocks(MemoryBlocks):
         )
         known = self.whole.known
         return Sampled(answers, None if known is None else known[:n_tasks])
+
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory, in the order of their ids."""
+        found, known = super().known_tasks(), self.whole.is_known
+        names, low = [], 0
+        for some in task_names(self.packed):
+            names.append(some.filter(from_numpy(known[low : low + len(some)])))
+            low += len(some)
+        return in_order_of_names([(found, pa.concat_arrays(names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the files behind in a copy by pickle, which then has only what was asked for before."""
@@ -94,7 +108,7 @@ class LostBlocks:
 class BlockRoster(Roster):
     """A roster, and the blocks that tell whom its workers met."""
 
-    blocks: FileBlocks = field(repr=False)
+    blocks: Blocks = field(repr=False)
 
     def n_peers(self) -> IntArray | None:
         """Return how many others each worker shares a task with."""

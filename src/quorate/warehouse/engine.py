@@ -20,6 +20,7 @@ from quorate.warehouse.statements import drop_table
 ENGINES = ("duckdb", "spark")
 # An engine, and the module that it needs beside ibis.
 EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
+TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 
 
 @dataclass(frozen=True)
@@ -205,11 +206,11 @@ def _spark(master: str | None) -> Engine:
 
 
 def _connect_url(url: str, where: EngineOptions) -> Engine:
+    scheme = url.partition(":")[0].replace("postgresql", "postgres")
+    if scheme in EXTRAS:  # names the extra of that engine, and of no other
+        _check_installed(scheme)
     if find_spec("ibis") is None:
         raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
-    scheme = url.partition(":")[0].replace("postgresql", "postgres")
-    if scheme in EXTRAS:
-        _check_installed(scheme)
     import ibis
 
     try:
@@ -262,6 +263,10 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
+    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback."""
+    there = TRACEBACK.search(str(error))
+    if there is not None:
+        return there[1][:300]
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 

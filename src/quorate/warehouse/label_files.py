@@ -1,6 +1,6 @@
 """The labels of all blocks, with the ids of their tasks -> a file or a table, piece by piece."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -50,15 +50,31 @@ def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iter
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
-    names, classes, waiting, n = _Names(task_names(blocks.packed)), blocks.packed.roster.classes, [], 0
-    for part in fitted.labels(blocks):
+    names, classes = _Names(task_names(blocks.packed)), blocks.roster.classes
+    labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in fitted.labels(blocks))
+    return larger_batches(labelled, tally, blocks.n_tasks)
+
+
+def larger_batches(
+    parts: Iterable[tuple[Labelled, pa.RecordBatch]], tally: LabelTally, n_tasks: int
+) -> Iterator[pa.RecordBatch]:
+    """Put the labels of blocks together to batches that are worth writing, and count them on the way.
+
+    >>> one = Labelled(np.array([0]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
+    >>> rows = labels_of_part(one, pa.array(["t1"]), pa.array(["cat"]))
+    >>> [batch.num_rows for batch in larger_batches([(one, rows), (one, rows)], LabelTally(), 2)]
+    [2]
+    """
+    waiting: list[pa.RecordBatch] = []
+    n = 0
+    for part, rows in parts:
         tally.add(part)
-        waiting.append(labels_of_part(part, names.next(len(part.label)), classes))
+        waiting.append(rows)
         n += len(part.label)
         if n >= AT_ONCE:
             yield _together(waiting)
             waiting, n = [], 0
-        report("voting", tally.n, blocks.n_tasks)
+        report("voting", tally.n, n_tasks)
     if waiting:
         yield _together(waiting)
 

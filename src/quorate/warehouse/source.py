@@ -21,7 +21,10 @@ from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect
 from quorate.warehouse.expressions import EngineTable
 
 # What can be said about reading answers in an engine.
-MEANINGFUL = ("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group")
+MEANINGFUL = (
+    *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group"),
+    *("abstain", "map"),
+)
 # What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.
 DIALECT: dict[str, Any] = {
     "header": True,

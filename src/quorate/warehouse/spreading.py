@@ -17,8 +17,10 @@ from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
 from quorate.blocks.scatter import scattered
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
 from quorate.progress import report
-from quorate.reading.columns import encode, in_order_of_ids, order_classes, positions
+from quorate.reading.abstaining import takes_blanks
+from quorate.reading.columns import encode, in_order_of_ids, positions
 from quorate.reading.options import ROLES, ReadOptions
+from quorate.warehouse.alphabet import alphabet_of
 
 IN_A_FILE = 3_000_000  # rows, so that one file is sorted within a few hundred megabytes
 MOST_FILES = 512  # open at a time
@@ -71,13 +73,22 @@ class Coder:
 class Spread:
     """Rows in files of whole tasks, and what the integers in them mean."""
 
-    files: tuple[Path, ...]  # Arrow streams of task, w, c (and order); w is -1 where a field is missing
+    files: tuple[Path, ...]  # Arrow streams of task, w, c (and order); w or c is -1 where that field is missing
     worker_names: pa.Array
     classes: pa.Array
     worker_code: IntArray  # the code of each w, by the order of the ids
-    class_code: IntArray  # the code of each c, by the order of the classes; -1 where no answer has it
+    class_code: IntArray  # the code of each c among the labels given; UNUSED or SILENT (`quorate.warehouse.alphabet`)
     n_rows: int
     n_without_task: int  # rows that are in no file
+    given: pa.Array | None = None  # the labels that are answers; None where they are the classes
+    points_to: IntArray | None = None  # the class of each of them
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    labels: pa.Array | None = None  # behind each c, where c is found by them
+
+    @property
+    def answered(self) -> pa.Array:
+        """The labels that are answers, in the order of their codes."""
+        return self.classes if self.given is None else self.given
 
 
 def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions) -> Spread:
@@ -99,16 +110,14 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
     ...     len(found.files), found.worker_names.to_pylist(), found.classes.to_pylist()
     (1, ['a', 'b'], ['x', 'y'])
     """
-    bits = min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
     coders = {role: Coder(name, is_label=role == "label") for role, name in zip(ROLES, reading.columns, strict=True)}
     used = np.zeros(0, np.int64)
-    with _Files(folder, bits) as files:
+    with TaskFiles(folder, bits_for(n_rows)) as files:
         done = 0
         for batch in batches:
             columns = {name: plain_column(batch.column(name)) for name in batch.schema.names}
             w, c = coders["worker"].codes(columns, "worker"), coders["label"].codes(columns, "label")
-            w = np.where(c < 0, -1, w)
-            counts = np.bincount(c[w >= 0], minlength=len(used))
+            counts = np.bincount(c[(w >= 0) & (c >= 0)], minlength=len(used))
             counts[: len(used)] += used
             used = counts
             out = {"task": columns["task"], "w": from_numpy(w), "c": from_numpy(c)}
@@ -119,25 +128,25 @@ def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading
             report("putting tasks together", done, n_rows)
     if not reading.skip_missing:
         for role, coder in coders.items():
-            if coder.n_missing:
+            if coder.n_missing and not (role == "label" and takes_blanks(reading)):
                 coder.refuse(role, reading.columns)
-    return _named(files, coders, used, done, reading)
+    return _named(tuple(files.paths), coders, used, done, reading)
 
 
-def _named(files: "_Files", coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions) -> Spread:
+def _named(
+    files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
+) -> Spread:
     """Put workers in the order of their ids, and classes in theirs."""
     workers, labels = coders["worker"].names, coders["label"].names
     if workers is None or labels is None or not used.any():
         raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
     worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    given: IntArray = np.flatnonzero(used)
-    class_code = np.full(len(labels), -1, np.int32)
-    class_code[given], classes = order_classes(given, labels, reading.classes)
-    without_task = coders["task"].n_missing
-    return Spread(tuple(files.paths), worker_names, classes, worker_code, class_code, n_rows, without_task)
+    found = alphabet_of(labels, used, n_rows, reading)
+    codes = worker_code, found.code, n_rows, coders["task"].n_missing
+    return Spread(files, worker_names, found.classes, *codes, found.given, found.points_to, found.unheard)
 
 
-class _Files:
+class TaskFiles:
     """The files that are written: opened when the first rows say what they hold."""
 
     def __init__(self, folder: Path, bits: int) -> None:
@@ -145,7 +154,7 @@ class _Files:
         self.paths = [folder / f"rows-{number:04d}.arrow" for number in range(1 << bits)]
         self.writers: list[pa.ipc.RecordBatchStreamWriter] = []
 
-    def __enter__(self) -> "_Files":
+    def __enter__(self) -> "TaskFiles":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -163,7 +172,10 @@ class _Files:
         part = np.zeros(len(rows["task"]), np.uint16)
         if self.bits:
             part = (hashes_of(rows["task"]) >> np.uint64(64 - self.bits)).astype(np.uint16)
-        table = table_of(rows)
+        self.put(table_of(rows), part)
+
+    def put(self, table: pa.Table, part: NDArray[np.uint16]) -> None:
+        """Put each row into the file that is said."""
         if not self.writers:
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             self.writers = [pa.ipc.new_stream(str(path), table.schema, options=options) for path in self.paths]
@@ -173,6 +185,15 @@ class _Files:
         for writer, low, high in zip(self.writers, [0, *ends[:-1]], ends, strict=True):
             if high > low:
                 writer.write_batch(batch.slice(low, high - low))
+
+
+def bits_for(n_rows: int) -> int:
+    """Return how many bits of a hash tell files apart, each of which can be settled in memory.
+
+    >>> bits_for(1), bits_for(10_000_000)
+    (0, 2)
+    """
+    return min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
 
 
 def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:

@@ -1,9 +1,11 @@
 """Labels -> a file or a table of the engine: under a temporary name, which is changed when all is there."""
 
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,6 +13,7 @@ from quorate.errors import EngineError, UnwritableFileError
 from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.statements import drop_table, has_table, rename_table
+from quorate.writing.whole import together
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
 
@@ -86,8 +89,10 @@ def write_remote(engine: Engine, file: Path, output: str) -> None:
         write(rows, output)  # what writes there makes its files appear when they are complete
 
 
-def put_table(engine: Engine, rows: pa.Table | pa.RecordBatchReader, name: str) -> None:
-    """Make a table in the engine of rows that are here; it has its name only when it is complete.
+def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: str) -> None:
+    """Make a table in the engine of rows that are here, or that come piece by piece, one at least.
+
+    It has its name only when it is complete.
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect()
@@ -95,7 +100,69 @@ def put_table(engine: Engine, rows: pa.Table | pa.RecordBatchReader, name: str) 
     >>> engine.backend.table("labels").to_pyarrow().to_pydict()
     {'task': [1]}
     """
-    _under_its_name(engine, name, lambda own, database: fill_table(engine.backend, rows, own, database))
+    failed: list[Exception] = []
+
+    def coming(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except Exception as error:
+            failed.append(error)
+            raise
+
+    def make(own: str, database: str | None) -> None:
+        try:
+            fill_table(engine.backend, given, own, database)
+        except Exception:
+            if failed:  # what the engine tells of rows that stop coming may be no more than that
+                raise failed[0] from None
+            raise
+
+    given: pa.Table | pa.RecordBatchReader = rows
+    if not isinstance(rows, pa.Table):
+        first = next(rows)
+        given = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
+    _under_its_name(engine, name, make)
+
+
+def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
+    """Let Spark's executors write a table; it has its name only when it is complete.
+
+    >>> put_spark_table  # doctest: +ELLIPSIS
+    <function put_spark_table at ...>
+    """
+
+    def make(own: str, database: str | None) -> None:
+        within = database or engine.backend.raw_sql("SELECT current_database()").first()[0]  # type: ignore[attr-defined]
+        frame.write.saveAsTable(f"`{within}`.`{own}`")
+
+    _under_its_name(engine, name, make)
+
+
+@contextmanager
+def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
+    """Let the files that are written within appear together at the end; where anything fails, none, and no table.
+
+    Tables that were made within are put on the list that this hands out, to be taken back.
+
+    >>> from quorate.warehouse.engine import connect
+    >>> engine = connect()
+    >>> with suppress(ZeroDivisionError), all_or_none(engine) as made:
+    ...     put_table(engine, pa.table({"task": [1]}), "labels")
+    ...     made.append("labels")
+    ...     _ = 1 / 0
+    >>> has_table(engine.backend, "labels")
+    False
+    """
+    made: list[str | None] = []
+    try:
+        with together():
+            yield made
+    except BaseException:  # also when interrupted
+        for name in made:
+            if name is not None:
+                with suppress(Exception):  # the connection itself may be gone
+                    drop_table(engine.backend, name)
+        raise
 
 
 def is_remote(path: str | Path) -> bool:

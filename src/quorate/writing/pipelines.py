@@ -78,5 +78,6 @@ def _attribute(text: str) -> str:
 
 def _cell(text: str) -> str:
     """Keep ids and labels from being read as markup, mentions or links."""
-    escaped = re.sub(r"([\\|*_<>\[\]#~])", r"\\\1", " ".join(text.split()))
-    return escaped.replace("@", "@\u200b")  # nobody is called by the id of a worker
+    escaped = re.sub(r"([\\|*_<>\[\]#~`&])", r"\\\1", " ".join(text.split()))
+    # Nobody is called by the id of a worker, and no address in one becomes a link.
+    return re.sub(r"(?i)(@|:(?=//)|www(?=\.))", "\\1\u200b", escaped)

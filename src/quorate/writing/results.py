@@ -41,9 +41,10 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     if export.tool not in writers:
         raise OptionError(f"{export.tool} takes no results back; write a table instead (--to csv, parquet or jsonl)")
     content = look(labels)
-    scored = "confidence" in content.fields
+    label, score = ("labels", "mean_confidence") if "labels" in content.fields else ("label", "confidence")
+    scored = score in content.fields
     remedy = "Labels to write back have the columns task and label, as `quorate aggregate -o` writes them"
-    columns = dict.fromkeys(["task", "label", *(["confidence"] if scored else [])], remedy)
+    columns = dict.fromkeys(["task", label, *([score] if scored else [])], remedy)
     table = read_table(labels, columns, content.reading, fixed=True)
     values = [_values(table, name) for name in table.column_names]
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
@@ -56,11 +57,15 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
 
 def _as_given(export: Export, label: Any) -> Any:
     """Return a label as the tool wrote it: a number, or a list of choices, before it became text."""
+    if isinstance(label, list):
+        return label
     return export.values.get(as_text(label) or "", label)
 
 
 def _values(table: pa.Table, name: str) -> list[Any]:
-    """Return a column as ids and labels are read, None where the field is missing."""
+    """Return a column as ids and labels are read, None where the field is missing; lists as they are."""
+    if pa.types.is_list(table.column(name).type):
+        return list(table.column(name).to_pylist())
     codes, names = encode(table.column(name), name)
     listed = [*names.to_pylist(), None]  # -1 is the last
     return [listed[code] for code in codes.tolist()]

@@ -38,7 +38,7 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     """
     written_as = one_of(format or _format_of(path), FORMATS, "output format")
     write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[written_as]
-    arrow = without_formulas(table.arrow) if excel_safe and written_as == "csv" else table.arrow
+    arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
     _to(path, lambda stream: write(arrow, stream))
 
 
@@ -144,12 +144,27 @@ def _format_of(path: str | Path) -> str:
 def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
     from pyarrow import csv
 
+    table = with_text(table)
     # The writer quotes all text or none; most ids need no quotes, and read better without.
     text = [table.column(field.name) for field in table.schema if is_text(field.type)]
     needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
     stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
     options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")
     csv.write_csv(table, stream, options)
+
+
+def with_text(table: pa.Table) -> pa.Table:
+    """Write lists as text, with what their column says between two entries, by default a comma.
+
+    >>> with_text(pa.table({"labels": [["cat", "dog"], []]}))["labels"].to_pylist()
+    ['cat,dog', '']
+    """
+    for k, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            between = (field.metadata or {}).get(b"separator", b",").decode()
+            lists = table.column(k).cast(pa.list_(pa.string()))
+            table = table.set_column(k, field.name, pc.binary_join(lists, between))
+    return table
 
 
 def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:

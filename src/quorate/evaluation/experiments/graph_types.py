@@ -40,7 +40,7 @@ class Settings:
     tasks: tuple[int, ...]
 
 
-FULL = Settings(15, (11, 33, 110, 330))
+FULL = Settings(15, (11, 22, 33, 55, 88, 110, 165, 220, 275, 330))
 QUICK = Settings(2, (11, 330))
 
 SPARSE = "clique, two answers a task"

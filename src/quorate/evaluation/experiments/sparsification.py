@@ -24,7 +24,7 @@ class Settings:
     """How much to run."""
 
     trials: int
-    degrees: tuple[int, ...] = (40, 20, 10, 5, 3)
+    degrees: tuple[int, ...] = (60, 40, 20, 10, 5, 3)
     sets: tuple[str, ...] = tuple(SETS)
 
 

@@ -35,7 +35,7 @@ class Settings:
     variants: tuple[str, ...] = ("all pairs", "threshold 0.05", "unweighted")
 
 
-FULL = Settings(5_000)
+FULL = Settings(20_000)
 QUICK = Settings(300, starts=(0.1, 0.5))
 VARIANTS: dict[str, dict[str, Any]] = {
     "all pairs": {},

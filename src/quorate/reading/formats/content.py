@@ -18,6 +18,7 @@ from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.reading.columns import BLANKS
 from quorate.reading.delimited import first_row
 from quorate.reading.files import Source, read_table
+from quorate.reading.formats.archives import is_archive, log_in
 from quorate.reading.json_lines import each_line
 from quorate.reading.loading import Loaded, head, hold, load
 from quorate.reading.objects import names_of
@@ -27,6 +28,9 @@ from quorate.reading.parquet_files import parquet_fields
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 DELIMITERS = (",", "\t", ";")
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
+
+WHOLE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
+PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # what a page says besides
 
 Record = dict[str, Any]
 
@@ -42,6 +46,7 @@ class Content:
     json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
+    given: list[Record] | None = None  # the records, where they had to be read to tell the fields
 
     @cached_property
     def table(self) -> pa.Table:
@@ -53,6 +58,8 @@ class Content:
         """The objects of a JSON file, the rows of a table as objects."""
         if self.layout == "rows":
             return _rows(self.table, self.name)
+        if self.given is not None:
+            return self.given
         if isinstance(self.source, str | Path | Loaded):
             return as_records(_parse_json(_read_all(self.source), self.name), self.name)
         return as_records(self.source, self.name)
@@ -98,6 +105,9 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     if raw[:4] == b"PAR1" or reading.format == "parquet":
         fields = parquet_fields(load(source).data)
         return Content(source, name, "rows", fields, reading=replace(reading, format="parquet"))
+    if is_archive(raw):
+        log = log_in(load(source))
+        return Content(source, name, "records", tuple(log), given=[log])
     text = _decoded(raw, reading.encoding)
     start = text.lstrip()[:1]
     if start in ("{", "["):
@@ -141,16 +151,32 @@ def as_records(data: Any, name: str) -> list[Record]:
     >>> as_records({"id": [1, 2], "responses": [{}, {}]}, "x.json")
     [{'id': 1, 'responses': {}}, {'id': 2, 'responses': {}}]
     """
-    if isinstance(data, Mapping):
+    if isinstance(data, Mapping) and is_page(data):
+        data = data["data"]
+    if isinstance(data, Mapping) and set(data) != WHOLE:
         values = list(data.values())
         if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
             return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
-        data = values if values and all(isinstance(value, Mapping) for value in values) else [data]
+        data = values if values and _all_records(values) else [data]
     records = list(data) if isinstance(data, list | tuple) else [data]
     for number, record in enumerate(records, start=1):
         if not isinstance(record, Mapping):
             raise WrongFormatError(f"item {number:,} of {name} is no JSON object: {shown(record)}")
     return [record if isinstance(record, dict) else dict(record) for record in records]
+
+
+def is_page(data: Mapping[str, Any]) -> bool:
+    """Tell whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
+
+    >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
+    (True, False)
+    """
+    listed = data.get("data")
+    return set(data) - {"data"} <= PAGE and isinstance(listed, list) and bool(listed) and _all_records(listed)
+
+
+def _all_records(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
 
 
 # --- the first bytes ---
@@ -197,8 +223,10 @@ def _record_fields(text: str) -> tuple[str, ...] | None:
         first, _ = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
     except (ValueError, RecursionError):
         return None
-    if isinstance(first, dict) and first and all(isinstance(value, dict) for value in first.values()):
-        first = next(iter(first.values()))  # objects by their id
+    if isinstance(first, dict) and is_page(first):
+        first = first["data"][0]
+    elif isinstance(first, dict) and first.keys() != WHOLE and _all_records(first.values()):
+        first = next(iter(first.values()), None)  # objects by their id
     return tuple(first) if isinstance(first, dict) else ()
 
 

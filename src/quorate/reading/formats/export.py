@@ -19,10 +19,11 @@ from quorate.errors import (
     shown,
 )
 from quorate.reading.columns import order_classes
+from quorate.reading.formats.choices import JOINT, check_choices, several_note
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.options import ReadOptions
 
-JOINT = "|"  # between the choices of one answer, where they are taken together as a class
+GROUP = "group"  # the column that says which workers belong together, in an export that does
 # Why something was left out.
 NO_ANSWER = "without an answer"
 NEVER = "never answered"  # a task that comes without any
@@ -41,13 +42,15 @@ class FoundAnswer:
     left_out: str = ""  # why it does not count, if it does not
     known: bool = False  # a known label, and nobody's answer
     is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
+    abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
 
 
 @dataclass(frozen=True)
 class Export:
     """The answers to one question of an export, as `quorate.read` takes them."""
 
-    table: Table  # task, worker, label: all text
+    table: Table  # task, worker, label and, of judges, group (their family): all text
     gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
     tool: str  # whose export it is
     question: str
@@ -57,6 +60,8 @@ class Export:
     values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
     records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
     task_field: str | None = None  # what told tasks apart, if the caller chose it
+    several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
+    abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
 
     @property
     def classes(self) -> list[str]:
@@ -64,8 +69,7 @@ class Export:
         labels = set(self.table["label"].to_pylist())
         labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
         names = from_strings(sorted(labels))
-        ordered: list[str] = order_classes(np.arange(len(names)), names, None)[1].to_pylist()
-        return ordered
+        return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate convert --json` prints."""
@@ -77,6 +81,7 @@ class Export:
             "workers": len(set(self.table["worker"].to_pylist())),
             "tasks": len(set(self.table["task"].to_pylist())),
             "known": 0 if self.gold is None else len(self.gold),
+            **({} if self.abstentions is None else {"abstained": len(self.abstentions)}),
             "left_out": dict(self.left_out),
             "notes": list(self.notes),
         }
@@ -94,7 +99,13 @@ class Export:
             f"on {count(counts['tasks'], 'task')}"
         ]
         if self.gold is not None:
-            said.append(f"{count(len(self.gold), 'known label')} in the export")
+            said.append(
+                f"{count(len(self.gold), 'known label')} in the export: taken as known, and as nobody's answer; --gold "
+                "takes their place"
+            )
+        if self.abstentions is not None:
+            reasons = Counter(self.abstentions["reason"].to_pylist())
+            said.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
         if self.left_out:
             said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
         return [*said, *self.notes]
@@ -165,7 +176,6 @@ def assemble(
     question = choose_question(questions, reading.question, content.name)
     sorted_out = _sort_out(find(question), reading.join_choices)
     left_out = sorted_out.left_out
-    _refuse_multiple(sorted_out.multiple, content.name)
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
     if sorted_out.missing:
@@ -173,20 +183,29 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
-    gold = _gold(sorted_out.known, {task for task, _, _ in sorted_out.answers}, left_out)
-    columns = zip(("task", "worker", "label"), zip(*sorted_out.answers, strict=True), strict=True)
+    gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
-        Table(table_of({name: from_strings(column) for name, column in columns})),
+        _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
         gold,
         tool,
         question,
         tuple(questions),
         dict(left_out),
-        notes,
+        (*notes, *several_note(sorted_out.multiple)),
         sorted_out.values,
         content.records if takes_results else (),
         reading.task,
+        bool(sorted_out.multiple),
+        _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
+    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if groups:
+        columns[GROUP] = [groups[row[1]] for row in rows]
+    return Table(table_of({name: from_strings(column) for name, column in columns.items()}))
 
 
 @dataclass
@@ -194,10 +213,12 @@ class _SortedOut:
     """Answers, known labels, and what is neither."""
 
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
+    abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
     known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
     left_out: Counter[str] = field(default_factory=Counter)
     values: dict[str, Any] = field(default_factory=dict)
-    multiple: list[tuple[str, list[str]]] = field(default_factory=list)  # where, the classes chosen at once
+    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
 
 
@@ -207,7 +228,7 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         if item.left_out:
             out.left_out[item.left_out] += 1
             continue
-        classes = _classes_of(item)
+        classes = [item.abstained] if item.abstained else _classes_of(item)
         if not classes:
             out.left_out[NO_ANSWER] += 1
             continue
@@ -216,11 +237,16 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
                 raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
         task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
         _check_text(item.where, task, worker, label)
-        out.values.setdefault(label, item.value)
+        if not item.abstained:
+            out.values.setdefault(label, item.value)
+        if item.group is not None:
+            out.groups.setdefault(worker or "", item.group)
         if len(classes) > 1 and not join_choices:
-            out.multiple.append((item.where, classes))
-        elif task is None or (worker is None and not item.known):
+            out.multiple.append(check_choices(item.where, classes))
+        if task is None or (worker is None and not item.known):
             out.missing.append((item.where, "task" if task is None else "worker"))
+        elif item.abstained:
+            out.abstained.append((task, worker or "", label))
         elif item.known:
             if (task, label) in out.known and item.is_row:
                 out.left_out[KNOWN_BEFORE] += 1
@@ -254,19 +280,7 @@ def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Coun
     strangers = len(known) - len(kept)
     if strangers:
         left_out["known, of tasks that nobody answered"] += strangers
-    if not kept:
-        return None
-    tasks, labels = zip(*kept, strict=True)
-    return Table(table_of({"task": from_strings(tasks), "label": from_strings(labels)}))
-
-
-def _refuse_multiple(multiple: Sequence[tuple[str, list[str]]], name: str) -> None:
-    if multiple:
-        where, classes = multiple[0]
-        raise ColumnTypeError(
-            f"{count(len(multiple), 'answer')} of {name} choose several classes at once: {where} has "
-            f"{listing(classes)}. Take each combination for a class of its own with join_choices=True (--join-choices)"
-        )
+    return _table(("task", "label"), kept, {}) if kept else None
 
 
 def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:

@@ -1,13 +1,29 @@
 """Every format by its name."""
 
-from quorate.reading.formats import argilla, cleanlab, crowdkit, labelstudio, mturk, prodigy, toloka
+from quorate.reading.formats import (
+    argilla,
+    cleanlab,
+    crowdkit,
+    deepeval,
+    inspect_logs,
+    labelstudio,
+    langfuse,
+    lm_eval,
+    mlflow_traces,
+    mturk,
+    openai_lines,
+    phoenix,
+    prodigy,
+    promptfoo,
+    toloka,
+)
 from quorate.reading.formats.content import Content
 from quorate.reading.formats.export import Format
 
 # In the order in which they are told.
-FORMATS: dict[str, Format] = {
-    each.FORMAT.name: each.FORMAT for each in (labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab)
-}
+PEOPLE = (labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab)
+JUDGES = (inspect_logs, promptfoo, lm_eval, deepeval, mlflow_traces, langfuse, phoenix, openai_lines)
+FORMATS: dict[str, Format] = {each.FORMAT.name: each.FORMAT for each in (*PEOPLE, *JUDGES)}
 LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits
 
 

@@ -86,9 +86,7 @@ def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[Fou
         if not annotations:
             yield FoundAnswer(task, None, None, f"task {shown(task)}", NEVER)
         for annotation in annotations:
-            worker = annotation.get("completed_by")
-            if isinstance(worker, Mapping):  # an object where the export was asked for users, an id where not
-                worker = worker.get("email") or worker.get("id")
+            worker = flat.name_of(annotation.get("completed_by"))
             where = f"annotation {shown(annotation.get('id'))} of task {shown(task or number)}"
             cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
             chosen = [

@@ -10,7 +10,7 @@ from quorate.meetings.pairs import PairStats
 from quorate.reporting.charts.layout import Layout, place
 from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
 from quorate.reporting.charts.standing import STANDINGS, legend, short_names, standings
-from quorate.reporting.charts.style import PALETTE, WIDTH, altair, dressed
+from quorate.reporting.charts.style import PALETTE, WIDTH, Rows, altair, dressed
 from quorate.result import Result
 
 MOST_WORKERS = 120
@@ -62,7 +62,7 @@ def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: Bo
         }
         for k in range(len(numbers))
     ]
-    marks = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, shape="circle", opacity=1, strokeWidth=1.5)
+    marks = alt.Chart(alt.Data(values=Rows(rows))).mark_point(filled=True, shape="circle", opacity=1, strokeWidth=1.5)
     told = alt.datum.identifiable
     return marks.encode(
         **_place(),
@@ -106,10 +106,10 @@ def _edges(
         (bold if is_marked else plain).append(row)
     width = alt.StrokeWidth("width:Q", scale=None)
     ends = {**_place(), "x2": "x2:Q", "y2": "y2:Q"}
-    faint = alt.Chart(alt.Data(values=plain)).mark_rule(
+    faint = alt.Chart(alt.Data(values=Rows(plain))).mark_rule(
         color=PALETTE["unknown"], opacity=round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
     )
-    thick = alt.Chart(alt.Data(values=bold)).mark_rule(color=PALETTE["copy"], strokeWidth=4)
+    thick = alt.Chart(alt.Data(values=Rows(bold))).mark_rule(color=PALETTE["copy"], strokeWidth=4)
     return [
         *([faint.encode(**ends, strokeWidth=width, **_told())] if plain else []),
         *([thick.encode(**ends, **_told())] if bold else []),
@@ -133,7 +133,7 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
                 "told": f"{names[k]}: {known}, {n_answers[k]:,} answers",
             }
         )
-    marks = alt.Chart(alt.Data(values=rows)).mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1)
+    marks = alt.Chart(alt.Data(values=Rows(rows))).mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1)
     return marks.encode(
         **_place(),
         size=alt.Size("size:Q", scale=None),

@@ -1,7 +1,7 @@
 """One look for every chart: colours that the colour-blind can tell apart (Okabe and Ito), and a shape beside each."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from quorate.errors import QuorateError
 
@@ -39,6 +39,30 @@ def altair() -> Any:
     return altair
 
 
+class Rows(Sequence[dict[str, Any]]):
+    """The rows of a chart, as a whole: altair copies lists and dictionaries field by field at every step.
+
+    >>> alt = altair()
+    >>> alt.Chart(alt.Data(values=Rows([{"x": 1}]))).mark_point().to_dict()["data"]
+    {'values': [{'x': 1}]}
+    """
+
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}  # what altair knows its own by
+
+    def __init__(self, rows: Sequence[dict[str, Any]]) -> None:
+        self.rows = list(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def to_dict(self, *_: Any, **__: Any) -> list[dict[str, Any]]:
+        """Return the rows as they are."""
+        return self.rows
+
+
 def layered(
     layers: Sequence[Any], rows: Sequence[dict[str, Any]], *, height: int | dict[str, int], width: int = WIDTH
 ) -> Any:
@@ -55,7 +79,7 @@ def layered(
     420
     """
     alt = altair()
-    chart = alt.layer(*layers, data=alt.Data(values=list(rows))).properties(
+    chart = alt.layer(*layers, data=alt.Data(values=Rows(rows))).properties(
         width=width, height=height, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"), background="white"
     )
     return dressed(chart)

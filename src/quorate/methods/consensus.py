@@ -1,0 +1,171 @@
+"""Stored skills -> the consensus of a few verdicts on one output, as they come: for programs that ask judges."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, Table, from_strings
+from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
+from quorate.reading.columns import order_classes
+from quorate.reading.files import Source, read_table
+from quorate.reading.formats.content import as_text, look
+from quorate.reading.loading import hold
+from quorate.result import Result
+from quorate.voting.dependence import flattening, ratio
+from quorate.voting.population import calibrated, expected_calibration
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import plug_in_vote, weight
+
+OTHERS = ("accuracy", "n_answers")  # columns that a table of skills may lack
+NEEDED = "It is the table of workers that `quorate aggregate --workers-out` writes"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What a panel agrees on."""
+
+    label: Any  # as the judges gave it; None where none of them gave any
+    confidence: float  # how sure it is, as crowds of unknown dependence turn out; 0 where there is no label
+    tied: bool  # several labels had the best score, and the majority or the order of the classes decided
+    n_verdicts: int  # that were weighed
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """A panel whose skills are known; call it with the verdicts of one output."""
+
+    skills: Mapping[str, float]  # of each judge
+    mean: float  # the skill of one whom nobody knows: the mean over the stored answers, and not below zero
+    n_classes: int
+    classes: tuple[Any, ...] | None = None
+
+    def __call__(self, verdicts: Mapping[Any, Any]) -> Agreed:
+        """Weigh verdicts by log-odds, as `aggregate` does; None, blank or NaN is none.
+
+        Args:
+            verdicts: judge -> label.
+
+        Raises:
+            OptionError: a label is none of the classes, or the judges speak for a class that nobody has named.
+
+        >>> panel = consensus({"worker": ["a", "b", "c"], "skill": [0.9, 0.2, 0.2]}, classes=["good", "bad"])
+        >>> panel({"a": "good", "b": "bad", "c": "bad"}).label
+        'good'
+        """
+        said = {as_text(judge) or "": value for judge, value in verdicts.items() if as_text(value) is not None}
+        if not said:
+            return Agreed(None, 0.0, False, 0)
+        classes = self._classes(list(said.values()))
+        place = {as_text(name): code for code, name in enumerate(classes) if name is not None}
+        label = np.array([place[as_text(value)] for value in said.values()], np.int32)
+        n = len(said)
+        names = [from_strings(list(map(str, range(k)))) for k in (1, n, len(classes))]
+        answers = Answers(np.zeros(n, np.int32), np.arange(n, dtype=np.int32), label, *names)
+        skills = np.array([self.skills.get(judge, self.mean) for judge in said])
+        ballot = plug_in_vote(answers, weight(skills, len(classes)))
+        chosen = int(ballot.label[0])
+        if classes[chosen] is None:
+            raise OptionError(
+                f"judges who are mostly wrong said {listing(list(said.values()))}, so another class is likelier; name "
+                "all classes with classes="
+            )
+        sure = float(_stated(ballot.scores, n)[0, chosen])
+        return Agreed(classes[chosen], sure, bool(ballot.tied[0]), n)
+
+    def _classes(self, said: list[Any]) -> list[Any]:
+        """Name the classes in order; of those that nobody named or said, None."""
+        heard = {as_text(value): value for value in said}
+        if self.classes is not None:
+            strangers = [value for text, value in heard.items() if text not in map(as_text, self.classes)]
+            if strangers:
+                raise OptionError(f"{shown(strangers[0])} is none of the classes {listing(self.classes, 12)}")
+            return list(self.classes)
+        texts = from_strings([text or "" for text in heard])
+        ordered = [heard[text] for text in order_classes(np.arange(len(texts)), texts, None)[1].to_pylist()]
+        return [*ordered, *[None] * (max(self.n_classes, 2) - len(ordered))]
+
+
+def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consensus:
+    """Make of stored skills what answers with the consensus of a panel, one output at a time.
+
+    Weights are those of `aggregate`: the log-odds of each judge's skill; a judge who is not in the table, or whose
+    skill is not determined, has the mean skill. One output tells nothing of how judges err together, so its confidence
+    is that of crowds in general; where a batch is at hand, `aggregate` measures it.
+
+    Args:
+        skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
+            to skill, or to (skill, low, high).
+        classes: every class, in order; by default their number is read off the table, and their names are what is said.
+
+    Raises:
+        InputError: the table has no workers or skills.
+
+    >>> panel = consensus({"openai/gpt-4o": 0.8, "mistral": 0.3, "llama": 0.3})
+    >>> agreed = panel({"openai/gpt-4o": "C", "mistral": "I", "llama": "I"})
+    >>> agreed.label, agreed.tied, agreed.n_verdicts
+    ('C', False, 3)
+    """
+    if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
+        raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
+    columns = _columns(skills)
+    skill, n_answers = columns["skill"], columns["n_answers"]
+    known = ~np.isnan(skill)
+    if not known.any():
+        raise NoRowsError("no skill is determined in the table of workers; a consensus needs some")
+    if (skill[known] > 1).any() or (skill[known] < -1).any():
+        raise ColumnTypeError("a skill lies between -1 and 1; the table of workers has others")
+    # As `vote_weights` has it: votes of the unknown are not to be turned round.
+    counts = np.where(n_answers[known] > 0, n_answers[known], 0.0)
+    mean = max(float(np.average(skill[known], weights=counts if counts.sum() else None)), 0.0)
+    held = dict(zip(np.array(columns["worker"], object)[known], skill[known].tolist(), strict=True))
+    many = len(classes) if classes is not None else _n_classes(skill[known], columns["accuracy"][known])
+    return Consensus(held, mean, many, None if classes is None else tuple(classes))
+
+
+def _columns(skills: Source) -> dict[str, Any]:
+    """Return the columns of the table of workers: workers as text, and numbers, NaN where there is none."""
+    if isinstance(skills, Result):
+        skills = skills.workers
+    if isinstance(skills, Mapping) and not {"worker", "skill"} <= set(skills):
+        values = [value[0] if isinstance(value, tuple | list) and value else value for value in skills.values()]
+        skills = {"worker": [as_text(name) or "" for name in skills], "skill": values}
+    skills = hold(skills.arrow if isinstance(skills, Table) else skills)
+    there = look(skills).fields
+    wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in there}
+    table = read_table(skills, wanted, fixed=True)
+    found: dict[str, Any] = {"worker": [as_text(name) or "" for name in table.column("worker").to_pylist()]}
+    if len(set(found["worker"])) < len(table):
+        twice = Counter(found["worker"]).most_common(1)[0][0]
+        raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
+    for name in ("skill", *OTHERS):
+        values = table.column(name).to_pylist() if name in wanted else [None] * len(table)
+        found[name] = _numbers(values, name)
+    return found
+
+
+def _numbers(values: list[Any], name: str) -> FloatArray:
+    try:
+        return np.array([np.nan if as_text(value) is None else float(value) for value in values])
+    except (TypeError, ValueError):
+        raise ColumnTypeError(
+            f"the column {name!r} of the table of workers holds what is no number. {NEEDED}"
+        ) from None
+
+
+def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
+    """Return M, from p = ((M-1)s + 1)/M of some worker; two where no accuracy is told."""
+    apart = (accuracy - skill) > 1e-6  # a skill of one tells nothing
+    if not apart.any():
+        return 2
+    return max(2, round(float(np.median((1 - skill[apart]) / (accuracy[apart] - skill[apart])))))
+
+
+def _stated(scores: FloatArray, n_verdicts: int) -> FloatArray:
+    """Return the posterior that can be stated: the default method's, of a crowd of which it could measure nothing."""
+    rho = ratio(np.zeros(0), np.zeros(0)).rho
+    flat = softmax(scores * flattening(np.array([n_verdicts]), rho)[:, None])
+    return calibrated(flat, expected_calibration(rho))

@@ -1,0 +1,117 @@
+"""The yes/no questions of several labels -> labels of tasks, as lists, with a confidence each."""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import BoolArray, FloatArray, Table, from_numpy, starts_of, take
+from quorate.result import Result, count
+from quorate.said import Asked
+from quorate.voting.label_shares import by_share
+from quorate.voting.vote import SURE, Ballot, by_posterior, reveal
+
+SEPARATOR = b"separator"  # the key of a column's metadata that says what to write between two entries
+YES = 1  # the code of the class
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SeveralLabels(Result):
+    """The labels of tasks that may have several; workers and all else are those of the yes/no questions."""
+
+    @property
+    def asked(self) -> Asked:
+        """Which task and label each question is about."""
+        asked = self.answers.asked
+        assert asked is not None  # or this would be a plain result
+        return asked
+
+    @cached_property
+    def _is_given(self) -> BoolArray:
+        """Whether each task has each label; tasks × labels."""
+        given: BoolArray = (self.ballot.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
+        return given
+
+    @cached_property
+    def sure_of_task(self) -> FloatArray:
+        """How sure the least sure label of each task is, whether it is given or not."""
+        least: FloatArray = self.ballot.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
+        return least
+
+    @cached_property
+    def labels(self) -> Table:
+        """One row a task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
+
+        Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
+        """
+        asked, given = self.asked, self._is_given
+        sure = self.ballot.confidence.reshape(given.shape)
+        start = from_numpy(starts_of(given.sum(axis=1)).astype(np.int32))
+        task, label = np.nonzero(given)
+        lists = {
+            "labels": pa.ListArray.from_arrays(start, take(asked.label_names, label)),
+            "confidences": pa.ListArray.from_arrays(start, from_numpy(sure[task, label])),
+        }
+        columns = {
+            "task": asked.task_names,
+            **lists,
+            "mean_confidence": from_numpy(sure.mean(axis=1)),
+            "least_confidence": from_numpy(self.sure_of_task),
+            "n_answers": from_numpy(asked.per_task),
+            "tied": from_numpy(self.ballot.tied.reshape(given.shape).any(axis=1)),
+        }
+        between = {SEPARATOR: asked.separator.encode()}
+        described = [
+            pa.field(name, column.type, metadata=between if name in lists else None) for name, column in columns.items()
+        ]
+        return Table(pa.Table.from_arrays(list(columns.values()), schema=pa.schema(described)))
+
+    @cached_property
+    def posterior(self) -> Table:
+        """One row for each task and label: task, label, probability that the task has it."""
+        asked = self.asked
+        columns = {
+            "task": take(asked.task_names, asked.task),
+            "label": take(asked.label_names, asked.label),
+            "probability": from_numpy(self.ballot.posterior[:, YES]),
+        }
+        return Table(pa.table(columns))
+
+    def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
+        """Return what `quorate aggregate --json` prints."""
+        told = super().to_dict(labels=labels, workers=workers)
+        return {**told, "tasks": self.asked.n_tasks, "labels_asked": self.asked.label_names.to_pylist()}
+
+    def _head(self) -> str:
+        a, asked = self.answers, self.asked
+        return (
+            f"{self.method}: {count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} "
+            f"by {count(a.n_workers, 'worker')}, each of {count(asked.n_labels, 'label')} asked as yes or no"
+        )
+
+    def _confidence_lines(self) -> list[str]:
+        *lines, _ = super()._confidence_lines()
+        doubtful = int((self.sure_of_task < SURE).sum())
+        given = float(self._is_given.sum(axis=1).mean())
+        return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}"]
+
+
+def several_labels(result: Result) -> SeveralLabels:
+    """Fold the yes/no questions of a result into labels of tasks, each label with a prior of its own.
+
+    >>> import quorate
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": ["cat,dog", "dog", "dog"]}
+    >>> quorate.aggregate(rows, multi=",").labels["labels"].to_pylist()
+    [['dog']]
+    """
+    asked = result.answers.asked
+    assert asked is not None  # the caller has looked
+    vote: Ballot = result.ballot
+    if asked.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
+        yes = by_share(vote.posterior[:, YES], asked.label)
+        vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
+        vote = vote if result.gold is None else reveal(vote, result.gold)
+    parts = {each.name: getattr(result, each.name) for each in fields(result)}
+    return SeveralLabels(**{**parts, "vote": replace(vote)})

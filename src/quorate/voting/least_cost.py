@@ -1,0 +1,71 @@
+"""Labels that cost least: what a wrong label costs, a cost for each class said and each class true -> labels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import FloatArray
+from quorate.voting.in_order import distances
+from quorate.voting.vote import TIE, Ballot
+
+RANGE = (0.025, 0.975)  # of the posterior, between which a score lies: an interval of 95 %
+
+
+def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
+    """Give each task the class that costs least in expectation; where several do, the likeliest of them stays.
+
+    Args:
+        ballot: the posterior, and the labels that are likeliest.
+        costs: said × true.
+        column: what the expected cost is called among the labels; not told where it has no name.
+
+    >>> ballot = Ballot(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
+    >>> found = cheapest(ballot, np.array([[0.0, 9.0], [1.0, 0.0]]), "expected_cost")
+    >>> found.label.tolist(), found.beside["expected_cost"].round(6).tolist()
+    ([1], [0.8])
+    """
+    expected = ballot.posterior @ costs.T
+    least = expected.min(axis=1, keepdims=True)
+    cheap = expected <= least + TIE * np.maximum(np.abs(least), 1)
+    rows = np.arange(len(expected))
+    stays = cheap[rows, ballot.label]
+    likeliest = np.where(cheap, ballot.posterior, -1.0).argmax(axis=1)
+    label = np.where(stays, ballot.label, likeliest)
+    tied = np.where(stays, ballot.tied, cheap.sum(axis=1) > 1)
+    beside = {**ballot.beside, **({column: expected[rows, label]} if column else {})}
+    return replace(ballot, label=label, tied=tied, beside=beside)
+
+
+def in_the_middle(ballot: Ballot, classes: pa.Array) -> Ballot:
+    """Give each task of ordered classes the one of least expected distance and, where they are numbers, a score.
+
+    The score is the posterior's mean, and its interval holds 95 % of the posterior.
+
+    >>> ballot = Ballot(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
+    >>> found = in_the_middle(ballot, pa.array(["1", "2", "3"]))
+    >>> found.label.tolist(), {name: values.round(2).tolist() for name, values in found.beside.items()}
+    ([1], {'score': [1.95], 'score_low': [1.0], 'score_high': [3.0]})
+    """
+    m = len(classes)
+    found = cheapest(ballot, distances(m)) if m > 2 else ballot
+    value = numbers_of(classes)
+    if value is None:
+        return found
+    up_to = np.cumsum(ballot.posterior, axis=1)
+    ends = [value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE]
+    scores = {"score": ballot.posterior @ value, "score_low": ends[0], "score_high": ends[1]}
+    return replace(found, beside={**found.beside, **scores})
+
+
+def numbers_of(classes: pa.Array) -> FloatArray | None:
+    """Return the classes as numbers; None where one of them is none, or they do not ascend.
+
+    >>> numbers_of(pa.array(["1", "2.5"])).tolist(), numbers_of(pa.array(["low", "high"]))
+    ([1.0, 2.5], None)
+    """
+    try:
+        value = np.array([float(name) for name in classes.to_pylist()])
+    except (TypeError, ValueError):
+        return None
+    return value if np.isfinite(value).all() and (np.diff(value) > 0).all() else None

@@ -1,0 +1,41 @@
+"""Ids are data in pictures: whatever they hold, a drawing stays well-formed and runs nothing."""
+
+from xml.etree import ElementTree
+
+import pytest
+
+import quorate
+from quorate.reporting.charts import Plots
+from quorate.reporting.drawing import to_svg
+
+NAMES = (
+    "<script>alert(1)</script>",
+    "]]></svg><svg onload=alert(1)>",
+    '" onmouseover="alert(1)',
+    "&lt;b&gt; &amp; 'quoted'",
+    "datum.x; now()",
+    "\x1b]0;title\x07",
+    "a\u202eb\u0000c",
+)
+
+
+@pytest.fixture(scope="module")
+def result() -> quorate.Result:
+    rows = [(task, worker, "yes" if (task + k) % 3 else "no") for task in range(40) for k, worker in enumerate(NAMES)]
+    tasks, workers, labels = zip(*rows, strict=True)
+    names = [f"<img src=x onerror=alert({task})>" for task in tasks]
+    shown = [f"<b onclick=x>{label}" for label in labels]
+    return quorate.aggregate({"task": names, "worker": list(workers), "label": shown})
+
+
+@pytest.mark.parametrize("kind", ["skills", "graph", "agreement", "confidence"])
+def test_names_stay_text_in_drawings(result: quorate.Result, kind: str) -> None:
+    svg = to_svg(getattr(Plots(result), kind), "<script>label</script>")
+    root = ElementTree.fromstring(svg)  # well-formed, or this raises
+    tags = {element.tag for element in root.iter()}
+    assert tags <= {"svg", "g", "path", "text", "line", "rect", "tspan", "defs", "clipPath"}
+    assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
+    assert "<script" not in svg
+    assert root.get("aria-label") == "<script>label</script>"
+    if kind == "skills":
+        assert any(NAMES[0] in (element.get("data-tip") or "") for element in root.iter())
