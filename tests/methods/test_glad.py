@@ -5,6 +5,7 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.methods.glad import Beforehand, Glad, fit_glad, glad
 from quorate.voting.posterior import log_likelihood
@@ -15,7 +16,7 @@ def crowd(n_classes: int = 3, seed: int = 0) -> Answers:
     return quorate.simulate.crowd(40, 6, 4, n_classes=n_classes, seed=seed).answers
 
 
-def log_joint(answers: Answers, ability: np.ndarray, ease: np.ndarray, prior: np.ndarray) -> np.ndarray:
+def log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: FloatArray) -> FloatArray:
     """Answer by answer: right with probability sigmoid(a·e^b), else each other class alike."""
     scores = np.tile(np.log(prior), (answers.n_tasks, 1))
     for t, w, said in zip(answers.task, answers.worker, answers.label, strict=True):
@@ -26,7 +27,7 @@ def log_joint(answers: Answers, ability: np.ndarray, ease: np.ndarray, prior: np
     return scores
 
 
-def log_posterior(answers: Answers, ability: np.ndarray, ease: np.ndarray, beforehand: Beforehand) -> float:
+def log_posterior(answers: Answers, ability: FloatArray, ease: FloatArray, beforehand: Beforehand) -> float:
     surprise = ((ability - beforehand.ability) ** 2).sum() + ((ease - beforehand.ease) ** 2).sum()
     return log_likelihood(log_joint(answers, ability, ease, beforehand.prior), None) - float(surprise) / 2
 

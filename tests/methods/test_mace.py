@@ -7,6 +7,7 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.errors import OptionError, UnknownNameError
 from quorate.methods import mace as module
 from quorate.methods.mace import fit_mace, inference_of, mace
@@ -28,7 +29,7 @@ def test_who_knows_half_the_time_is_right_three_times_in_four() -> None:
     assert one_step(answers, "em", half).posterior[0] == pytest.approx([0.75, 0.25])
 
 
-def naive_step(answers: Answers, start: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def naive_step(answers: Answers, start: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Answer by answer: the log joint, and the expected answers by habit and by knowledge."""
     (habit, knowledge), strategy = start
     m = answers.n_classes

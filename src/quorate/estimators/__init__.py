@@ -12,7 +12,7 @@ guessing. `accuracies_` is the probability of the right class, `weights_` what a
 {1: 'x', 2: 'x'}
 """
 
-from quorate.estimators.absent import absent
+from quorate.estimators.absent import absent as _absent
 from quorate.estimators.binary_relevance import BinaryRelevance
 from quorate.estimators.by_expectation import GLAD, MACE, DawidSkene, OneCoinDawidSkene
 from quorate.estimators.counterparts import KOS, MMSR, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
@@ -57,4 +57,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    raise absent(name)
+    raise _absent(name)

@@ -220,9 +220,14 @@ class MACE(Estimator):
         verbose: int = 0,
         **options: Any,
     ) -> None:
-        priors = {"method": method, "default_noise": default_noise, "alpha": alpha, "beta": beta}
-        given = {"n_restarts": n_restarts, "n_iter": n_iter, **priors, "random_state": random_state, **options}
-        super().__init__(**given)
+        given: dict[str, Any] = {
+            "n_restarts": n_restarts,
+            "n_iter": n_iter,
+            "method": method,
+            "alpha": alpha,
+            "beta": beta,
+        }
+        super().__init__(**given, default_noise=default_noise, random_state=random_state, **options)
         self.smoothing, self.verbose = smoothing, verbose
 
     def _run(self, answers: Answers, gold: Source) -> Result:

@@ -72,8 +72,8 @@ class ZeroBasedSkill(Voter):
         eps: float = 1e-5,
         **options: Any,
     ) -> None:
-        rates = {"lr_init": lr_init, "lr_steps_to_reduce": lr_steps_to_reduce, "lr_reduce_factor": lr_reduce_factor}
-        super().__init__(**{"n_iter": n_iter, **rates, "eps": eps, **options})
+        given: dict[str, Any] = {"n_iter": n_iter, "lr_init": lr_init, "lr_steps_to_reduce": lr_steps_to_reduce}
+        super().__init__(**given, lr_reduce_factor=lr_reduce_factor, eps=eps, **options)
 
 
 class GoldMajorityVote(Voter):

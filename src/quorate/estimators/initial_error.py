@@ -78,8 +78,8 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
 def _check_sums(answers: Answers, given: FloatArray) -> None:
     """Refuse probabilities that do not sum to one over the answers of a worker; counts may sum to anything."""
     sums = given.sum(axis=1)
-    wrong = np.flatnonzero((np.abs(sums - 1) > 1e-6).any(axis=1)) if (given <= 1).all() else []
-    if len(wrong):
+    wrong = np.flatnonzero((np.abs(sums - 1) > 1e-6).any(axis=1))
+    if len(wrong) and (given <= 1).all():
         names = listing(answers.worker_names[int(worker)].as_py() for worker in wrong)
         raise InputError(
             f"the probabilities in initial_error must sum to one over each worker's answers; not so for {names}"

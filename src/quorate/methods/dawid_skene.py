@@ -40,7 +40,8 @@ def dawid_skene(
     ['x', 'y', 'x']
     """
     known = known_classes(gold, answers)
-    how = {"class_prior": class_prior, "zeros": zeros, "max_iterations": max_iterations, "tolerance": tolerance}
+    how: dict[str, Any] = {"class_prior": class_prior, "zeros": zeros}
+    how |= {"max_iterations": max_iterations, "tolerance": tolerance}
     return em_result("dawid-skene", answers, fit_dawid_skene(answers, known, **how), known)
 
 

@@ -199,10 +199,11 @@ def _newton(
     curvature = sums(p * (1 - p) * first**2) + 1  # that of the normal law is one
     if second is not None:  # where the ascent bends upwards, a parabola would lead down
         curvature += np.maximum(sums((p - right) * second), 0.0)
-    step = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -STRIDE, STRIDE)
+    step: FloatArray = np.clip((sums((right - p) * first) - (value - mean)) / curvature, -STRIDE, STRIDE)
 
     def height(at: FloatArray, x: FloatArray) -> FloatArray:
-        return sums(right * x - _softplus(x)) - (at - mean) ** 2 / 2
+        reached: FloatArray = sums(right * x - _softplus(x)) - (at - mean) ** 2 / 2
+        return reached
 
     before = height(value, x)
     for _ in range(HALVINGS):
@@ -210,7 +211,8 @@ def _newton(
         if not falls.any():
             return value + step
         step[falls] /= 2
-    return value + np.where(falls, 0.0, step)
+    moved: FloatArray = value + np.where(falls, 0.0, step)
+    return moved
 
 
 def _softplus(x: FloatArray) -> FloatArray:

@@ -66,8 +66,9 @@ def mace(
     True
     """
     known = known_classes(gold, answers)
-    how = {"restarts": restarts, "iterations": iterations, "noise": noise, "alpha": alpha, "beta": beta, "seed": seed}
-    return mace_result(answers, fit_mace(answers, known, inference=inference, **how), known)
+    how: dict[str, Any] = {"inference": inference, "restarts": restarts, "iterations": iterations}
+    how |= {"noise": noise, "alpha": alpha, "beta": beta, "seed": seed}
+    return mace_result(answers, fit_mace(answers, known, **how), known)
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,8 @@ def one_coin(
     ['x', 'y', 'x']
     """
     known = known_classes(gold, answers)
-    how = {"class_prior": class_prior, "zeros": zeros, "max_iterations": max_iterations, "tolerance": tolerance}
+    how: dict[str, Any] = {"class_prior": class_prior, "zeros": zeros}
+    how |= {"max_iterations": max_iterations, "tolerance": tolerance}
     return em_result("one-coin", answers, fit_one_accuracy(answers, known, **how), known)
 
 
