@@ -39,7 +39,8 @@ class PieceReading:
     def empty(self) -> Block:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
-        return Block(np.zeros(1), np.zeros(0), np.zeros(0), self.n_workers, self.n_classes, known=known)
+        nobody = np.zeros(0, np.int32)
+        return Block(np.zeros(1, np.int64), nobody, nobody, self.n_workers, self.n_classes, known=known)
 
 
 @dataclass(frozen=True)
