@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from quorate.arrays import IntArray, from_numpy, starts_of, table_of, to_numpy
+from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
 from quorate.blocks.block import Block, check_codes
 from quorate.blocks.memory import PIECE, SPREAD
 from quorate.errors import QuorateError
@@ -51,7 +51,7 @@ class Told:
 
     totals: Totals | None = None
     missing: Coder | None = None
-    seen: IntArray | None = None  # the known labels whose tasks are here
+    seen: BoolArray | None = None  # the known labels whose tasks are here
     kind: pa.DataType | None = None  # of the ids of its tasks; None where it has none
     error: QuorateError | None = None
 
