@@ -24,7 +24,7 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks labelstudio mutate oldest reproduce sanitize test
+.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks labelstudio mutate oldest parity reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -166,6 +166,9 @@ accuracy: .venv/.dev  ## errors of every method on the public data sets (docs/co
 
 honesty: .venv/.dev  ## how sure labels are said to be beside how often they are right, on 26 crowds and in every regime
 	@$(BIN)/python -m quorate.evaluation.experiments.honesty
+
+parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/coming-from-crowd-kit.md)
+	@$(BIN)/python benchmarks/parity.py
 
 # Label Studio, with all that it brings along, in an environment of its own: half a gigabyte.
 .venv-labelstudio/.installed:

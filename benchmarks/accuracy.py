@@ -19,7 +19,7 @@ from quorate.evaluation.public_sets import SEVEN, SOURCES
 SEVEN_AS_SHOWN = ["bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web"]
 OTHERS = [name for name in SOURCES if name not in SEVEN]
 SEEDS = range(3)
-RANDOM = {"kos", "opt-ds", "m3v"}
+RANDOM = {"kos", "opt-ds", "m3v", "mace"}
 Errors = dict[str, list[float]]  # on one set, by method: in percent, several where it draws random numbers
 METHODS = [
     "quorate",
@@ -27,6 +27,8 @@ METHODS = [
     "majority",
     "rank-one",
     "iwmv",
+    "wawa",
+    "zero-based-skill",
     "one-coin",
     "one-coin:zeros=skip",
     "dawid-skene",
@@ -35,6 +37,8 @@ METHODS = [
     "opt-ds:zeros=skip",
     "m3v",
     "m3v-svm",
+    "glad",
+    "mace",
     "m-msr",
     "er",
     "er:classes=ordered",

@@ -1,11 +1,12 @@
 """Print how often each class is right beside crowd-kit's class of the same name, on the public sets, as Markdown.
 
-    make parity                                        # every class on the seven sets: docs/coming-from-crowd-kit.md
+    make parity                                  # every class on the seven sets: docs/coming-from-crowd-kit.md
     python benchmarks/parity.py --sets rte1 web --classes GLAD MACE
 
-Both get the same file, with the defaults of crowd-kit. A cell holds crowd-kit's share of right labels, then ours; an
-exact tie in the vote counts as whichever class each library chose. Gold, for the class that needs it, is every fifth
-task with truth, and the other four are what is scored.
+Both get the same file, with the defaults of crowd-kit. A cell has crowd-kit's share of right labels, then ours; where a
+vote ties, it counts as whichever class each library chose. Gold, for the class that needs it, is every fifth task with
+truth, and the others are what is scored. crowd-kit's MACE takes one worker's habits for another's unless the names of
+workers and labels are in the order in which they appear; so it has a second row, with names that are.
 """
 
 import argparse
@@ -13,81 +14,106 @@ import csv
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+import pandas as pd
 
 from quorate import estimators
 from quorate.evaluation.datasets import Dataset, load
 
 HERE = Path(__file__).parent
 SETS = ("bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web")
+RENAMED = " renamed"  # workers and labels named in the order in which they appear
 CLASSES = (
-    "MajorityVote", "Wawa", "ZeroBasedSkill", "GoldMajorityVote", "DawidSkene", "OneCoinDawidSkene", "GLAD", "MACE",
-    "KOS", "MMSR",
-)  # fmt: skip
+    *("MajorityVote", "Wawa", "ZeroBasedSkill", "GoldMajorityVote", "DawidSkene", "OneCoinDawidSkene"),
+    *("GLAD", "MACE", f"MACE{RENAMED}", "KOS", "MMSR"),
+)
+COLUMNS = ("task", "worker", "label")
+Row = tuple[str, ...]
 WITHIN = 0.002  # what a difference is marked beyond
-PATIENCE = 600  # seconds that crowd-kit may take for one set
+PATIENCE = 3600  # seconds that one class of crowd-kit may take for all sets
 
 
-def main(sets: list[str], classes: list[str], crowdkit: str) -> None:
+@dataclass(frozen=True)
+class Job:
+    """A set as files, and what is known of it."""
+
+    truth: dict[str, str]
+    known: dict[str, str]
+    source: Path
+    target: Path  # of crowd-kit's labels
+    gold: Path
+
+
+def main(sets: Sequence[str], classes: Sequence[str], crowdkit: str) -> None:
     """Print a row a class; a star marks a difference of more than two tasks in a thousand."""
     print(f"| class | {' | '.join(sets)} |\n|---|{'---|' * len(sets)}")
     for name in classes:
-        print(f"| {name} | {' | '.join(_cell(name, each, crowdkit) for each in sets)} |", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            jobs = [_job(name, each, Path(folder)) for each in sets]
+            _run_theirs(name.removesuffix(RENAMED), jobs, crowdkit)
+            cells = [_cell(name.removesuffix(RENAMED), job) for job in jobs]
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
-def _cell(name: str, place: str, crowdkit: str) -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        source, target, gold = (Path(folder) / each for each in ("answers.csv", "labels.csv", "gold.csv"))
-        data = load(place)
-        table = data.answers.to_table()
-        truth = _named(data)
-        _write(source, zip(*(table[column].to_pylist() for column in ("task", "worker", "label")), strict=True))
-        known = dict(list(truth.items())[::5]) if name == "GoldMajorityVote" else {}
-        _write(gold, ((task, "", label) for task, label in known.items()))
-        ours = _ours(name, source, known)
-        theirs = _theirs(name, source, target, [str(gold)] if known else [], crowdkit)
-    asked = [task for task in truth if task not in known]
-    shown = [_share(labels, truth, asked) for labels in (theirs, ours)]
-    apart = None in shown or abs((shown[0] or 0.0) - (shown[1] or 0.0)) > WITHIN
-    return " ".join("–" if each is None else f"{each:.4f}" for each in shown) + " *" * apart
+def _job(name: str, place: str, folder: Path) -> Job:
+    """Write the files of a set."""
+    rows, truth = _data(load(place), renamed=name.endswith(RENAMED))
+    known = dict(list(truth.items())[::5]) if name == "GoldMajorityVote" else {}
+    source, target, gold = (folder / f"{place}-{each}.csv" for each in ("answers", "labels", "gold"))
+    _write(source, rows)
+    _write(gold, [(task, "", label) for task, label in known.items()])
+    return Job(truth, known, source, target, gold)
 
 
-def _named(data: Dataset) -> dict[str, str]:
-    return {str(row["task"]): str(row["label"]) for row in data.truth.to_pylist()}
-
-
-def _write(path: Path, rows: Any) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([("task", "worker", "label"), *rows])
-
-
-def _ours(name: str, source: Path, known: Mapping[str, str]) -> dict[str, str]:
-    import pandas as pd
-
-    frame = pd.read_csv(source, dtype=str)
-    more = [pd.Series(dict(known))] if known else []
-    labels = getattr(estimators, name)().fit_predict(frame, *more)
-    return {str(task): str(label) for task, label in labels.items()}
-
-
-def _theirs(name: str, source: Path, target: Path, gold: list[str], crowdkit: str) -> dict[str, str] | None:
-    command = [crowdkit, "-W", "ignore", str(HERE / "contender_crowdkit.py"), name, str(source), str(target), *gold]
+def _run_theirs(name: str, jobs: Sequence[Job], crowdkit: str) -> None:
+    """Run crowd-kit's class on all sets, in one process, since importing it takes seconds."""
+    files = [str(each) for job in jobs for each in (job.source, job.target, job.gold if job.known else "-")]
+    command = [crowdkit, "-W", "ignore", str(HERE / "contender_crowdkit.py"), name, *files]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        run = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=PATIENCE)
+        print(run.stderr, end="", file=sys.stderr)
     except subprocess.TimeoutExpired:
         print(f"{name}: crowd-kit took more than {PATIENCE} seconds", file=sys.stderr)
-        return None
-    if run.returncode:
-        print(f"{name}: crowd-kit failed: {run.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-        return None
-    with target.open(newline="", encoding="utf-8") as file:
-        return {row["task"]: row["label"] for row in csv.DictReader(file)}
 
 
-def _share(labels: dict[str, str] | None, truth: dict[str, str], asked: list[str]) -> float | None:
-    return None if labels is None else sum(labels.get(task) == truth[task] for task in asked) / len(asked)
+def _cell(name: str, job: Job) -> str:
+    """Fit our class, and write crowd-kit's share of right labels, then ours."""
+    frame = pd.read_csv(job.source, dtype=str)
+    labels = getattr(estimators, name)().fit_predict(frame, *([pd.Series(job.known)] if job.known else []))
+    asked = [task for task in job.truth if task not in job.known]
+    ours = _share(labels.to_dict(), job.truth, asked)
+    if not job.target.exists():
+        return f"– {ours:.4f}"
+    theirs = _share(pd.read_csv(job.target, dtype=str).set_index("task")["label"].to_dict(), job.truth, asked)
+    return f"{theirs:.4f} {ours:.4f}" + " *" * (abs(theirs - ours) > WITHIN)
+
+
+def _data(data: Dataset, *, renamed: bool) -> tuple[list[Row], dict[str, str]]:
+    """Return the answers and the truth, by their names or by names in the order in which they appear."""
+    table = data.answers.to_table()
+    rows = list(zip(*([str(each) for each in table[column].to_pylist()] for column in COLUMNS), strict=True))
+    truth = {str(row["task"]): str(row["label"]) for row in data.truth.to_pylist()}
+    if not renamed:
+        return rows, truth
+    workers, labels = (
+        {each: f"{n:06d}" for n, each in enumerate(dict.fromkeys(row[k] for row in rows))} for k in (1, 2)
+    )
+    return (
+        [(task, workers[worker], labels[label]) for task, worker, label in rows],
+        {task: labels.get(label, label) for task, label in truth.items()},
+    )
+
+
+def _write(path: Path, rows: list[Row]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+
+
+def _share(labels: Mapping[str, str], truth: Mapping[str, str], asked: Sequence[str]) -> float:
+    return sum(labels.get(task) == truth[task] for task in asked) / len(asked)
 
 
 if __name__ == "__main__":

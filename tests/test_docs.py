@@ -240,6 +240,7 @@ def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
 def test_every_method_has_a_page_that_names_its_paper() -> None:
     pages = {page.stem: page.read_text() for page in (DOCS / "methods").glob("*.md")}
     shared = {"rank-one-centred": "quorate", "kos-svd": "kos", "m3v-svm": "m3v", "one-coin": "dawid-skene"}
+    shared |= {"zero-based-skill": "wawa", "gold-majority": "wawa"}
     for name, method in METHODS.items():
         text = pages[shared.get(name, name)]
         assert f"`{name}`" in text, name

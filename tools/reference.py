@@ -28,7 +28,10 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 
 # What the API page shows: a heading, a sentence, and names that `quorate` offers.
 API = [
-    ("Reading and aggregating", ["read", "Answers", "aggregate", "majority_vote", "Result"]),
+    (
+        "Reading and aggregating",
+        ["read", "Answers", "aggregate", "majority_vote", "Result", "consensus", "Consensus", "inspect_reducer"],
+    ),
     ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
     (
         "How alike, what share, may it go on",

@@ -148,6 +148,7 @@ class Answers(_Names, Abstaining, Shown):
     group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
     group_names: pa.Array | None = None
     asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
+    is_model: BoolArray | None = None  # which workers are models; None where none is
     said: Said | None = None  # what was said, where that is more than a class; most methods look at classes only
 
     def summary(self) -> str:

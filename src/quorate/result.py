@@ -191,6 +191,8 @@ class Result:
             "component": nothing if component is None else component,
             "status": take(from_strings(STATUSES), self.status),
         }
+        if isinstance(roster, Answers) and roster.is_model is not None:
+            columns["kind"] = take(from_strings(["worker", "model"]), roster.is_model.astype(np.int64))
         if self.matrices is not None:
             columns["class_accuracy"] = self.matrices.class_accuracy(roster.classes)
         return Table(table_of(columns))
@@ -267,6 +269,10 @@ class Result:
     def _confidence_lines(self) -> list[str]:
         sure = self.vote.sureness()
         doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {count(sure.ties, 'tie') if sure.ties else 'no ties'}"
+        cost = self.vote.beside.get("expected_cost") if isinstance(self.vote, Ballot) else None
+        costs = (
+            [] if cost is None else [f"expected cost: {float(cost.mean()):.3g} a task, {float(cost.sum()):.3g} in all"]
+        )
         if self.confidence_basis is None:
-            return [f"confidence: mean {sure.mean:.2f}, {doubt}"]
-        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}"]
+            return [f"confidence: mean {sure.mean:.2f}, {doubt}", *costs]
+        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}", *costs]

@@ -22,7 +22,7 @@ class Said:
     >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
     >>> said = Said(yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2]))
     >>> said.n_abstained, said.reasons(), said.to_lines()
-    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure 1'])
+    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1)'])
     """
 
     symbols: pa.Array  # null stands for a blank field
@@ -70,7 +70,7 @@ class Said:
             lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
-            reasons = ", ".join(f"{name} {n:,}" for name, n in self.reasons().items())
+            reasons = ", ".join(f"{name} ({n:,})" for name, n in self.reasons().items())
             by = f"by {count(who, 'worker')} on {count(where, 'task')}"
             lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}")
         if self.n_superseded:
@@ -118,8 +118,8 @@ class Abstaining:
     """What answers know of abstentions."""
 
     said: Said | None
-    n_tasks: int
-    n_workers: int
+    task_names: pa.Array
+    worker_names: pa.Array
 
     @property
     def n_abstained(self) -> int:
@@ -129,12 +129,12 @@ class Abstaining:
     @property
     def abstained_per_task(self) -> IntArray | None:
         """The abstentions of each task; None where nobody abstained."""
-        return self.said.per_task(self.n_tasks) if self.said is not None and self.n_abstained else None
+        return self.said.per_task(len(self.task_names)) if self.said is not None and self.n_abstained else None
 
     @property
     def abstained_per_worker(self) -> IntArray | None:
         """The abstentions of each worker; None where nobody abstained."""
-        return self.said.per_worker(self.n_workers) if self.said is not None and self.n_abstained else None
+        return self.said.per_worker(len(self.worker_names)) if self.said is not None and self.n_abstained else None
 
     def abstained_lines(self) -> list[str]:
         """Tell how many abstained and why, and what was left out of that."""

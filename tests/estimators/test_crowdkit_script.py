@@ -17,7 +17,8 @@ import sys
 
 import pandas as pd
 
-from LIBRARY import KOS, MMSR, DawidSkene, MajorityVote, OneCoinDawidSkene, Wawa
+from LIBRARY import GLAD, KOS, MACE, MMSR, BinaryRelevance, DawidSkene, GoldMajorityVote, MajorityVote
+from LIBRARY import OneCoinDawidSkene, Wawa, ZeroBasedSkill
 
 answers = {
     "t2": {"cy": "no", "ann": "yes", "bob": "yes", "di": "yes", "ed": "yes"},
@@ -47,6 +48,9 @@ for aggregation in (
     OneCoinDawidSkene(n_iter=50),
     KOS(n_iter=20, random_state=0),
     Wawa(),
+    ZeroBasedSkill(n_iter=50),
+    GLAD(n_iter=50),
+    MACE(n_restarts=2, n_iter=20),
     MMSR(n_iter=1000, tol=1e-8, random_state=0),
 ):
     name = type(aggregation).__name__
@@ -59,9 +63,19 @@ for aggregation in (
         "attribute": bool(labels.equals(aggregation.labels_)),
     }
     if name not in ("KOS", "MMSR"):
-        seen[name]["probas"] = told(aggregation.probas_)
-    if name not in ("KOS", "DawidSkene"):
+        named = name not in ("GLAD", "MACE")  # whose columns crowd-kit calls "variable" and nothing
+        probas = aggregation.probas_ if named else aggregation.probas_.rename_axis("label", axis=1)
+        seen[name]["probas"] = told(probas)
+    if name not in ("KOS", "DawidSkene", "GLAD", "MACE"):
         seen[name]["skills"] = told(aggregation.skills_)
+    if name in ("MajorityVote", "Wawa", "ZeroBasedSkill"):
+        seen[name]["skill values"] = aggregation.skills_.round(9).to_dict()
+    if name in ("DawidSkene", "OneCoinDawidSkene", "GLAD"):
+        seen[name]["losses"] = [type(each).__name__ for each in aggregation.loss_history_[:1]]
+    if name == "GLAD":
+        seen[name]["found"] = [told(aggregation.alphas_), told(aggregation.betas_)]
+    if name == "MACE":
+        seen[name]["found"] = [list(aggregation.spamming_.shape), list(aggregation.thetas_.shape)]
 seen["proba"] = told(Wawa().fit_predict_proba(data))
 known = pd.Series(["no"], index=pd.Index(["t2"], name="task"))
 seen["known"] = DawidSkene(n_iter=10).fit_predict(data, true_labels=known).to_dict()
@@ -69,6 +83,21 @@ seen["priors"] = told(DawidSkene(n_iter=10).fit(data).priors_)
 skills = pd.Series({"ann": 0.1, "bob": 0.1, "di": 0.1, "ed": 0.1, "cy": 0.9})
 seen["weighted"] = MajorityVote().fit_predict(data, skills).to_dict()
 seen["default"] = MajorityVote(default_skill=0.9, on_missing_skill="value").fit_predict(data, skills[:4]).to_dict()
+gold = GoldMajorityVote().fit(data, pd.Series({"t2": "yes", "t1": "no", "t3": "no"}))
+seen["gold"] = {"skills": gold.skills_.round(9).to_dict(), "labels": gold.predict(data).to_dict()}
+several = data.assign(label=[["yes"] if label == "yes" else ["no", "maybe"] for label in data["label"]])
+lists = BinaryRelevance(Wawa()).fit_predict(several)
+seen["several"] = {"type": type(lists).__name__, "index": lists.index.name, "values": lists.to_dict()}
+errors = DawidSkene(n_iter=10).fit(data).errors_
+seen["errors"] = [list(errors.index.names), errors.columns.tolist()]
+before = pd.DataFrame(
+    [[0.1, 0.9], [0.9, 0.1]] * 4 + [[0.9, 0.1], [0.1, 0.9]],
+    index=pd.MultiIndex.from_product([["ann", "bob", "di", "ed", "cy"], ["no", "yes"]], names=["worker", "label"]),
+    columns=["no", "yes"],
+)
+for strategy, size in (("assign", 1), ("addition", 100)):
+    made = DawidSkene(n_iter=3, initial_error_strategy=strategy)
+    seen[strategy] = made.fit_predict(data, initial_error=size * before).to_dict()
 seen["predict"] = MMSR().fit(data).predict(data).to_dict()
 print(json.dumps(seen))
 """

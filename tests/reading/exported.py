@@ -67,11 +67,16 @@ BINARY = {**dict.fromkeys(CATS, "cat"), **dict.fromkeys(DOGS, "dog")}
 COUNTED_FROM_NOUGHT = ("promptfoo", "lm-eval")
 
 
+def place(export: Any, task: str) -> str:
+    """Which of the three tasks it is, however a tool names them."""
+    return str(int(task) + 1) if export.tool in COUNTED_FROM_NOUGHT else task.rpartition("-")[2]
+
+
 def rows(export: Any) -> list[tuple[str, str, str]]:
     """The rows of an export, its own words put into those of the others."""
     return [
         (
-            str(int(row["task"]) + 1) if export.tool in COUNTED_FROM_NOUGHT else row["task"].rpartition("-")[2],
+            place(export, row["task"]),
             row["worker"].rpartition("/")[2],
             BINARY.get(row["label"], row["label"]),
         )

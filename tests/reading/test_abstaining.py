@@ -1,6 +1,7 @@
 """Abstentions are never classes: they are read beside the answers, and counted by worker and task."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +13,16 @@ from quorate.reading.formats.export import FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
 from quorate.reading.read import _read_export
 
-TABLE = {
+TABLE: dict[str, list[Any]] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 4],
     "worker": ["ann", "bob", "cy", "ann", "bob", "cy", "ann", "bob", "dan"],
     "label": ["cat", "unsure", "cat", "dog", "dog", "cat", "unsure", "skip", "unsure"],
 }
 
 
-def read(**options: object) -> quorate.Answers:
-    return quorate.read(TABLE, **{"abstain": ["unsure", "skip"], **options})
+def read(**options: Any) -> quorate.Answers:
+    given: dict[str, Any] = {"abstain": ["unsure", "skip"], **options}
+    return quorate.read(TABLE, **given)
 
 
 def test_abstentions_are_no_classes_and_their_tasks_and_workers_stay() -> None:
@@ -51,7 +53,7 @@ def test_counts_stand_in_every_table_and_only_where_there_are_any() -> None:
     assert result.labels["n_abstained"].to_pylist() == [1, 0, 2, 1]
     assert result.workers["n_abstained"].to_pylist() == [1, 2, 0, 1]
     assert result.to_dict()["abstained"] == 4
-    assert "4 abstentions by 3 workers on 3 tasks: unsure 3, skip 1" in result.summary()
+    assert "4 abstentions by 3 workers on 3 tasks: unsure (3), skip (1)" in result.summary()
     plain = quorate.aggregate(TABLE)
     assert "n_abstained" not in [*plain.labels.column_names, *plain.workers.column_names]
     assert "abstained" not in plain.to_dict()
@@ -61,7 +63,11 @@ def test_a_blank_label_abstains_where_the_caller_says_so() -> None:
     blank = {**TABLE, "label": [label.replace("skip", " ") for label in TABLE["label"]]}
     with pytest.raises(BlankFieldError, match="row 8"):
         quorate.read(blank, abstain=["unsure"])
-    for options in ({"abstain": ["unsure", ""]}, {"abstain": ["unsure"], "skip_missing": True}):
+    chosen: tuple[dict[str, Any], ...] = (
+        {"abstain": ["unsure", ""]},
+        {"abstain": ["unsure"], "skip_missing": True},
+    )
+    for options in chosen:
         answers = quorate.read(blank, **options)
         assert answers.said is not None
         assert answers.said.reasons() == {"unsure": 3, "blank": 1}
@@ -104,7 +110,7 @@ def test_numbers_and_other_spellings_are_found() -> None:
         ({"abstain": ["cat"], "classes": ["cat", "dog"]}, "'cat' is both a class"),
     ],
 )
-def test_what_means_nothing_is_refused(options: dict[str, object], message: str) -> None:
+def test_what_means_nothing_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         read(**options)
 

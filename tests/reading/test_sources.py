@@ -30,8 +30,9 @@ KNOWN = dict(list(TRUTH.items())[:5])
 class HuggingFace:
     """A table of the shape that `datasets.Dataset` has: rows may be chosen without being moved."""
 
-    def __init__(self, table: pa.Table, chosen: list[int] | None = None) -> None:
+    def __init__(self, table: pa.Table, chosen: list[int] | None = None, features: Any = None) -> None:
         self.table, self.chosen = table, list(range(len(table))) if chosen is None else chosen
+        self.features = features or {}
 
     @property
     def column_names(self) -> list[str]:
@@ -42,7 +43,7 @@ class HuggingFace:
         return len(self.chosen)
 
     def select_columns(self, names: list[str]) -> "HuggingFace":
-        return HuggingFace(self.table.select(names), self.chosen)
+        return HuggingFace(self.table.select(names), self.chosen, self.features)
 
     def with_format(self, kind: str) -> "HuggingFace":
         assert kind == "arrow"
@@ -124,6 +125,38 @@ def test_only_the_columns_asked_for_are_touched() -> None:
 def test_the_chosen_rows_of_a_hugging_face_data_set_are_read_and_no_others() -> None:
     table = pa.table({"task": [1, 2, 3], "worker": list("abc"), "label": list("xyx")})
     assert quorate.read(HuggingFace(table, chosen=[2, 0])).task_names.to_pylist() == [3, 1]
+
+
+class ClassLabel:
+    """A column of numbers that stand for names, as `datasets.ClassLabel` has it."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = list(names)
+
+
+def test_the_class_labels_of_hugging_face_are_read_by_their_names() -> None:
+    table = pa.table({"task": [1, 2, 3], "worker": list("abc"), "label": [2, 0, -1]})
+    source = HuggingFace(table, features={"label": ClassLabel("cat", "dog", "elk"), "task": object()})
+    with pytest.raises(errors.BlankFieldError, match="row 3"):  # -1 is no label
+        quorate.read(source)
+    assert quorate.read(source, skip_missing=True).classes.to_pylist() == ["cat", "elk"]
+    assert quorate.read(source, skip_missing=True, classes=["elk", "dog", "cat"]).label.tolist() == [0, 2]
+    beyond = HuggingFace(table, features={"label": ClassLabel("cat", "dog")})
+    with pytest.raises(errors.ColumnTypeError):
+        quorate.read(beyond)
+
+
+def test_a_categorical_column_is_read_by_its_values_and_only_those_in_use_are_classes() -> None:
+    categories = ["zoo", "dog", "cat"]
+    table = {"task": [1, 1, 2], "worker": list("aba"), "label": ["cat", "dog", "cat"]}
+    as_pandas = pd.DataFrame(table)
+    as_pandas["label"] = pd.Categorical(table["label"], categories=categories, ordered=True)
+    as_polars = pl.DataFrame(table).with_columns(pl.col("label").cast(pl.Enum(categories)))
+    for frame in (as_pandas, as_polars):
+        assert quorate.read(frame).classes.to_pylist() == ["cat", "dog"]
+        assert quorate.read(frame, classes=categories).classes.to_pylist() == categories
+    as_pandas["label"] = pd.Categorical([3, 1, 3], categories=[1, 2, 3])
+    assert quorate.read(as_pandas).classes.to_pylist() == [1, 3]
 
 
 def test_a_data_set_of_several_splits_or_of_a_stream_says_what_to_give() -> None:

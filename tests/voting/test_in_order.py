@@ -24,8 +24,8 @@ def test_order_helps_where_there_is_one() -> None:
     errors, distances = [], []
     for seed in range(4):
         table, truth = ordered_crowd(seed)
-        for options in ({}, {"ordered": True}):
-            label = quorate.aggregate(table, **options).ballot.label
+        for ordered in (False, True):
+            label = quorate.aggregate(table, ordered=ordered).ballot.label
             errors.append((label != truth).mean())
             distances.append(np.abs(label - truth).mean())
     for found in (errors, distances):

@@ -1,6 +1,7 @@
 """What workers say beside classes: abstentions and grades tell something where they do, and else nothing."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -101,7 +102,8 @@ def test_a_map_that_is_the_identity_equals_no_map() -> None:
 def test_known_labels_and_groups_go_on_working_with_grades() -> None:
     table, truth = graded(3, 200)
     gold = {task: int(truth[task]) for task in range(0, 200, 8)}
-    for options in ({"gold": gold}, {"group": {0: "a", 1: "a", 2: "a"}}, {"dependence": "independent"}):
+    chosen: tuple[dict[str, Any], ...] = ({"gold": gold}, {"group": dict.fromkeys(range(3), "a")}, {"cautious": True})
+    for options in chosen:
         result = quorate.aggregate(table, map=SCALE, **options)
         assert (result.ballot.label == truth).mean() > 0.9
         assert np.allclose(result.ballot.posterior.sum(axis=1), 1)

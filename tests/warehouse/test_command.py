@@ -1,15 +1,21 @@
 """The commands that read answers, where an engine holds them; and where they are too many for memory."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import ibis
+import numpy as np
 import pytest
 
 import quorate
+from quorate.blocks.scatter import scattered
 from quorate.cli.app import app
 from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError, UnwritableFileError
+from quorate.reading.options import ReadOptions
+from quorate.warehouse.engine import EngineOptions
+from quorate.warehouse.taken_out import find_answers, take_out
 from quorate.writing.tables import write_table
 from tests.warehouse.alike import by_id
 
@@ -154,16 +160,40 @@ def test_json_tells_which_queries_ran(capsys: Any) -> None:
     assert len(told["skills"]) == 8
 
 
-@pytest.mark.parametrize("command", ["diagnose", "compare --methods majority,quorate", "report", "advise --budget 3"])
+@pytest.mark.parametrize("command", ["diagnose", "compare --methods majority", "report", "advise --budget 3"])
 @pytest.mark.usefixtures("folder")
 def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("quorate.warehouse.taken_out.MOST", 150)
     name, _, options = command.partition(" ")
     run(f"{name} answers*.csv {options}")
     told = capsys.readouterr()
-    lines = (told.out + told.err).splitlines()
-    assert any(line.endswith("240 rows, too many for memory") for line in lines)
-    assert any("a sample of whole tasks, drawn by a hash of their ids: " in line for line in lines)
+    first = (told.err + told.out).splitlines()[0]
+    said = (
+        r"240 rows, too many for memory; this is told of a sample of whole tasks, drawn by a hash of their ids: (\d+)"
+    )
+    drawn = re.search(said, first)
+    assert drawn is not None, first
+    if name == "report":
+        assert " (a sample of " in Path("report.html").read_text()
+        return
+    run(f"{name} answers*.csv {options} --json")
+    sample = json.loads(capsys.readouterr().out)["sample"]
+    assert sample["of_rows"] == 240
+    assert sample["n_answers"] == int(drawn[1]) <= 150
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
+    rows = quorate.reading.files.read_table("answers.csv", {"task": "", "worker": "", "label": ""})
+    drawn = []
+    for order in (range(240), range(239, -1, -1)):
+        held = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))
+        drawn.append(sorted(take_out(held, sample=True).answers.task_names.to_pylist()))
+    assert drawn[0] == drawn[1]
+    hashes = scattered(quorate.read("answers.csv").task_names)
+    names = quorate.read("answers.csv").task_names.to_pylist()
+    first = np.argsort(hashes)[: len(drawn[0])]
+    assert drawn[0] == sorted(names[k] for k in first)  # those of the least hashes, whole
 
 
 @pytest.mark.parametrize(

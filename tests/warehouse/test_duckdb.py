@@ -168,3 +168,14 @@ def test_ids_of_rarer_types(make: Any) -> None:
     assert {str(task): label for task, label in ours.items()} == {
         str(make(t)): f"c{c}" for t, c in enumerate(labels.tolist())
     }
+
+
+def test_known_labels_teach_beyond_memory_what_they_teach_in_it() -> None:
+    crowd = quorate.simulate.crowd(600, 20, 4, n_classes=3, seed=2)
+    rows = crowd.answers.to_table().arrow
+    rows = rows.take(np.random.default_rng(0).permutation(rows.num_rows))
+    names = crowd.answers.task_names.to_pylist()
+    gold = {names[t]: crowd.answers.classes[int(crowd.truth[t])].as_py() for t in range(0, 600, 9)}
+    memory = quorate.warehouse.aggregate(rows, gold=gold, engine="duckdb", intervals="fast")
+    with several_files(500):  # in which tasks lie in no order
+        assert_alike(aggregate(rows, gold=gold), memory)

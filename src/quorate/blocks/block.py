@@ -6,16 +6,18 @@ for those and never sees where the answers lie: in memory (`quorate.blocks.memor
 (`quorate.warehouse`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
@@ -75,6 +77,11 @@ class Block:
             known = None if self.known is None else self.known[low:high]
             yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
 
+    @property
+    def is_known(self) -> BoolArray:
+        """Whether the class of each task is known."""
+        return np.zeros(self.n_tasks, dtype=bool) if self.known is None else self.known >= 0
+
     def only(self, kept: BoolArray) -> "Block":
         """Return the tasks that are kept, as a block of their own."""
         inside = np.repeat(kept, self.per_task)
@@ -113,6 +120,9 @@ class Blocks(Sized, Protocol):
         They are the first by the hash of their ids (`quorate.blocks.scatter.scattered`), the least first.
         """
 
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory; beyond it in the order of their ids, as an engine's are read."""
+
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
 
@@ -142,6 +152,26 @@ def check_codes(block: Block) -> Block:
             wrong = used.min() if used.min() < 0 else used.max()
             raise ValueError(f"a block names {name} {wrong} of {n}")
     return block
+
+
+def in_order_of_names(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
+    """Put tasks of several blocks into one, in the order of their ids.
+
+    >>> block = Block(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, 0, 0]), n_workers=2, n_classes=2)
+    >>> found = in_order_of_names([(block, pa.array(["b", "a"]))])
+    >>> found.start.tolist(), found.worker.tolist(), found.label.tolist()
+    ([0, 2, 3], [0, 1, 0], [0, 0, 1])
+    """
+    order = to_numpy(pc.sort_indices(pa.chunked_array([names for _, names in parts]))).astype(np.int64)
+    sizes = np.concatenate([block.per_task for block, _ in parts])
+    ends = np.cumsum(sizes)
+    start = np.concatenate([[0], np.cumsum(sizes[order])])
+    within = np.arange(start[-1]) - np.repeat(start[:-1] - (ends - sizes)[order], sizes[order])
+    worker, label = (np.concatenate([getattr(block, name) for block, _ in parts]) for name in ("worker", "label"))
+    known = [block.known for block, _ in parts if block.known is not None]
+    known_of = np.concatenate(known)[order] if known else np.zeros(0, np.int32)
+    like = parts[0][0]
+    return Block(start, worker[within], label[within], like.n_workers, like.n_classes, known=known_of)
 
 
 def added(parts: Iterable[Sums]) -> Sums:

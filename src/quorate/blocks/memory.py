@@ -105,6 +105,11 @@ class MemoryBlocks:
         """Return all answers, numbered instead of named: a sample of those is drawn from `Answers` themselves."""
         return Sampled(collected(self), self.whole.known)
 
+    def known_tasks(self) -> Block:
+        """Return the tasks of known class, as a block of their own."""
+        found = self.whole.only(self.whole.is_known)
+        return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
+
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by who met whom."""
         parent = joined_workers(self.pieces, self.n_workers)

@@ -73,7 +73,7 @@ def advise(
                 target_error=target_error,
                 gold=known,
             )
-        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json)
+        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
         return
     if budget is not None:
         raise OptionError("--budget N asks workers and --gold N asks an expert: one at a time")
@@ -84,7 +84,7 @@ def advise(
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
-    _print(chosen, "To label", {"tasks": output}, format, json)
+    _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
 
 
 def _number_and_file(given: list[str]) -> tuple[int | None, str | None]:
@@ -102,14 +102,16 @@ def _number_and_file(given: list[str]) -> tuple[int | None, str | None]:
     return int(numbers[0]) if numbers else None, files[0] if files else None
 
 
-def _print(found: Any, title: str, tables: dict[str, str | None], format: str | None, json: bool) -> None:
+def _print(
+    found: Any, title: str, tables: dict[str, str | None], format: str | None, json: bool, also: dict[str, Any]
+) -> None:
     """Write the tables that have a place to go to; the first goes to the terminal or the pipe if it has none."""
     from quorate.cli.terminal import print_data, print_head, print_lines
     from quorate.writing.tables import to_json, write_table, write_tables
 
     (first, output), *_ = tables.items()
     lines = found.summary().splitlines()
-    told = to_json(found.to_dict(**{table: path is None for table, path in tables.items()})) if json else ""
+    told = to_json({**found.to_dict(**{name: path is None for name, path in tables.items()}), **also}) if json else ""
     write_tables([(getattr(found, table), path) for table, path in tables.items()], format)
     if json:
         print_data(told)

@@ -41,6 +41,13 @@ def aggregate(
         typer.Option(metavar="FILE", help="What labels cost (said, true, cost): those of least expected cost."),
     ] = None,
     skills: Skills = None,
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A model's labels, or probabilities of each class: one more worker."),
+    ] = None,
+    predictions_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the model is called among the workers.")
+    ] = None,
     solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
@@ -74,6 +81,7 @@ def aggregate(
         raise OptionError(f"--to {to} writes into the tasks of an export, and the answers are a plain table")
     by_skill = {"cautious": cautious or None, "dependence": dependence, "solver": solver, "tau": tau}
     by_skill |= {"ordered": ordered or None, "costs": costs, "skills": skills}
+    by_skill |= {"predictions": predictions, "predictions_name": predictions_name}
     options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     make_table = table_maker(reading, output_table)
     with showing_progress():

@@ -34,7 +34,7 @@ def compare(
     with showing_progress():
         found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:
-        print_data(to_json(found.to_dict()))
+        print_data(to_json({**found.to_dict(), **reading.told()}))
         return
     scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
     print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())

@@ -74,7 +74,7 @@ def estimate(
     if output is not None:
         write_table(found.table if found.plan is None else found.plan.tasks, output, format)
     if json:
-        print_data(to_json(found.to_dict()))
+        print_data(to_json({**found.to_dict(), **reading.told()}))
         return
     if output != "-":
         print_head("Estimates", found.table, most=40)

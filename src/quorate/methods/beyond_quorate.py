@@ -41,7 +41,7 @@ from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity, shares_of
 from quorate.voting.posterior import softmax
-from quorate.voting.taught import ByTaught, known_part, taught_vote, together
+from quorate.voting.taught import ByTaught, taught_vote, together
 from quorate.voting.voices import Voices
 from quorate.voting.vote import Ballot, by_posterior, weight
 
@@ -124,7 +124,7 @@ def _taught(
     classes: pa.Array,
 ) -> tuple[ByTaught, Check]:
     """Let known labels speak, by their tasks and a sample of the others; then over all blocks."""
-    known = known_part(blocks)
+    known = blocks.known_tasks()
     answers, label = together(known, *_drawn(some))
     weights, rho = lone.weights, lone.rho
     views = Views(answers, voices, flattening(answers.per_task, rho), rho, weights, lone.calibration)

@@ -1,5 +1,6 @@
 """Stored skills -> the consensus of a few verdicts on one output, as they come: for programs that ask judges."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_strings
-from quorate.errors import ColumnTypeError, NoRowsError, OptionError, listing, shown
+from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
 from quorate.reading.columns import order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import as_text, look
@@ -97,7 +98,7 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consen
 
     Args:
         skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
-            to skill.
+            to skill, or to (skill, low, high).
         classes: every class, in order; by default their number is read off the table, and their names are what is said.
 
     Raises:
@@ -130,12 +131,16 @@ def _columns(skills: Source) -> dict[str, Any]:
     if isinstance(skills, Result):
         skills = skills.workers
     if isinstance(skills, Mapping) and not {"worker", "skill"} <= set(skills):
-        skills = {"worker": [as_text(name) or "" for name in skills], "skill": list(skills.values())}
+        values = [value[0] if isinstance(value, tuple | list) and value else value for value in skills.values()]
+        skills = {"worker": [as_text(name) or "" for name in skills], "skill": values}
     skills = hold(skills.arrow if isinstance(skills, Table) else skills)
     there = look(skills).fields
     wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in there}
     table = read_table(skills, wanted, fixed=True)
     found: dict[str, Any] = {"worker": [as_text(name) or "" for name in table.column("worker").to_pylist()]}
+    if len(set(found["worker"])) < len(table):
+        twice = Counter(found["worker"]).most_common(1)[0][0]
+        raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")
     for name in ("skill", *OTHERS):
         values = table.column(name).to_pylist() if name in wanted else [None] * len(table)
         found[name] = _numbers(values, name)

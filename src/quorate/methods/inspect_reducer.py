@@ -1,7 +1,7 @@
 """The consensus of a panel as a score reducer of Inspect: several scores of one sample, by several judges -> one."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from quorate.errors import OptionError, shown
 from quorate.methods.consensus import consensus
@@ -9,11 +9,12 @@ from quorate.reading.files import Source
 from quorate.reading.formats.content import as_text
 
 NAME = "quorate_consensus"
+Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
 
 
 def inspect_reducer(
     skills: Source, *, judges: Sequence[str] | None = None, classes: Sequence[Any] | None = None
-) -> Callable[[list[Any]], Any]:
+) -> "Reducer":
     """Make a reducer for Inspect's `multi_scorer`, or for the ``reducer=`` of `model_graded_qa`.
 
     It is registered with Inspect as ``quorate_consensus``. Which judge gave a score is read from what model-graded
@@ -31,7 +32,11 @@ def inspect_reducer(
     Raises:
         OptionError: inspect_ai is not installed.
 
-    >>> inspect_reducer({"mockllm/ann": 0.8}, classes=["C", "I"])  # doctest: +SKIP
+    >>> from unittest import mock
+    >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as where it is not installed
+    ...     inspect_reducer({"openai/gpt-4o": 0.8}, classes=["C", "I"])
+    Traceback (most recent call last):
+    quorate.errors.OptionError: inspect_reducer is for Inspect, which is not installed: pip install inspect_ai
     """
     try:
         from inspect_ai.scorer import Score, score_reducer
@@ -39,7 +44,7 @@ def inspect_reducer(
         raise OptionError("inspect_reducer is for Inspect, which is not installed: pip install inspect_ai") from None
     panel = consensus(skills, classes=classes)
 
-    def named() -> Callable[[list[Any]], Any]:
+    def named() -> Reducer:
         def reduce(scores: list[Any]) -> Any:
             found = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
             agreed = panel(found)
@@ -54,7 +59,7 @@ def inspect_reducer(
         return reduce
 
     registered: Any = score_reducer(name=NAME)(named)
-    reducer: Callable[[list[Any]], Any] = registered()
+    reducer: Reducer = registered()
     return reducer
 
 

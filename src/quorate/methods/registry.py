@@ -13,6 +13,7 @@ from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
 from quorate.result import Result
+from quorate.skills.notes import Note
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
 from quorate.voting.least_cost import cheapest
 
@@ -82,6 +83,8 @@ def aggregate(
     level: float = LEVEL,
     intervals: str = "auto",
     costs: Source = None,
+    predictions: Any = None,
+    predictions_name: str | None = None,
     **options: Any,
 ) -> Result:
     """Turn answers into labels and skills.
@@ -95,6 +98,10 @@ def aggregate(
         intervals: ``full``; ``fast``; ``none``; or ``auto``: full up to a million answers, fast above.
         costs: what it costs to say a class where another is true: a table of ``said``, ``true`` and ``cost``. Labels
             are then those of least expected cost, which the column ``expected_cost`` tells.
+        predictions: of a model, which becomes one more worker: a table of ``task`` and ``label``, or of ``task`` and a
+            column of probabilities for each class, or of ``task``, ``label`` and ``probability``; or a mapping from
+            the model's name to such a table.
+        predictions_name: what the model is called among the workers; by default its file is.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
             others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
 
@@ -113,6 +120,11 @@ def aggregate(
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)
+    notes: tuple[Note, ...] = ()
+    if predictions is not None:
+        from quorate.methods.model_worker import with_model  # few need it
+
+        answers, notes = with_model(answers, predictions, predictions_name)
     if costs is not None and answers.asked is not None:
         raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
     if costs is not None and not METHODS[method].posterior:
@@ -120,7 +132,8 @@ def aggregate(
             f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
             f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
         )
-    result = replace(run(answers, gold=known, **options), interval_choice=choice)
+    result = run(answers, gold=known, **options)
+    result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
         from quorate.methods.several_labels import several_labels  # few need it
 

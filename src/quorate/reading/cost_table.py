@@ -42,7 +42,7 @@ def read_costs(source: Source, classes: pa.Array) -> FloatArray:
                 f"{listing(classes.to_pylist(), 12)}. Check the spelling, or list it too (classes=, --classes)"
             )
         codes.append(place[found])
-    return _filled(*codes, _numbers(table.column(COST)), classes)
+    return _filled(codes[0], codes[1], _numbers(table.column(COST)), classes)
 
 
 def _numbers(column: pa.ChunkedArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray, take
-from quorate.errors import MapError, OptionError, listing, rows_phrase, shown
+from quorate.errors import MapError, OptionError, count, listing, rows_phrase, shown
 from quorate.reading.columns import as_type, encode, order_classes, positions
 from quorate.reading.files import read_table
 from quorate.reading.options import ReadOptions
@@ -61,7 +61,7 @@ def grades_of(
     missed = used[place[used] < 0]
     if len(missed):
         rows = np.flatnonzero(labels == missed[0])
-        more = "" if len(missed) == 1 else f", and {len(missed) - 1:,} more answers"
+        more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
         raise MapError(
             f"the map (map=, --map) does not say what {shown(names[int(missed[0])].as_py())} in "
             f"{tell(rows.tolist())} points to{more}; add it, with no class if it points to none"
@@ -85,7 +85,7 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     clash = np.flatnonzero(found[answers] != classes)
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
-        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows_phrase(clash)}")
+        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows_phrase(clash.tolist())}")
     return answer_names, found, class_names
 
 

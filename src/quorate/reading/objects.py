@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quorate.errors import (
     ColumnTypeError,
@@ -132,8 +133,23 @@ def _only(source: Source, columns: Sequence[str]) -> pa.Table:
         return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
     if hasattr(source, "with_format"):  # Hugging Face; `[:]` follows its list of chosen rows, where there is one
         chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
-        return chosen.with_format("arrow")[:]
+        return _with_names(chosen.with_format("arrow")[:], getattr(source, "features", None))
     return source if isinstance(source, pa.Table) else pa.table(source)
+
+
+def _with_names(table: pa.Table, features: Any) -> pa.Table:
+    """Put the names of classes in the place of their numbers, in columns that Hugging Face calls ClassLabel.
+
+    -1 stands there for no label. As of every column, only what occurs becomes a class.
+    """
+    for place, column in enumerate(table.column_names):
+        feature = features.get(column) if isinstance(features, Mapping) else None
+        names = getattr(feature, "names", None)
+        if isinstance(names, list) and pa.types.is_integer(table.schema.types[place]):
+            codes = table.column(column)
+            known = pc.if_else(pc.equal(codes, -1), pa.scalar(None, codes.type), codes)
+            table = table.set_column(place, column, pc.take(pa.array(names, pa.string()), known))
+    return table
 
 
 def _made_by(source: Source, library: str) -> bool:

@@ -1,7 +1,7 @@
 """Anything that holds answers -> `Answers`. Start here."""
 
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -25,6 +25,10 @@ class Reading:
     options: ReadOptions = AS_USUAL
     export: Export | None = None
     is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
+
+    def told(self) -> dict[str, Any]:
+        """Return what a program must be told of them besides: nothing, unless they are a sample."""
+        return {}
 
 
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:

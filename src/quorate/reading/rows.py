@@ -83,7 +83,8 @@ def read_rows(
     if not ordered:
         columns[:2] = [in_order_of_ids(*column) for column in columns[:2]]
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
-    answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~present).sum()))
+    kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
+    answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
     answers = answers if silent is None else silent.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers

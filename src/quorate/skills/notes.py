@@ -20,12 +20,14 @@ FAMILY = "family"  # workers who repeat each other
 BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
 RIVAL = "rival"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
+MODEL = "model"  # what was left out of the predictions of a model that is one more worker
+TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
 UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNHEARD, KNOWN_SKILLS),
+    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNHEARD, KNOWN_SKILLS, MODEL, TRAINED),
 )
 
 

@@ -69,7 +69,7 @@ def least(problem: Problem, pairs: PairTable, run: Run, *, turns: int = TURNS) -
     floor = (problem.moments.energy - float(pairs.weights @ pairs.correlation**2)) / 2
     if found[0].loss > floor + max(problem.rounding, 1e-9 * pairs.noise):  # otherwise all pairs are met exactly
         found.append(run(None))
-        if found[0].solver != COORDINATE:  # what that finds, the others need not miss
+        if found[0].converged and found[0].solver != COORDINATE:  # what that finds, the others need not miss
             other = coordinate_descent(problem, begin)
             found += [other, run(other.skills)]
     best = min((each for each in found if each.solver == found[0].solver), key=lambda each: each.loss)

@@ -162,5 +162,6 @@ def _law(knew: FloatArray, apart: FloatArray) -> FloatArray:
     m = len(apart)
     chances = np.array([(knew.sum(axis=0) * (apart == d).sum(axis=0)).sum() for d in range(m)])
     found = np.array([knew[apart == d].sum() for d in range(m)]) / np.maximum(chances, FLOOR)
-    law: FloatArray = found + LEAST_CHANCE / 10
-    return law / law.sum()
+    law = found + LEAST_CHANCE / 10
+    shares: FloatArray = law / law.sum()
+    return shares

@@ -54,7 +54,8 @@ class Rows:
         """Count rows by what their tasks are believed to be; workers × symbols × classes."""
         cell, n = self.worker * n_symbols + symbol, self.answers.n_workers * n_symbols
         columns = [np.bincount(cell, column, n) for column in belief.T]
-        return np.stack(columns, axis=1).reshape(self.answers.n_workers, n_symbols, -1)
+        counts: FloatArray = np.stack(columns, axis=1).astype(np.float64, copy=False)
+        return counts.reshape(self.answers.n_workers, n_symbols, -1)
 
 
 def tells_nothing(answers: Answers) -> bool:
@@ -94,7 +95,8 @@ def spoken_scores(answers: Answers, scores: FloatArray, logs: FloatArray, factor
     told = _told(rows, softmax((scores[rows.task] - own) * factor[rows.task][:, None]))
     if told is None:
         return None
-    added = np.stack([np.bincount(rows.task, column, answers.n_tasks) for column in told.T], axis=1)
+    sums = [np.bincount(rows.task, column, answers.n_tasks) for column in told.T]
+    added = np.stack(sums, axis=1).astype(np.float64, copy=False)
     return balanced(added, scores, factor[:, None])
 
 

@@ -160,31 +160,6 @@ def _mixed(way: Way, block: Block, weights: FloatArray) -> FloatArray:
     return mixed
 
 
-def known_part(blocks: Blocks) -> Block:
-    """Bring the tasks of known class into memory.
-
-    >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
-    >>> answers = quorate.simulate.crowd(20, 5, 3).answers
-    >>> known_part(blocks_of(answers, np.where(np.arange(20) < 4, 1, -1))).n_tasks
-    4
-    """
-    parts = list(blocks.each(_known_in))
-    sizes = np.concatenate([part.per_task for part in parts])
-    return Block(
-        np.concatenate([[0], np.cumsum(sizes)]),
-        np.concatenate([part.worker for part in parts]),
-        np.concatenate([part.label for part in parts]),
-        blocks.n_workers,
-        blocks.n_classes,
-        known=np.concatenate([np.zeros(0, np.int32) if part.known is None else part.known for part in parts]),
-    )
-
-
-def _known_in(block: Block) -> Block:
-    return block.only(np.zeros(block.n_tasks, dtype=bool) if block.known is None else block.known >= 0)
-
-
 def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple[Answers, IntArray]:
     """Put known tasks and a sample of the others side by side; returns the answers, and the known classes.
 
@@ -192,7 +167,7 @@ def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.simulate.crowd(20, 5, 3).answers
     >>> given = np.where(np.arange(20) < 4, 1, -1)
-    >>> both, known = together(known_part(blocks_of(answers, given)), answers, given)
+    >>> both, known = together(blocks_of(answers, given).known_tasks(), answers, given)
     >>> both.n_tasks, int((known >= 0).sum())
     (20, 4)
     """

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import IntArray
-from quorate.blocks.block import NARROW, Block, Blocks, Sampled, check_codes
+from quorate.arrays import IntArray, from_numpy
+from quorate.blocks.block import NARROW, Block, Blocks, Sampled, check_codes, in_order_of_names
 from quorate.blocks.memory import MemoryBlocks
 from quorate.errors import NotInMemoryError
 from quorate.reading.options import ReadOptions
@@ -60,6 +60,15 @@ class FileBlocks(MemoryBlocks):
         )
         known = self.whole.known
         return Sampled(answers, None if known is None else known[:n_tasks])
+
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory, in the order of their ids."""
+        found, known = super().known_tasks(), self.whole.is_known
+        names, low = [], 0
+        for some in task_names(self.packed):
+            names.append(some.filter(from_numpy(known[low : low + len(some)])))
+            low += len(some)
+        return in_order_of_names([(found, pa.concat_arrays(names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the files behind in a copy by pickle, which then has only what was asked for before."""

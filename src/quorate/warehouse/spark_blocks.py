@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers, Roster
 from quorate.arrays import IntArray
-from quorate.blocks.block import Block, Sampled, Sums, added
+from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_names
 from quorate.blocks.memory import SET
 from quorate.blocks.plain_meetings import unite
 from quorate.reading.options import ReadOptions
@@ -33,6 +33,7 @@ from quorate.warehouse.spark_passes import (
     drawn_in,
     either,
     joined_in,
+    known_in,
     met_in,
 )
 from quorate.warehouse.spreading import Coder, Spread
@@ -148,6 +149,10 @@ class SparkBlocks:
         )
         known = [block.known for block, _ in parts if block.known is not None]
         return Sampled(answers, np.concatenate(known) if known else None)
+
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory, in the order of their ids."""
+        return in_order_of_names(list(self.each_named(known_in)))
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by who met whom."""

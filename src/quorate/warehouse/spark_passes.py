@@ -153,3 +153,13 @@ def drawn_in(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa
     """
     kept = scattered(names) <= until
     return block.only(kept), names.filter(from_numpy(kept))
+
+
+def known_in(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:
+    """Keep the tasks of known class.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), 1, 2, known=np.array([-1, 1]))
+    >>> known_in(block, pa.array([7, 8]))[1].to_pylist()
+    [8]
+    """
+    return block.only(block.is_known), names.filter(from_numpy(block.is_known))

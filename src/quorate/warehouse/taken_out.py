@@ -44,12 +44,20 @@ class EngineReading(Reading):
         return self.held.engine
 
     def lines(self) -> list[str]:
-        """Say which engine has the answers, and why."""
+        """Say in a line which engine has the answers, why, and whether all that follows is told of a sample."""
         if self.held is None:
             return []
+        (line,) = self.held.lines()
         drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
-        told = f"this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
-        return [*self.held.lines(), *([told] if self.is_sample else [])]
+        told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
+        return [f"{line}{told}" if self.is_sample else line]
+
+    def told(self) -> dict[str, Any]:
+        """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
+        if not self.is_sample or self.held is None:
+            return {}
+        drawn = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
+        return {"sample": {"of_rows": self.held.n_rows, **drawn, "drawn_by": "hash of the task's id"}}
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from quorate.evaluation.estimates.figures_of import (
 from quorate.evaluation.estimates.known_sample import probabilities, sample_of
 from quorate.evaluation.estimates.label_plan import LabelPlan, plan_labels
 from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel, model_meter
-from quorate.evaluation.estimates.predicted import read_parts, read_predictions
+from quorate.methods.predictions import read_parts, read_predictions
 from quorate.evaluation.estimates.quantities import Better, Prevalence, Value, Wins
 from quorate.gold import gold_for, known_classes
 from quorate.methods.registry import aggregate

@@ -9,7 +9,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
 from quorate.evaluation.estimates.meters import ByKnown, ByModel, recall_of
-from quorate.evaluation.estimates.predicted import Predictions
+from quorate.methods.predictions import Predictions
 from quorate.evaluation.estimates.quantities import Confused, Prevalence, Right, Value
 from quorate.uncertainty.prediction_powered import Powered
 

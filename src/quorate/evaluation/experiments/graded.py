@@ -108,8 +108,8 @@ def main(arguments: list[str] | None = None) -> None:
         answers = read(given.grades, on_conflict="last")
         points = {grade: str(int(float(grade) > float(given.cut))) for grade in answers.classes.to_pylist()}
         mapped = read(given.grades, on_conflict="last", map=points)
-        truth = class_codes(given.truth, mapped)
-        both = grades_and_cut(answers.to_table(), float(given.cut), truth == 1, truth >= 0)
+        codes = class_codes(given.truth, mapped)
+        both = grades_and_cut(answers.to_table(), float(given.cut), codes == 1, codes >= 0)
         print(f"| {given.grades} | {both[0]} | {both[1]} |")
         return
     runs = []

@@ -18,8 +18,7 @@ def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]
     """
     if any(JOINT in name for name in chosen):
         raise ColumnTypeError(
-            f"{where} chooses {listing(chosen)}, and {JOINT!r}, which is put between two labels, stands in one of them; "
-            "rename it"
+            f"{where} chooses {listing(chosen)}, and {JOINT!r}, which is put between two labels, is in one; rename it"
         )
     return where, chosen
 
@@ -34,6 +33,7 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
         return ()
     (where, chosen), n = multiple[0], len(multiple)
     return (
-        f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): each "
-        "label is a question of its own, yes or no; join_choices=True (--join-choices) takes each combination for a class",
+        f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
+        "each label is a question of its own, yes or no; join_choices=True (--join-choices) takes each combination "
+        "for a class",
     )

@@ -43,14 +43,14 @@ FORMAT = Format(
 
 def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
     samples = [(log, sample) for log in logs for sample in log.get("samples") or []]
-    several = len({(part(log, "eval", "task"), part(log, "eval", "model")) for log in logs if log.get("eval")}) > 1
+    several = len({_run(log) for log in logs}) > 1
     epochs = any(sample.get("epoch") not in (None, 1) for _, sample in samples)
     for log, sample in samples:
         usual = as_text(sample.get("id"))
         if usual is not None and epochs:  # each epoch is an output of its own
             usual = f"{usual}#{as_text(sample.get('epoch'))}"
         if usual is not None and several:
-            usual = f"{part(log, 'eval', 'task')}/{part(log, 'eval', 'model')}/{usual}"
+            usual = f"{_run(log)}/{usual}"
         task = first_of(reading.task, usual, sample, sample.get("metadata"))
         scorers = _scorers(log)
         scores = sample.get("scores") or {}
@@ -59,6 +59,12 @@ def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
         for key, score in scores.items():
             name, model = scorers.get(key, (key, None))
             yield from _of_score(log, name, model, task, score or {}, f"score {key!r} of sample {usual}")
+
+
+def _run(log: Record) -> str:
+    """Name what was evaluated: the task and the model."""
+    about = log.get("eval") or {}
+    return f"{as_text(about.get('task'))}/{as_text(about.get('model'))}"
 
 
 def _scorers(log: Record) -> dict[str, tuple[str, Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray, from_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -35,6 +35,7 @@ class Predictions:
     name: str
     label: IntArray
     n_strangers: int  # predictions for tasks that nobody answered
+    probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
 
     @property
     def is_there(self) -> BoolArray:
@@ -97,30 +98,82 @@ def _is_source(value: object) -> bool:
 
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
-    what = f"the predictions of {name}"
+    what, p = f"the predictions of {name}", None
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
         source = pa.table(dict(source))
     try:
+        listed = _listed(source, answers, task, label, what)
+        if listed is not None:
+            return _placed(name, *listed, answers, what)
         tasks, labels = read_labels(source, task=task, label=label, what=what)
         values = as_type(labels, answers.classes.type, "predicted labels")
         classes = positions(values, answers.classes)
         classes = np.where(classes < 0, STRANGE, classes)
     except MissingColumnError as error:
-        tasks, classes = _most_likely(source, answers, task, error, what)
+        tasks, classes, p = _most_likely(source, answers, task, error, what)
     except ConflictingGoldError as error:
         raise ConflictingGoldError(f"{what}: {error}") from None
+    return _placed(name, tasks, classes, p, answers, what)
+
+
+def _placed(
+    name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
+) -> Predictions:
+    """Find the tasks among those that were answered."""
     place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
     met = place >= 0
     if not met.any():
         raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
     found = np.full(answers.n_tasks, -1, np.int64)
     found[place[met]] = classes[met]
-    return Predictions(name, found, int((~met).sum()))
+    if p is None:
+        return Predictions(name, found, int((~met).sum()))
+    probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
+    probability[place[met]] = p[met]
+    return Predictions(name, found, int((~met).sum()), probability)
+
+
+def _listed(
+    source: Source, answers: Answers, task: str, label: str, what: str
+) -> tuple[pa.Array, IntArray, FloatArray] | None:
+    """Read a row for each task and class, as ``--posterior-out`` writes them; None where there is no such column.
+
+    A class that is not listed for a task has the probability zero, and one that nobody gave is left out.
+    """
+    try:
+        table = read_table(source, dict.fromkeys([task, label, "probability"], ""), fixed=True)
+    except MissingColumnError:
+        return None
+    (codes, tasks), (labels, names) = (
+        encode(table.column(each), each, is_label=each == label) for each in (task, label)
+    )
+    wrong = np.flatnonzero((codes < 0) | (labels < 0))
+    if len(wrong):
+        raise BlankFieldError(f"a task or a label of {what} is missing in {rows_phrase(wrong.tolist())}; fill it in")
+    value = _probabilities(table, ["probability"], what)[0]
+    at = positions(as_type(names, answers.classes.type, "predicted labels"), answers.classes)[labels]
+    p = np.zeros((len(tasks), answers.n_classes))
+    known = at >= 0
+    np.maximum.at(p, (codes[known], at[known]), value[known])
+    return tasks, np.where(p.max(axis=1) > 0, p.argmax(axis=1), STRANGE), p
+
+
+def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
+    """Return columns of probabilities, columns × rows."""
+    try:
+        columns = [table.column(name).cast(pa.float64()).to_pylist() for name in names]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnTypeError(f"the columns {listing(names)} of {what} hold what is no probability; mend it") from None
+    p = np.array([[np.nan if value is None else value for value in column] for column in columns])
+    wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
+    if len(wrong):
+        raise ColumnTypeError(f"a probability of {what} is none in {rows_phrase(wrong.tolist())}; mend it")
+    return p
 
 
 def _most_likely(
     source: Source, answers: Answers, task: str, error: MissingColumnError, what: str
-) -> tuple[pa.Array, IntArray]:
+) -> tuple[pa.Array, IntArray, FloatArray]:
     """Take the class of the greatest probability, where every class has a column."""
     names = [str(name) for name in answers.classes.to_pylist()]
     try:
@@ -131,15 +184,8 @@ def _most_likely(
     if (codes < 0).any() or len(tasks) < len(codes):
         twice = np.flatnonzero((codes < 0) | (np.bincount(np.maximum(codes, 0))[codes] > 1))
         raise BlankFieldError(f"each task has one row among {what}; see {rows_phrase(twice.tolist())}")
-    try:
-        columns = [table.column(name).cast(pa.float64()).to_pylist() for name in names]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ColumnTypeError(f"the columns {listing(names)} of {what} hold what is no probability; mend it") from None
-    p = np.array([[np.nan if value is None else value for value in column] for column in columns])
-    wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
-    if len(wrong):
-        raise ColumnTypeError(f"a probability of {what} is none in {rows_phrase(wrong.tolist())}; mend it")
-    return tasks, p.argmax(axis=0)
+    p = _probabilities(table, names, what).T
+    return tasks, p.argmax(axis=1), p
 
 
 def read_parts(source: Source, by: str, answers: Answers, task: str = "task") -> tuple[IntArray, list[Any]]:

@@ -1,0 +1,61 @@
+"""A task that 100,000 workers answered, in a crowd of 300,000, costs what its answers cost.
+
+    python benchmarks/crowded.py --folder /tmp/warehouse               # a million answers, and a task of 100,000
+    python benchmarks/crowded.py --folder /tmp/warehouse --answers 10  # millions
+
+Runs the default method beyond memory over answers of 300,000 workers, five a task; over twice as many; and over the
+first with one task more, which every third worker answered. Prints CPU seconds, each run in a process of its own, and
+what they are for a million answers: linear means that those do not grow.
+"""
+
+import argparse
+from pathlib import Path
+
+from warehouse import measure
+
+WORKERS, CROWDED, PER_TASK, CLASSES = 300_000, 100_000, 5, 4
+# The right class is a hash of the task, and 70 of 100 answers give it; the crowded task has the number -1.
+MAKE = """
+COPY (
+    SELECT answer // {per_task} AS task,
+        ((hash(answer) % {slot}) + answer % {per_task} * {slot})::INTEGER AS worker,
+        (CASE WHEN hash(answer + 7) % 100 < 70 THEN hash(answer // {per_task}) ELSE hash(answer + 11) END % {classes})
+            ::TINYINT AS label
+    FROM (SELECT range AS answer FROM range({n}))
+    UNION ALL
+    SELECT -1, (range * 3)::INTEGER,
+        (CASE WHEN hash(range) % 100 < 70 THEN 1 ELSE hash(range + 5) % {classes} END)::TINYINT
+    FROM range({crowded})
+) TO '{path}' (FORMAT parquet)
+"""
+
+
+def make(path: Path, n: int, crowded: int) -> None:
+    """Let DuckDB write answers to Parquet, with one task that many answered, or none."""
+    import duckdb
+
+    numbers = {"n": n, "crowded": crowded, "per_task": PER_TASK, "slot": WORKERS // PER_TASK, "classes": CLASSES}
+    duckdb.connect().execute(MAKE.format(**numbers, path=path.as_posix()))
+
+
+def main() -> None:
+    """Make the answers, run all three, and print what they took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="for the answers, the labels and the blocks")
+    parser.add_argument("--answers", type=float, default=1, help="millions, besides the crowded task")
+    parser.add_argument("--method", default="quorate")
+    given = parser.parse_args()
+    temp, n = given.folder / "blocks", int(given.answers * 1e6)
+    temp.mkdir(parents=True, exist_ok=True)
+    print("| answers | CPU s | CPU s for a million |\n|---|---|---|")
+    for name, size, crowded in (("even", n, 0), ("twice as many", 2 * n, 0), ("one crowded task", n, CROWDED)):
+        source = given.folder / f"crowded-{size}-{crowded}.parquet"
+        make(source, size, crowded)
+        target = given.folder / "labels-crowded.parquet"
+        run = measure(name, [str(source), given.method, "4GB", str(temp), str(target)], temp)
+        source.unlink()
+        print(f"| {name}: {size + crowded:,} | {run.cpu:.1f} | {run.cpu / (size + crowded) * 1e6:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

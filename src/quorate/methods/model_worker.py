@@ -1,0 +1,234 @@
+"""A model's predictions as one more worker: its classes are its answers, bands of its probability its grades.
+
+A model that was trained on these very labels repeats their errors, and vouches for what it copied. How often it is
+right is told by the tasks that are clear without it. Where the crowd is in doubt, its label is right with probability
+q, so a model that knows nothing of these answers gives that label with probability q p + (1 - q) (1 - p)/(M - 1); one
+that has seen them gives it nearly always. q is the most that the matrices say, as they are or flattened as for workers
+who err together, and models err more on doubtful tasks than on clear ones: both make the test cautious.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
+from quorate.errors import OptionError, shown
+from quorate.methods.opinions import opinions_of
+from quorate.methods.predictions import Predictions, read_predictions
+from quorate.said import Said
+from quorate.skills.evidence import gather
+from quorate.skills.notes import MODEL, TRAINED, Note
+from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.voting.dependence import HIDDEN, TYPICAL, flattening
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import majority
+
+BANDS = 5  # of probability, of alike many tasks each: what the fifth is surest of says more than its class alone
+LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
+CLEAR, DOUBTFUL = 0.95, 0.9  # what the matrices believe of a label that is clear, and of one that is in doubt
+ENOUGH = 20  # tasks of either kind, for a model to be tested
+SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answers, one is warned of
+# What of the way to agreeing always is put down to errors of the skills. Of 150 models that never saw the answers (20
+# workers, 400 tasks, 3 or 5 answers each, two and four classes) none is warned of so, and one in ten without it; of
+# those that copied the vote of every task all are found, and of those that copied every other one three in four.
+SLACK = 0.15
+
+
+def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[Answers, tuple[Note, ...]]:
+    """Add a model's predictions to the answers, as the last worker.
+
+    Args:
+        answers: who answered what.
+        given: what `quorate.methods.predictions.read_predictions` takes: labels, or probabilities.
+        name: of the model, among the workers; by default that of its file.
+
+    Returns the answers, and what a reader must know of the model.
+
+    Raises:
+        OptionError: a worker has its name, there are several models, or a task may have several labels.
+        InputError: the predictions cannot be read.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "label": list("xxy")})
+    >>> both, _ = with_model(answers, {"task": [1, 2], "label": ["x", "x"]}, "tiny")
+    >>> both.to_table().to_pylist()[-1]
+    {'task': 2, 'worker': 'tiny', 'label': 'x'}
+    """
+    if answers.asked is not None:
+        raise OptionError(
+            "predictions= (--predictions) are of one class a task, and these tasks may have several labels"
+        )
+    models = read_predictions(given, answers)
+    if len(models) > 1:
+        raise OptionError("predictions= (--predictions) takes one model, which is one more worker; give one")
+    (model,) = models
+    known_as = model.name if name is None else name
+    if known_as in {str(each) for each in answers.worker_names.to_pylist()}:
+        raise OptionError(
+            f"a worker is called {shown(known_as)} too; name the model with predictions_name= (--predictions-name)"
+        )
+    label = np.where(model.label >= 0, model.label, -1)
+    if not (label >= 0).any():
+        raise OptionError(
+            "every class that the model predicts is one that nobody gave; check that both name them alike"
+        )
+    joined = _named(answers.with_worker(label), known_as)
+    graded = model.probability is not None
+    if graded or answers.said is not None:
+        joined = replace(joined, said=_said(answers, joined, model, label))
+    return joined, (*_notes(replace(model, name=known_as)), *trained_note(answers, label, known_as))
+
+
+def _named(joined: Answers, name: str) -> Answers:
+    """Give the last worker its name, and mark it as a model."""
+    names = pa.concat_arrays(
+        [joined.worker_names.cast(pa.string()).slice(0, joined.n_workers - 1), from_strings([name])]
+    )
+    return replace(joined, worker_names=names, is_model=np.arange(joined.n_workers) == joined.n_workers - 1)
+
+
+def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[str]]:
+    """Divide predictions by how sure they are of their class, into bands of alike many; a code each, and their names.
+
+    Args:
+        probability: tasks × classes, NaN without a prediction.
+        label: the class of each, -1 without one.
+
+    >>> codes, names = bands_of(np.array([[0.6, 0.4], [0.1, 0.9]] * 40), np.array([0, 1] * 40))
+    >>> np.bincount(codes).tolist(), names
+    ([40, 40], ['0.60', '0.90'])
+    """
+    there = label >= 0
+    sure = np.nan_to_num(probability[np.arange(len(label)), np.maximum(label, 0)])
+    n = int(np.clip(there.sum() // LEAST_IN_BAND, 1, BANDS))
+    edges = np.unique(np.quantile(sure[there], np.arange(1, n) / n, method="higher")) if n > 1 else np.zeros(0)
+    edges = edges[edges > sure[there].min()]
+    codes = np.where(there, np.searchsorted(edges, sure, side="right"), -1)
+    names = []
+    for k in range(len(edges) + 1):
+        low, high = sure[codes == k].min(), sure[codes == k].max()
+        names.append(f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}")
+    return codes, names
+
+
+def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> Said:
+    """Put the model's grades beside what the workers said."""
+    before = answers.said
+    m = answers.n_classes
+    texts = [str(name) for name in answers.classes.to_pylist()]
+    symbols = texts if before is None else [None if s is None else str(s) for s in before.symbols.to_pylist()]
+    points_to = np.arange(m) if before is None else before.points_to
+    own = answers.label if before is None else before.symbol
+    if model.probability is None:
+        grade, more, to = label, [], np.zeros(0, np.int64)
+        grade = np.array([int(np.flatnonzero(points_to == k)[0]) for k in range(m)])[np.maximum(label, 0)]
+    else:
+        band, names = bands_of(model.probability, label)
+        more = [f"{name} {of}" for name in texts for of in names]
+        to = np.repeat(np.arange(m), len(names))
+        grade = len(symbols) + np.maximum(label, 0) * len(names) + band
+    is_mine = joined.worker == joined.n_workers - 1
+    symbol = np.zeros(joined.n_answers, np.int64)
+    symbol[~is_mine] = own
+    symbol[is_mine] = grade[joined.task[is_mine]]
+    silent = (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.silence)
+    told = Said(
+        pa.array([*symbols, *more], pa.string()), np.concatenate([points_to, to]).astype(np.int64), symbol, *silent
+    )
+    return told if before is None else replace(told, n_superseded=before.n_superseded, unheard=before.unheard)
+
+
+def _notes(model: Predictions) -> tuple[Note, ...]:
+    """Say what was left out of the predictions."""
+    return tuple(Note(MODEL, text.replace("counted as wrong", "left out")) for text in model.notes())
+
+
+def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ...]:
+    """Warn of a model that agrees with what is doubtful more than what it knows explains.
+
+    Args:
+        answers: of the workers alone.
+        label: the class that the model gives each task; -1 for none.
+        name: of the model.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
+    >>> print(*trained_note(answers, quorate.majority_vote(answers).ballot.label, "parrot"))
+    parrot repeats the workers' doubtful labels more often (...) than what it gets right elsewhere explains (...): ...
+    >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
+    ()
+    """
+    test = doubtful_agreement(answers, label)
+    if test is None or not test.z > SURPRISE:
+        return ()
+    return (
+        Note(
+            TRAINED,
+            f"{name} repeats the workers' doubtful labels more often ({test.observed:.0%}) than what it gets right "
+            f"elsewhere explains ({test.expected:.0%}): it was probably trained on these answers, or errs where they "
+            "do, and vouches for their errors; predict each task by a model that did not see it (cross-validation)",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class DoubtfulAgreement:
+    """How often a model gives doubtful tasks the crowd's label, and how often it should."""
+
+    observed: float
+    expected: float
+    z: float  # by how many standard errors the one is above the other, beyond what may be put down to the skills' error
+
+
+def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
+    """Compare a model with the crowd where the crowd is in doubt; None where too little is clear, or in doubt.
+
+    Args:
+        answers: of the workers alone.
+        label: the class that the model gives each task; -1 for none.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 10, 3, seed=0)
+    >>> test = doubtful_agreement(crowd.answers, quorate.majority_vote(crowd.answers).ballot.label)
+    >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
+    (True, True)
+    """
+    workers = centred_workforce(gather(answers))
+    if workers.habits is None:
+        return None
+    scores = opinions_of(answers, workers).scores[1]
+    flat = softmax(scores * flattening(answers.per_task, HIDDEN * TYPICAL)[:, None])
+    belief = np.maximum(softmax(scores), flat)  # of what stands for a label, the most: whichever is too sure is not it
+    # What it was trained on is the plain vote, or labels that were weighed as these are.
+    tests = [
+        _against(reference, belief, answers, label) for reference in (majority(answers).label, belief.argmax(axis=1))
+    ]
+    return max((test for test in tests if test is not None), key=lambda test: test.z, default=None)
+
+
+def _against(reference: IntArray, belief: FloatArray, answers: Answers, label: IntArray) -> DoubtfulAgreement | None:
+    """Compare a model with some labels of the crowd where these are in doubt."""
+    q = belief[np.arange(len(reference)), reference]
+    agrees = (label == reference).astype(np.float64)
+    there = (label >= 0) & (answers.per_task > 0)
+    clear, doubtful = there & (q >= CLEAR), there & (q < DOUBTFUL)
+    if clear.sum() < ENOUGH or doubtful.sum() < ENOUGH:
+        return None
+    others = answers.n_classes - 1
+
+    def slope(of: BoolArray) -> float:
+        """How often it agrees if it is always right, less if it never is: what a point of accuracy is worth."""
+        return float((q[of] - (1 - q[of]) / others).mean())
+
+    right = float((agrees[clear].mean() - ((1 - q[clear]) / others).mean()) / slope(clear))
+    right = float(np.clip(right, 1 / (others + 1), 1.0))
+    expected = q[doubtful] * right + (1 - q[doubtful]) * (1 - right) / others
+    n = int(doubtful.sum())
+    # How often it is right was counted on the clear tasks, too.
+    known = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())
+    error = np.sqrt(float((expected * (1 - expected)).sum()) / n**2 + known)
+    observed, usual = float(agrees[doubtful].mean()), float(expected.mean())
+    return DoubtfulAgreement(observed, usual, float((observed - usual - SLACK * (1 - usual)) / error))
