@@ -29,7 +29,7 @@ def shapes() -> dict[str, dict[str, np.ndarray] | int]:
     def table(task: np.ndarray, worker: np.ndarray, label: np.ndarray) -> dict[str, np.ndarray]:
         return {"task": task, "worker": worker, "label": label}
 
-    n, m = 20_000, 200_000
+    n, m, pairs = 20_000, 200_000, np.arange(50_000)
     return {
         "10^4 answers": 10_000,
         "10^5 answers": 100_000,
@@ -37,7 +37,7 @@ def shapes() -> dict[str, dict[str, np.ndarray] | int]:
         "one task, 5,000 answers": table(np.zeros(5_000, int), np.arange(5_000), rng.integers(0, 3, 5_000)),
         "one task, 20,000 answers": table(np.zeros(n, int), np.arange(n), rng.integers(0, 3, n)),
         "50,000 workers in pairs": table(np.arange(50_000) // 2, np.arange(50_000), rng.integers(0, 2, 50_000)),
-        "25,000 workers, two answers": table(np.arange(50_000) // 4, rng.permutation(50_000) // 2, np.arange(50_000) % 2),
+        "25,000 workers, two answers": table(pairs // 4, rng.permutation(pairs) // 2, pairs % 2),
         "200,000 workers, one answer each": table(np.arange(m) // 5, np.arange(m), rng.integers(0, 2, m)),
         "1,000 classes": table(np.arange(9_000) // 3, np.arange(9_000) % 60, rng.integers(0, 1_000, 9_000)),
         "5,000 classes": table(np.arange(15_000) // 3, np.arange(15_000) % 60, rng.integers(0, 5_000, 15_000)),
