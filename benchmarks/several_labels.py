@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 
 import quorate
-from quorate.arrays import FloatArray
+from quorate.arrays import BoolArray, FloatArray
 from quorate.voting import label_shares
 
 N_WORKERS, PER_TASK = 25, 5
@@ -22,7 +22,7 @@ CROWDS = {
 }
 
 
-def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[object]], FloatArray]:
+def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[object]], BoolArray]:
     """Draw truths, and workers who find a label that is there with one probability, and invent one with another."""
     rng = np.random.default_rng(seed)
     truth = rng.random((n_tasks, len(shares))) < shares
@@ -37,7 +37,7 @@ def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[o
     return rows, truth
 
 
-def figures(yes: FloatArray, truth: FloatArray) -> tuple[float, float]:
+def figures(yes: BoolArray, truth: FloatArray) -> tuple[float, float]:
     """Return the share of wrong yes/no decisions, and their mean log-loss."""
     p = np.clip(np.where(truth, yes, 1 - yes), 1e-6, 1)
     return float(((yes > 0.5) != truth).mean()), float(-np.log(p).mean())

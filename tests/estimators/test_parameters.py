@@ -62,7 +62,7 @@ def test_what_was_fitted_stays_until_the_next_fit(data: Any) -> None:
 
 
 def test_parameters_of_parameters_are_reached_by_two_underscores() -> None:
-    made = BinaryRelevance(DawidSkene(n_iter=7))
+    made: Any = BinaryRelevance(DawidSkene(n_iter=7))
     assert made.get_params()["base_aggregator__n_iter"] == 7
     assert made.set_params(base_aggregator__n_iter=2).base_aggregator.get_params()["n_iter"] == 2
     assert set(made.get_params(deep=False)) == {"base_aggregator"}

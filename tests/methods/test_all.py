@@ -122,7 +122,10 @@ def large() -> Answers:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LARGE])
 def test_a_crowd_of_50_000_workers_and_a_million_answers_passes(large: Answers, name: str) -> None:
-    few = {"mace": {"restarts": 1, "iterations": 3}, "glad": {"max_iterations": 3}}  # the size is what is asked about
+    few: dict[str, dict[str, Any]] = {
+        "mace": {"restarts": 1, "iterations": 3},
+        "glad": {"max_iterations": 3},
+    }  # the size is what is asked about
     result = quorate.aggregate(large, name, **few.get(name, {}))
     assert len(result.ballot.label) == 200_000
 

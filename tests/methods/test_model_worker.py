@@ -50,7 +50,7 @@ def test_a_model_is_named_by_its_file_or_as_the_caller_says(tmp_path: Path, caps
     quorate.write_table(ANSWERS.to_table(), tmp_path / "answers.csv")
     lines = "".join(f"{task},{code}\n" for task, code in zip(TASKS, labels(TRUTH)["label"], strict=True))
     (tmp_path / "bert.csv").write_text("task,label\n" + lines)
-    given = ("aggregate", tmp_path / "answers.csv", "--predictions", tmp_path / "bert.csv")
+    given: tuple[str | Path, ...] = ("aggregate", tmp_path / "answers.csv", "--predictions", tmp_path / "bert.csv")
     given = (*given, "-o", tmp_path / "l.csv", "--workers-out", tmp_path / "w.csv")
     for more, name in (((), "bert"), (("--predictions-name", "gpt"), "gpt")):
         assert command(capsys, *given, *more)[0] == 0

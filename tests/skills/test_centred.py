@@ -56,6 +56,7 @@ def test_ridge_box_and_mean_belong_together(knows: bool, n_classes: int) -> None
     answers = good.answers if knows else contrary(n_classes)
     found = centred_skills(answers)
     problem, n = found.problem, answers.per_worker
+    assert isinstance(problem.centre, float)  # nothing is known of anyone from before
     assert found.mean == pytest.approx(max(float(n @ found.solution.skills / n.sum()), LEAST_MEAN))
     assert abs(found.mean - problem.centre) < 1e-3  # it stood still
     mu = max(problem.centre, LEAST_SCALE)

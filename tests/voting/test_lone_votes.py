@@ -30,12 +30,14 @@ def with_strangers(answers: quorate.Answers, n: int = 30) -> quorate.Answers:
 def lone(result: quorate.Result) -> BoolArray:
     answers = result.answers
     first = answers.worker[answers.start[:-1]]
-    return (answers.per_task == 1) & (result.status[first] != IDENTIFIED)
+    found: BoolArray = (answers.per_task == 1) & (result.status[first] != IDENTIFIED)
+    return found
 
 
 def split(answers: quorate.Answers) -> BoolArray:
     top = answers.counts.max(axis=1)
-    return (top == 2) & (answers.per_task == 3)
+    found: BoolArray = (top == 2) & (answers.per_task == 3)
+    return found
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

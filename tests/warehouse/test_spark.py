@@ -182,8 +182,9 @@ MOMENTS = ("numbered", "packed", "centred_products", "em_step", "_written_as_str
 
 
 def test_a_process_that_dies_in_any_step_changes_nothing(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    from pyspark import cloudpickle
+    from pyspark import cloudpickle as pickling
 
+    cloudpickle: Any = pickling  # has no types
     generated(tmp_path / "rows.parquet")
     cloudpickle.register_pickle_by_value(sys.modules[__name__])  # the executors do not have the tests
     died = tmp_path / "died"

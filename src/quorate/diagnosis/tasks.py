@@ -91,7 +91,7 @@ class _Model:
         cell = task.astype(np.int64) * m + label
         found: FloatArray = np.full((len(self.right), n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
-            scores = np.bincount(cell, (right - wrong)[worker], n_tasks * m).reshape(n_tasks, m)
+            scores = np.bincount(cell, (right - wrong)[worker], n_tasks * m).astype(np.float64).reshape(n_tasks, m)
             found[k] += np.bincount(task, wrong[worker], n_tasks) + log_sums(scores)
         return found
 

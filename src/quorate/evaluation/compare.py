@@ -207,10 +207,10 @@ def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArra
 
 
 def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:
-    figures: dict[str, float] = {"error": expected_error(result, truth).error}
-    if posterior:
-        figures |= {"log_loss": log_loss(result, truth), "calibration_error": calibration_error(result, truth)}
-    return replace(entry, **figures)
+    entry = replace(entry, error=expected_error(result, truth).error)
+    if not posterior:
+        return entry
+    return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration_error(result, truth))
 
 
 def _alike(one: IntArray | None, two: IntArray | None) -> float | None:

@@ -60,7 +60,7 @@ class SeveralLabels(Result):
             "mean_confidence": from_numpy(sure.mean(axis=1)),
             "least_confidence": from_numpy(self.sure_of_task),
             "n_answers": from_numpy(asked.per_task),
-            "tied": from_numpy(self.ballot.tied.reshape(given.shape).any(axis=1)),
+            "tied": from_numpy(np.asarray(self.ballot.tied.reshape(given.shape).any(axis=1))),
         }
         between = {SEPARATOR: asked.separator.encode()}
         described = [

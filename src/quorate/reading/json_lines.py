@@ -1,8 +1,8 @@
 """The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-Parsed by Python, unless they are proven to be plain (`plain_lines.py`): numbers keep every digit, text that looks like a date stays text, and whatever a line holds, the worst
-that can happen is an exception. (Arrow's own reader makes of large numbers the nearest fraction, and of some lines that
-are no objects a fault that ends the process.)
+Parsed by Python, unless they are proven to be plain (`plain_lines.py`): numbers keep every digit, text that looks like
+a date stays text, and whatever a line holds, the worst that can happen is an exception. (Arrow's own reader makes of
+large numbers the nearest fraction, and of some lines that are no objects a fault that ends the process.)
 """
 
 import json

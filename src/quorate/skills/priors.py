@@ -46,12 +46,17 @@ class Priors:
         """Speak of the first n workers; of those who are added, as the known labels are, nothing is known."""
         more = n - len(self.skill)
         if more <= 0:
-            fields = (each[:n] for each in (self.skill, self.precision, self.anchors, self.right, self.worth))
-            return Priors(*fields, notes=self.notes)
-        skill, precision, anchors, worth = (
-            np.pad(each, (0, more)) for each in (self.skill, self.precision, self.anchors, self.worth)
+            skill, precision, anchors = self.skill[:n], self.precision[:n], self.anchors[:n]
+            return Priors(skill, precision, anchors, self.right[:n], self.worth[:n], self.notes)
+        nothing = np.zeros(more)
+        return Priors(
+            np.append(self.skill, nothing),
+            np.append(self.precision, nothing),
+            np.append(self.anchors, nothing > 0),
+            np.pad(self.right, ((0, more), (0, 0))),
+            np.append(self.worth, nothing),
+            self.notes,
         )
-        return Priors(skill, precision, anchors, np.pad(self.right, ((0, more), (0, 0))), worth, self.notes)
 
     def scaled(self, factor: float) -> "Priors":
         """Turn the skills to another scale."""
@@ -176,7 +181,9 @@ def settled_components(verdict: Identifiability, priors: Priors | None) -> BoolA
     >>> settled_components(gather(answers).verdict, known).tolist()
     [True, False]
     """
-    anchors = [] if priors is None else verdict.component[: len(priors.anchors)][priors.anchors]
+    if priors is None:
+        return np.zeros(verdict.n_components, dtype=bool)
+    anchors = verdict.component[: len(priors.anchors)][priors.anchors]
     return np.isin(np.arange(verdict.n_components), anchors)
 
 

@@ -76,7 +76,8 @@ class CentredInference(Estimated):
     @property
     def _in_habit(self) -> FloatArray:
         """How many answers each worker's habit was counted from, those from before included."""
-        return self.crowd.per_worker + (0.0 if self.priors is None else self.priors.worth)
+        own = self.crowd.per_worker.astype(np.float64)
+        return own if self.priors is None else own + self.priors.worth
 
     @cached_property
     def _powers(self) -> FloatArray:
