@@ -37,7 +37,7 @@ def drawn(shares: FloatArray, n_tasks: int, seed: int) -> tuple[dict[str, list[o
     return rows, truth
 
 
-def figures(yes: BoolArray, truth: FloatArray) -> tuple[float, float]:
+def figures(yes: FloatArray, truth: BoolArray) -> tuple[float, float]:
     """Return the share of wrong yes/no decisions, and their mean log-loss."""
     p = np.clip(np.where(truth, yes, 1 - yes), 1e-6, 1)
     return float(((yes > 0.5) != truth).mean()), float(-np.log(p).mean())
