@@ -15,7 +15,7 @@ from quorate.evaluation.simulate import crowd
 from quorate.gold import match_truth
 from quorate.methods.registry import aggregate
 
-SETS = ("rte1", "temp", "dogs", "web", "bluebird", "trec")
+SETS = ("rte1", "temp", "dogs", "web", "bluebird")
 TASKS, MOST_BEFORE = 10, 600  # of a batch, and of all that was answered before it
 
 
