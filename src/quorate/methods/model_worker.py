@@ -32,8 +32,9 @@ CLEAR, DOUBTFUL = 0.95, 0.9  # what the matrices believe of a label that is clea
 ENOUGH = 20  # tasks of either kind, for a model to be tested
 SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answers, one is warned of
 # What of the way to agreeing always is put down to errors of the skills. Of 150 models that never saw the answers (20
-# workers, 400 tasks, 3 or 5 answers each, two and four classes) none is warned of so, and one in ten without it; of
-# those that copied the vote of every task all are found, and of those that copied every other one three in four.
+# workers, 400 tasks, 3 or 5 answers each, two and four classes) none is warned of so, and up to one in six without; of
+# those that copied the vote of every task all are found, and of those that copied every other one three in four. It was
+# chosen on these crowds: on others there may be false alarms.
 SLACK = 0.15
 
 

@@ -23,9 +23,8 @@ from quorate.voting.shrinkage import LEAST_WORTH
 STEPS = 10  # of EM, as in `quorate.voting.refine`
 DECAY = 0.2  # of the law of distances, at the start: a step away is a fifth as likely
 LEAST_KNOWN, MOST_KNOWN = 0.01, 0.99  # how often a worker knows: each can err, and each can be right
-# By skill and by matrix half the say together, and half the middle answer. On web, whose true grades are what experts
-# agree on, and on age, the middle answer alone errs .052 and .354, the others .117 and .349, so .078 and .347; over
-# crowds simulated with normal noise and guessers .287, .280 and .277.
+# By skill and by matrix half the say together, and half the middle answer: a judgement, made with web, age and crowds
+# simulated with normal noise in view; `quorate.evaluation.experiments.graded` prints what it comes to.
 WEIGHTS = np.array([0.25, 0.25, 0.5])
 
 
