@@ -76,8 +76,8 @@ def make(path: Path, ids: str, scale: float, memory: str) -> None:
     import duckdb
 
     config: dict[str, Any] = {"memory_limit": memory}
-    n = int(TASKS * scale) * PER_TASK
-    numbers = {"n": f"{n}::BIGINT", "per_task": PER_TASK, "slot": WORKERS // PER_TASK, "classes": CLASSES, "stride": STRIDE}
+    n = f"{int(TASKS * scale) * PER_TASK}::BIGINT"
+    numbers = {"n": n, "per_task": PER_TASK, "slot": WORKERS // PER_TASK, "classes": CLASSES, "stride": STRIDE}
     duckdb.connect(config=config).execute(MAKE.format(**numbers, **IDS[ids], path=path.as_posix()))
 
 
