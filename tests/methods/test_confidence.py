@@ -65,15 +65,15 @@ def test_the_summary_says_what_the_confidence_rests_on() -> None:
 
 
 def test_what_is_checked_is_about_as_often_right_as_the_other_labels() -> None:
-    shares = []
-    for seed in range(8):
+    """Within the error of their difference over 24 crowds, of 100 known and 200 other tasks each."""
+    gaps = []
+    for seed in range(24):
         crowd = simulate.crowd(300, 10, 3, skills=np.full(10, 0.4), seed=seed)
-        basis = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(100))).confidence_basis
-        assert basis is not None
-        assert basis.known is not None
-        right = (quorate.aggregate(crowd.answers).ballot.label == crowd.truth)[:100].mean()
-        shares.append(basis.known.accuracy - right)
-    assert abs(np.mean(shares)) < 0.02
+        result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(100)))
+        assert result.confidence_basis is not None
+        assert result.confidence_basis.known is not None
+        gaps.append(result.confidence_basis.known.accuracy - (result.ballot.label == crowd.truth)[100:].mean())
+    assert abs(np.mean(gaps)) < 3 * np.std(gaps) / np.sqrt(len(gaps))
 
 
 def test_five_known_labels_already_help(real: Any) -> None:

@@ -122,3 +122,15 @@ def test_a_large_crowd_compares_ways_of_learning_on_a_sample(monkeypatch: pytest
     assert small.answers.n_tasks < 250
     assert (mine >= 0).sum() == 20
     assert learn(views_of(crowd), known).posterior.shape == (400, 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_the_rows_changes_nothing(seed: int) -> None:
+    """Known tasks are dealt into folds by their ids."""
+    crowd = simulate.crowd(120, 12, 4, n_classes=3, seed=seed)
+    gold = gold_of(crowd, known_of(crowd, 30))
+    rows = crowd.answers.to_table().to_arrow()
+    mixed = rows.take(np.random.default_rng(seed).permutation(rows.num_rows))
+    found = [quorate.aggregate(each, gold=gold).labels.to_arrow().sort_by("task") for each in (rows, mixed)]
+    assert found[0]["label"].to_pylist() == found[1]["label"].to_pylist()
+    assert found[0]["confidence"].to_numpy() == pytest.approx(found[1]["confidence"].to_numpy(), abs=1e-9)

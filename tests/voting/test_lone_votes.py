@@ -7,10 +7,10 @@ import pytest
 
 import quorate
 from quorate.arrays import BoolArray
-from quorate.blocks.memory import blocks_of
 from quorate.evaluation.simulate import crowd
 from quorate.methods.beyond_memory import fit_blocks
 from quorate.skills.evidence import IDENTIFIED
+from tests.methods.elsewhere import Elsewhere
 
 SETS = ("bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd")
 
@@ -65,7 +65,7 @@ def test_labels_stay_and_beyond_memory_says_the_same() -> None:
     answers = with_strangers(simulated.answers)
     known = np.concatenate([np.where(np.arange(300) < 40, simulated.truth, -1), np.full(30, -1)])
     for gold in (None, known):
-        blocks = blocks_of(answers, gold)
+        blocks: Any = Elsewhere(answers, gold)
         fitted = fit_blocks(blocks)
         beyond = np.concatenate([part.confidence for part in fitted.labels(blocks)])
         said = None if gold is None else {"task": answers.task_names.take(list(np.flatnonzero(gold >= 0)))}

@@ -3,8 +3,10 @@
 from itertools import combinations
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, take, to_numpy
 from quorate.voting.posterior import FLOOR
 
 TURN = 3.0  # nats that exchanging two classes must gain, beyond the logarithm of how many exchanges were tried
@@ -15,14 +17,24 @@ PRIOR_TASKS = 4.0  # that the weights of the opinions are worth before known lab
 EM_STEPS = 50  # for the weights of three opinions
 
 
-def folds_of(known: IntArray, n_folds: int) -> IntArray:
+def folds_of(known: IntArray, n_folds: int, names: pa.Array | None = None) -> IntArray:
     """Deal the known tasks into folds in turn, whatever their labels are; -1 for the others.
+
+    Args:
+        known: the known class of each task, -1 where unknown.
+        n_folds: how many, at the most.
+        names: ids of the tasks, whose order they are dealt in, so that the order of the rows changes nothing; without,
+            as they come.
 
     >>> folds_of(np.array([-1, 0, 1, 0, 1]), 2).tolist()
     [-1, 0, 1, 0, 1]
+    >>> folds_of(np.array([-1, 0, 1, 0]), 3, pa.array(["d", "c", "b", "a"])).tolist()
+    [-1, 2, 1, 0]
     """
     fold = np.full(len(known), -1)
     rows = np.flatnonzero(known >= 0)
+    if names is not None:
+        rows = rows[to_numpy(pc.sort_indices(take(names, rows)))]
     fold[rows] = np.arange(len(rows)) % max(min(n_folds, len(rows)), 1)
     return fold
 

@@ -50,6 +50,12 @@ class Views:
     calibration: FloatArray  # weights of the calibrations
     added: FloatArray | None = None  # what grades and abstentions add to every score; None where they add nothing
 
+    @property
+    def names(self) -> pa.Array | None:
+        """Ids of the tasks; None where they were left behind, and the tasks are in the order of their ids."""
+        names = self.answers.task_names
+        return None if pa.types.is_null(names.type) else names
+
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
         """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
@@ -131,7 +137,7 @@ def learn(views: Views, known: IntArray) -> Learned:
     for share, each, (pseudo, passes) in zip(ways, tried(turned), chosen, strict=True):
         if share > 0:
             posterior += share * _mix(_opinions(views, known, pseudo, passes), each.weights)
-    fold, fit = folds_of(known, FOLDS)[rows] % REFITS, np.zeros(len(chosen))
+    fold, fit = folds_of(known, FOLDS, views.names)[rows] % REFITS, np.zeros(len(chosen))
     for k in np.unique(fold):
         held = fold == k
         crossed = tried(exchanges(believed[~held], label[~held]))
@@ -188,7 +194,7 @@ class _Crossed:
 def _crossed(views: Views, known: IntArray, pseudo: float | None, passes: int) -> _Crossed:
     """Score each known task by what the other folds teach."""
     rows = np.flatnonzero(known >= 0)
-    fold = folds_of(known, FOLDS)
+    fold = folds_of(known, FOLDS, views.names)
     if passes:
         fold = np.where(fold >= 0, fold % REFITS, -1)
     parts = [np.zeros((len(rows), views.answers.n_classes)) for _ in views.scores]
