@@ -13,7 +13,8 @@ from quorate.methods.beyond_memory import fit_blocks
 from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED
 from quorate.skills.notes import KNOWN_SKILLS
 from quorate.skills.priors import priors_of
-from tests.methods.test_beyond_memory import Elsewhere, labels
+from tests.methods.elsewhere import Elsewhere
+from tests.methods.test_beyond_memory import labels
 
 PAIR = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
 
