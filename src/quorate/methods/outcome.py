@@ -97,7 +97,12 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
     """
     answered = answers.per_task > 0
-    share = np.mean((label != majority(answers).label)[answered]) if answered.any() else 0.0
+    if not answered.any():
+        return ()
+    agreeing = np.bincount(answers.task, label[answers.task] == answers.label, answers.n_tasks)
+    if np.mean((2 * agreeing <= answers.per_task)[answered]) <= 0.5:  # more than half of the answers are no minority
+        return ()
+    share = np.mean((label != majority(answers).label)[answered])
     if share <= 0.5:
         return ()
     text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"

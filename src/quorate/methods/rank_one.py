@@ -61,9 +61,8 @@ def rank_one(
     workforce, notes = judge_workers(
         answers, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
     )
-    ballot = majority(answers)
-    if not np.isnan(workforce.skills).all():
-        ballot = plug_in_vote(answers, workforce.weights, prior)
+    is_told = not np.isnan(workforce.skills).all()
+    ballot = plug_in_vote(answers, workforce.weights, prior) if is_told else majority(answers)
     return outcome("rank-one", answers, ballot, gold=known, workforce=workforce, graph=evidence.verdict, notes=notes)
 
 
