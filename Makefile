@@ -11,6 +11,9 @@ endif
 # Installing compiles nothing; what is imported is compiled once and kept, whatever the shell says, or each of the many
 # processes that the tests start would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
+# The matrices here are too small to share: threads of BLAS that wait for each other made some tests five times as long.
+OPENBLAS_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS
 
 # What the tests need not insist on, even in CI: any of browser,compiler,crowdkit,postgres,spark. CONTRIBUTING.md tells why one would.
 QUORATE_SKIP ?=
