@@ -25,6 +25,7 @@ SPREAD = 16  # answers for each worker in a lane: with fewer, its tables would c
 SET = np.array([byte.bit_count() for byte in range(256)], np.uint8)  # bits of each byte
 MOST_COLLECTED = 20_000_000  # answers, that a table of all fits in memory
 BITS = 1 << 30  # of a table of who met whom: 128 MB
+THREADED = 1 << 21  # answers: of fewer, a pass takes milliseconds, and threads would take as long to start
 AHEAD = 8  # blocks that a thread may be ahead of whoever takes the results
 T = TypeVar("T")
 Answered: TypeAlias = Answers | Blocks  # in memory with their names, or blocks wherever they lie
@@ -95,11 +96,22 @@ class MemoryBlocks:
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every lane."""
-        return added(_map(lambda lane: kernel(lane, *parameters), self.lanes))
+        return added(self._map(lambda lane: kernel(lane, *parameters), self.lanes))
 
     def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
-        return _map(lambda block: kernel(block, *parameters), self.pieces)
+        return self._map(lambda block: kernel(block, *parameters), self.pieces)
+
+    def _map(self, work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
+        """Do the work for all parts, by threads where there are several of both; in order."""
+        threads = min(n_threads(), len(parts)) if self.n_answers >= THREADED else 1
+        if threads < 2:
+            yield from map(work, parts)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
+            for low in range(0, len(parts), AHEAD * threads):
+                yield from pool.map(work, parts[low : low + AHEAD * threads])
 
     def sample(self, enough: int) -> Sampled:
         """Return all answers, numbered instead of named: a sample of those is drawn from `Answers` themselves."""
@@ -187,15 +199,3 @@ def collected(blocks: Blocks) -> Answers:
     worker, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "label"))
     names = [pa.nulls(n) for n in (blocks.n_tasks, blocks.n_workers, blocks.n_classes)]
     return Answers(task, worker, label, *names)
-
-
-def _map(work: Callable[[Any], T], parts: list[Any]) -> Iterator[T]:
-    """Do the work for all parts, by threads where there are several of both; in order."""
-    threads = min(n_threads(), len(parts))
-    if threads < 2:
-        yield from map(work, parts)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        # No more than a few ahead of whoever takes the results: blocks of files may be more than memory holds.
-        for low in range(0, len(parts), AHEAD * threads):
-            yield from pool.map(work, parts[low : low + AHEAD * threads])

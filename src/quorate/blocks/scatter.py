@@ -112,7 +112,7 @@ def _threshold(n_answers: int, enough: int) -> np.uint64:
 
 
 def sampled(answers: Answered, enough: int) -> Answers:
-    """Return the answers to the tasks that are drawn; all, if there are no more.
+    """Return the answers to the tasks that are drawn; all, if there are no more. Kept with them for whoever asks next.
 
     >>> import quorate
     >>> sampled(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 600).n_answers
@@ -120,5 +120,10 @@ def sampled(answers: Answered, enough: int) -> Answers:
     """
     if not isinstance(answers, Answers):
         return sampled(answers.sample(enough).answers, enough)
-    kept = drawn(answers, enough)
-    return answers if kept is None else answers.only(kept)
+    samples: dict[int, Answers] = answers.__dict__.setdefault("_samples", {})
+    if enough not in samples:
+        kept = drawn(answers, enough)
+        if kept is None:
+            return answers
+        samples[enough] = answers.only(kept)
+    return samples[enough]

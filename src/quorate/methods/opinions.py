@@ -6,10 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import em_step, task_scores
 from quorate.blocks.memory import blocks_of
+from quorate.blocks.scatter import drawn, sampled
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.voting.class_accuracy import ConfusionMatrices
@@ -43,11 +44,12 @@ class Opinions:
         """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
         return self.given if self.voices is None else self.voices.all_scores(self.answers)
 
-    def belief(self, kept: BoolArray | None = None) -> FloatArray:
-        """Return what the tasks, or some of them, are thought to be by the matrices."""
+    def belief(self, enough: int | None = None) -> FloatArray:
+        """Return what the tasks, or those of a sample of so many answers, are thought to be by the matrices."""
         if self.voices is None:
+            kept = None if enough is None else drawn(self.answers, enough)
             return softmax(self.scores[1] if kept is None else self.scores[1][kept])
-        of = self.answers if kept is None else self.answers.only(kept)
+        of = self.answers if enough is None else sampled(self.answers, enough)
         logs = (self.voices.by_matrix, self.voices.shifts[1])
         return softmax(np.concatenate(list(blocks_of(of).each(task_scores, *logs))))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
-from quorate.blocks.scatter import drawn
+from quorate.blocks.scatter import sampled
 from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
 from quorate.skills.centred import Habits
 from quorate.skills.evidence import gather
@@ -79,7 +79,7 @@ def weigh(
             believed = trust(heard.answers)
     if independent and heard.group is None:
         heard = _unvouched(answers, opinions, heard)
-    errs = NONE if independent else _dependence(heard.answers, heard.opinions)
+    errs = NONE if independent else _dependence(heard.opinions)
     weights = AS_THEY_ARE if independent else opinion_weights(1.0 if believed is None else believed)
     votes, low, high = errs.votes(heard.worth)
     factor = flattening(heard.worth, errs.rho)
@@ -163,13 +163,13 @@ def _with_grades(
     return tuple(each + added for each in scores), added
 
 
-def _dependence(answers: Answers, opinions: Opinions) -> Dependence:
+def _dependence(opinions: Opinions) -> Dependence:
     """Measure how much workers err together; where nothing is determined, take what is typical."""
     if not opinions.determined:
         return ratio(np.zeros(0), np.zeros(0))
-    kept = drawn(answers, enough_of(answers.n_classes))
-    looked_at = answers if kept is None else answers.only(kept)
-    return dependence_of(looked_at, opinions.belief(kept), opinions.confusion(answers.n_classes))
+    enough = enough_of(opinions.answers.n_classes)
+    looked_at = sampled(opinions.answers, enough)
+    return dependence_of(looked_at, opinions.belief(enough), opinions.confusion(looked_at.n_classes))
 
 
 def _names(answers: Answers, group: IntArray) -> tuple[tuple[str, ...], ...]:

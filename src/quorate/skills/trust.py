@@ -98,9 +98,10 @@ def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArra
         own: u of each answer's worker.
     """
     z = centred_answers(answers, habits)
-    size = (z * z).sum(axis=1)
+    size = np.einsum("al,al->a", z, z)
     omega = task_weights(answers)
     total, pulled = answers.by_task(z), answers.by_task(own[:, None] * z)
     alone = answers.by_task(np.stack([size, own * size, own**2 * size], axis=1))
-    products = [(total * total).sum(axis=1), (pulled * total).sum(axis=1), (pulled * pulled).sum(axis=1)]
-    return omega[:, None] * (np.stack(products, axis=1) - alone)
+    pairs = ((total, total), (pulled, total), (pulled, pulled))
+    products = np.stack([np.einsum("tl,tl->t", a, b) for a, b in pairs], axis=1)
+    return omega[:, None] * (products - alone)
