@@ -1,12 +1,12 @@
-"""An altair chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
+"""A chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
 
 import re
-from collections.abc import Callable
 from threading import Thread
 from typing import Any
 from xml.etree import ElementTree
 
 from quorate.errors import QuorateError
+from quorate.reporting.charts.specification import Spec
 from quorate.reporting.charts.style import AGREEMENT, PALETTE
 
 # The page's own colours, by name; report.css sets each twice, for light and dark.
@@ -22,28 +22,22 @@ KEPT = {
 }  # fmt: skip
 
 
-def to_svg(draw: Callable[[], Any], label: str) -> str:
+def to_svg(chart: Spec, label: str) -> str:
     """Draw a chart as SVG for a page.
 
-    The chart is ours, and tests hold it to altair's schema: checking it again would take longer than drawing it.
-
     Args:
-        draw: makes an altair chart.
+        chart: a specification of Vega-Lite; tests hold ours to its schema.
         label: what a screen reader says of it.
 
     Raises:
         QuorateError: vl-convert is not installed.
 
     >>> import quorate
-    >>> from quorate.reporting.charts import Plots
+    >>> from quorate.reporting.charts.skill_chart import skills_chart
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> to_svg(Plots(result).skills, "skills")[:30]
+    >>> to_svg(skills_chart(result), "skills")[:30]
     '<svg viewBox="0 0 420 ...
     """
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False):
-        chart = draw().to_dict(validate=False)
     return for_page(converter().vegalite_to_svg(chart), label)
 
 
