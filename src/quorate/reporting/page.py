@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from quorate.errors import QuorateError, visible
+from quorate.reporting.markup import rows_html
 
 
 def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: str = "report.html.j2") -> str:
@@ -38,8 +39,9 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     # The page may run this one script and fetch nothing, whatever a name in it tries.
     ours = {"css": Markup(file_text("report.css")), "js": Markup(script), "script_hash": f"sha256-{digest}"}
     shown = {name: Markup(svg) for name, svg in drawings.items()}
+    rows = {"rows": lambda sheet: Markup(rows_html(sheet))}
     text = template if "{{" in template else file_text(template)
-    return environment.from_string(text).render({**context, **ours, "drawings": shown})
+    return environment.from_string(text).render({**context, **ours, **rows, "drawings": shown})
 
 
 def templates() -> Any:
