@@ -20,6 +20,7 @@ KEPT = {
     "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
     "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
 }  # fmt: skip
+FINE = re.compile(r"\d+\.\d{3,}")
 
 
 def to_svg(chart: Spec, label: str) -> str:
@@ -83,19 +84,14 @@ def for_page(svg: str, label: str) -> str:
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         told = element.get("aria-label", "")
-        kept = {name: value for name, value in element.items() if name in KEPT}
-        element.attrib = {name: _short(_themed(value)) for name, value in kept.items()}
+        element.attrib = {name: _shown(value) for name, value in element.items() if name in KEPT}
         if told and element.tag != "g":  # a group is an axis or a legend
             element.set("data-tip", told)
     root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _themed(value: str) -> str:
+def _shown(value: str) -> str:
+    """Put the page's own colour for ours; round what is finer than a hundredth of a pixel, or the page doubles."""
     name = VARIABLES.get(value.lower())
-    return f"var(--{name})" if name else value
-
-
-def _short(value: str) -> str:
-    """Round what is finer than a hundredth of a pixel: it doubles the size of the page."""
-    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)
+    return f"var(--{name})" if name else FINE.sub(lambda found: f"{float(found[0]):.2f}", value)
