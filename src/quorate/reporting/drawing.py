@@ -39,7 +39,8 @@ def to_svg(chart: Spec, label: str) -> str:
     >>> to_svg(skills_chart(result), "skills")[:30]
     '<svg viewBox="0 0 420 ...
     """
-    return for_page(converter().vegalite_to_svg(chart), label)
+    layers = [{**each, "encoding": {**each["encoding"], "tooltip": None}} for each in chart["layer"]]  # the page's own
+    return for_page(converter().vegalite_to_svg({**chart, "layer": layers}), label)
 
 
 def warm_up(drawer: Any) -> None:

@@ -35,7 +35,7 @@ def coded(field: str, names: Sequence[str], looks: Sequence[str], **more: Any) -
     >>> coded("verdict", ["yes", "no"], ["green", "red"])["scale"]
     {'domain': ['yes', 'no'], 'range': ['green', 'red']}
     """
-    return nominal(field, scale={"domain": list(names), "range": list(looks)}, sort=list(names), **more)
+    return nominal(field, scale={"domain": list(names), "range": list(looks)}, **more)
 
 
 def hover() -> Spec:
