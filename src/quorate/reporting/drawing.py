@@ -1,6 +1,9 @@
 """A chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Thread
 from typing import Any
 from xml.etree import ElementTree
@@ -20,6 +23,7 @@ KEPT = {
     "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
     "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
 }  # fmt: skip
+DRAWER: ContextVar[Any] = ContextVar("DRAWER", default=None)
 FINE = re.compile(r"\d+\.\d{3,}")
 
 
@@ -53,7 +57,7 @@ def warm_up(drawer: Any) -> None:
 
 
 def converter() -> Any:
-    """Import what turns charts into SVG.
+    """Return what turns charts into SVG: vl-convert, or what `drawn_by` says.
 
     Raises:
         QuorateError: it is not installed.
@@ -61,11 +65,30 @@ def converter() -> Any:
     >>> converter().__name__
     'vl_convert'
     """
+    if (drawer := DRAWER.get()) is not None:
+        return drawer
     try:
         import vl_convert
     except ImportError:
         raise QuorateError("a report needs vl-convert to draw: pip install 'quorate[report]'") from None
     return vl_convert
+
+
+@contextmanager
+def drawn_by(drawer: Any) -> Iterator[None]:
+    """Let something else draw what is drawn in this block; it has vl-convert's ``vegalite_to_svg``.
+
+    >>> class Nothing:
+    ...     def vegalite_to_svg(self, chart): return "<svg/>"
+    >>> with drawn_by(Nothing()):
+    ...     to_svg({"layer": []}, "nothing")
+    '<svg viewBox="" role="img" aria-label="nothing" />'
+    """
+    token = DRAWER.set(drawer)
+    try:
+        yield
+    finally:
+        DRAWER.reset(token)
 
 
 def for_page(svg: str, label: str) -> str:
