@@ -199,7 +199,8 @@ def report(
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    templates(), warm_up(converter())  # say at once what is missing
+    templates()  # say at once what is missing
+    warm_up(converter())
     if not 0 < sure <= 1:
         raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
     found = given(source, reading)

@@ -44,21 +44,26 @@ class Plots:
 
 def _altair(chart: Spec) -> Any:
     """Make an altair chart of a specification."""
-    try:
-        import altair
-    except ImportError:
-        raise QuorateError("charts need altair: pip install 'quorate[report]'") from None
+    alt = _library()
 
     def made(kind: Any, part: Spec) -> Any:
         """Make what is around the rows, then put them in as a whole."""
         around = kind.from_dict({**part, "data": {"values": []}})
-        around.data = altair.Data(values=Rows(part["data"]["values"])) if "data" in part else altair.Undefined
+        around.data = alt.Data(values=Rows(part["data"]["values"])) if "data" in part else alt.Undefined
         return around
 
-    layers = [made(altair.Chart, each) for each in chart["layer"]]
-    whole = made(altair.LayerChart, {**chart, "layer": []})
+    layers = [made(alt.Chart, each) for each in chart["layer"]]
+    whole = made(alt.LayerChart, {**chart, "layer": []})
     whole.layer = layers
     return whole
+
+
+def _library() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise QuorateError("charts need altair: pip install 'quorate[report]'") from None
+    return altair
 
 
 class Rows(Sequence[Spec]):
