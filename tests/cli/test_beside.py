@@ -7,10 +7,10 @@ import pytest
 import vl_convert
 
 from quorate.cli.beside import Beside, drawing_beside
-from quorate.reporting.charts.specification import drawing, layer, nominal
+from quorate.reporting.charts.specification import canvas, layer, nominal
 from quorate.reporting.drawing import converter
 
-CHART = drawing([layer("text", {"text": nominal("told")}, [{"told": "<b> & \u2028é\n"}])], height=50)
+CHART = canvas([layer("text", {"text": nominal("told")}, [{"told": "<b> & \u2028é\n"}])], height=50)
 
 
 def test_the_other_process_draws_the_same_and_imports_nothing_from_where_the_user_stands(

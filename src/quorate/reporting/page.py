@@ -41,7 +41,7 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     shown = {name: Markup(svg) for name, svg in drawings.items()}
     rows = {"rows": lambda sheet: Markup(rows_html(sheet))}
     text = template if "{{" in template else file_text(template)
-    return environment.from_string(text).render({**context, **ours, **rows, "drawings": shown})
+    return str(environment.from_string(text).render({**context, **ours, **rows, "drawings": shown}))
 
 
 def templates() -> Any:

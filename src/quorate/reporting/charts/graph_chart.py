@@ -9,7 +9,7 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.meetings.pairs import PairStats
 from quorate.reporting.charts.layout import Layout, place
 from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
-from quorate.reporting.charts.specification import Spec, drawing, hover, layer, quantitative
+from quorate.reporting.charts.specification import Spec, canvas, hover, layer, quantitative
 from quorate.reporting.charts.standing import STANDINGS, legend, short_names, standings
 from quorate.reporting.charts.style import PALETTE, WIDTH
 from quorate.result import Result
@@ -47,7 +47,7 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> S
         *_edges(layout, met, drawn, chosen, names, copying),
         _nodes(layout, result, chosen, names),
     ]
-    return {**drawing(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
+    return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
 
 
 def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: BoolArray) -> Spec:

@@ -93,7 +93,7 @@ def _bars(rows: list[Spec]) -> Spec:
 
 
 def _scale(rows: list[Spec]) -> Spec:
-    lowest = min([0.0, *(float(row.get("low", row["skill"])) for row in rows if "skill" in row)])
+    lowest = min([0.0, *(row["low" if "low" in row else "skill"] for row in rows if "skill" in row)])
     return {"domain": [max(math.floor(lowest * 10) / 10, -1.0), 1.0], "nice": False}
 
 

@@ -75,13 +75,13 @@ def layered(layers: Sequence[Spec], rows: Sequence[Spec], *, height: int | dict[
     420
     """
     fit = {"type": "fit-x", "contains": "padding"}
-    return {**drawing(layers, height=height), "data": {"values": list(rows)}, "autosize": fit}
+    return {**canvas(layers, height=height), "data": {"values": list(rows)}, "autosize": fit}
 
 
-def drawing(layers: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
+def canvas(layers: Sequence[Spec], *, height: int | dict[str, int]) -> Spec:
     """Put layers on one drawing, in the house's look.
 
-    >>> drawing([layer("point", {}, [{}])], height=100)["config"]["axis"]["gridColor"]
+    >>> canvas([layer("point", {}, [{}])], height=100)["config"]["axis"]["gridColor"]
     '#e6e9ed'
     """
     return {"layer": list(layers), "width": WIDTH, "height": height, "background": "white", "config": LOOK}
