@@ -106,10 +106,10 @@ def _edges(
         }
         (bold if is_marked else plain).append(row)
     ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
-    thinner = {**ends, "strokeWidth": quantitative("width", scale=None)}
+    by_shared = {**ends, "strokeWidth": quantitative("width", scale=None)}
     opacity = round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
     return [
-        *([layer("rule", thinner, plain, color=PALETTE["unknown"], opacity=opacity)] if plain else []),
+        *([layer("rule", by_shared, plain, color=PALETTE["unknown"], opacity=opacity)] if plain else []),
         *([layer("rule", ends, bold, color=PALETTE["copy"], strokeWidth=4)] if bold else []),
     ]
 
