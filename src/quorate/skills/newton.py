@@ -114,8 +114,8 @@ def certified(
     >>> problem = triangle([0.8, 0.6, 0.5])
     >>> swept = coordinate_sweeps(problem, tolerance=0.01)
     >>> found = certified(swept, least_squares(problem), tolerance=1e-6, max_sweeps=100, record=False)
-    >>> found.status, found.distance < 1e-6 < np.abs(swept.skills - found.skills).max()
-    ('converged', np.True_)
+    >>> found.status, bool(found.distance < 1e-6 < np.abs(swept.skills - found.skills).max())
+    ('converged', True)
     """
     if swept.iterations >= max_sweeps:
         return replace(swept, status=CAPPED)

@@ -117,8 +117,8 @@ def thinned_pairs(pairs: PairStats, n_workers: int, most: int, rng: np.random.Ge
     """Delete pairs of the worker of highest degree, at random, until no worker has more than ``most``.
 
     >>> from quorate.evaluation.simulate import clique
-    >>> thinned_pairs(PairStats.linked(*clique(6)), 6, 2, np.random.default_rng(0)).n_peers(6).max()
-    np.int64(2)
+    >>> int(thinned_pairs(PairStats.linked(*clique(6)), 6, 2, np.random.default_rng(0)).n_peers(6).max())
+    2
     """
     kept = np.ones(len(pairs), dtype=bool)
     while True:
