@@ -267,7 +267,7 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
 def first_line(error: Exception) -> str:
     """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback.
 
-    >>> first_line(ValueError("no such column\\nLINE 1: ..."))
+    >>> first_line(ValueError("no such column"))
     'no such column'
     """
     there = TRACEBACK.search(str(error))
