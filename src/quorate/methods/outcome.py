@@ -17,7 +17,7 @@ from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import Ballot, accuracy, majority, reveal
 
 AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
-# Of the skill that the workers' agreement speaks for, labels leave a share. On 26 public crowds whatever errs about as
+# Of the skill that the workers' agreement speaks for, labels leave a share. On 25 public crowds whatever errs about as
 # often as the vote leaves more than this, but where the vote itself is wrong on most tasks (`benchmarks/doubts.py`).
 SKILL_LEFT = 2 / 3
 STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
