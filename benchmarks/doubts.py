@@ -3,7 +3,7 @@
     python benchmarks/doubts.py [--more FOLDER] [SETS]    # the seven sets by default; FOLDER holds the nineteen others
 
 Far is twice the error of the vote and ten points more. `left` is the share of the skill that the workers' agreement
-speaks for and the labels leave (`quorate.methods.outcome.implied_skills`), `least` the least of those not far above it.
+speaks for and the labels leave (`implied_skills`), `least` the least of those not far above it.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.errors import QuorateError
 from quorate.evaluation.experiments.public_crowds import NAMES, SEVEN, PublicCrowd, public_crowd
-from quorate.methods.outcome import implied_skills
+from quorate.methods.contradiction import implied_skills
 from quorate.methods.registry import METHODS, aggregate
 from quorate.result import Result
 from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
@@ -50,9 +50,7 @@ def _error(crowd: PublicCrowd, result: Result) -> float:
 
 
 def _left(result: Result) -> float:
-    answers = result.answers
-    right = np.bincount(answers.task, result.ballot.label[answers.task] == answers.label, answers.n_tasks)
-    by_labels, by_agreement = implied_skills(answers, right)
+    by_labels, by_agreement = implied_skills(result.answers, result.ballot.label)
     return by_labels / by_agreement if by_agreement > 0 else 1.0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.arrays import IntArray
-from quorate.methods.outcome import SKILL_LEFT, contradiction, implied_skills
+from quorate.methods.contradiction import SKILL_LEFT, contradiction, implied_skills
 from quorate.skills.notes import CONTRADICTION
 from tests.conftest import RealData
 
@@ -38,9 +38,7 @@ def test_opt_ds_says_where_it_has_mixed_up_the_classes(seed: int) -> None:
 def test_the_skill_that_labels_leave_is_what_is_not_turned_round() -> None:
     """Exchanging the classes of a share f of the tasks leaves 1 - 2f of it, whatever the answers."""
     for share in (0.0, 0.1, 0.25, 0.5):
-        label = turned(CROWD.truth, share)
-        right = np.bincount(CROWD.answers.task, label[CROWD.answers.task] == CROWD.answers.label)
-        by_labels, by_agreement = implied_skills(CROWD.answers, right)
+        by_labels, by_agreement = implied_skills(CROWD.answers, turned(CROWD.truth, share))
         assert by_labels == pytest.approx((1 - 2 * share) * 0.6, abs=0.02)  # 10,000 answers: an error of .008
         assert by_agreement == pytest.approx(0.6, abs=0.02)
 

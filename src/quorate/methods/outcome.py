@@ -7,19 +7,16 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, identify
+from quorate.methods.contradiction import contradiction
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.skills.notes import CONTRADICTION, NOT_SETTLED, UNHEARD, Note
+from quorate.skills.notes import NOT_SETTLED, UNHEARD, Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.vote import Ballot, accuracy, majority, reveal
+from quorate.voting.vote import Ballot, reveal
 
-AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
-# Of the skill that the workers' agreement speaks for, labels leave a share. On 25 public crowds whatever errs about as
-# often as the vote leaves more than this, but where the vote itself is wrong on most tasks (`benchmarks/doubts.py`).
-SKILL_LEFT = 2 / 3
 STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
 
 
@@ -54,11 +51,11 @@ def outcome(
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> from quorate.voting.vote import majority
     >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
     'not estimated by this method'
     """
-    if method not in AS_THE_VOTE and not any(note.kind == CONTRADICTION for note in notes):
-        notes += contradiction(answers, ballot.label, method)
+    notes += contradiction(answers, ballot.label, method)
     if answers.said is not None and answers.said.unheard:
         notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
     return Result(
@@ -89,62 +86,6 @@ def workforce_of(per_worker: IntArray, skills: FloatArray | None, weights: Float
         weights=np.ones(n) if weights is None else weights,
         status=status,
     )
-
-
-def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
-    """Warn where the labels contradict most votes, or the agreement of the crowd: classes or workers were turned round.
-
-    A model of confusion fits as well with its classes exchanged, and a group of workers who met few others as well with
-    all of them liars. Neither costs likelihood, so that no method notices by itself.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> print(*contradiction(answers, np.array([0]), "mine"))
-    mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
-    """
-    answered = answers.per_task > 0
-    if not answered.any() or answers.n_classes < 2:
-        return ()
-    agreeing = np.bincount(answers.task, label[answers.task] == answers.label, answers.n_tasks)
-    if np.mean((2 * agreeing <= answers.per_task)[answered]) > 0.5:  # more than half of the answers are no minority
-        share = np.mean((label != majority(answers).label)[answered])
-        if share > 0.5:
-            text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
-            return (Note(CONTRADICTION, text),)
-    right, agreed = implied_skills(answers, agreeing)
-    if right >= SKILL_LEFT * agreed:
-        return ()
-    by_labels, by_agreement = (accuracy(np.array(each), answers.n_classes) for each in (right, agreed))
-    text = (
-        f"{method}: by its labels {by_labels:.0%} of the answers are right, and by how often workers agree "
-        f"{by_agreement:.0%}; it may have mixed up the classes of some tasks"
-    )
-    return (Note(CONTRADICTION, text),)
-
-
-def implied_skills(answers: Answers, agreeing: IntArray) -> tuple[float, float]:
-    """Return the crowd's mean skill twice: as labels say, and as the agreement of its workers does.
-
-    Two answers to a task correlate as the product of their workers' skills [Ma20, §4.2]; over all pairs that averages
-    to the square of the mean skill, liars included, whatever the labels. Where workers err together it is more.
-
-    Args:
-        answers: who answered what.
-        agreeing: how many answers to each task the labels call right.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxxyyy")})
-    >>> implied_skills(answers, np.array([3, 3])), implied_skills(answers, np.array([3, 0]))
-    ((1.0, 1.0), (0.0, 1.0))
-    """
-    m, others = answers.n_classes, np.maximum(answers.per_task - 1, 0)
-    pairs = float(others @ answers.per_task)
-    if pairs == 0:
-        return 0.0, 0.0
-    alike = np.unique(answers.cells, return_counts=True)[1]
-    shares = np.array([others @ agreeing, alike @ (alike - 1)]) / pairs
-    by_labels, by_agreement = (m * shares - 1) / (m - 1)
-    return float(by_labels), float(np.sqrt(max(by_agreement, 0.0)))
 
 
 def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:
