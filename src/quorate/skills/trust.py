@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import folds_by_id, sampled
+from quorate.blocks.scatter import folds_by_id, heard, sampled
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
@@ -71,23 +71,22 @@ def left_out_skills(answers: Answers, folds: IntArray) -> FloatArray:
     >>> left_out_skills(crowd.answers, np.arange(400)[None] % FOLDS)[0].argsort(axis=1)[:, 0].tolist()
     [2, 2, 2, 2]
     """
-    there = answers.per_worker > 0  # a sample of a large crowd has few of its workers
-    n, worker = int(there.sum()), (np.cumsum(there) - 1)[answers.worker]
-    shape = len(folds), FOLDS, n
+    everyone, (answers, there) = answers.n_workers, heard(answers)
+    n, shape = answers.n_workers, (len(folds), FOLDS, answers.n_workers)
     others = [fold != k for fold in folds for k in range(FOLDS)]  # the tasks that teach, of each fold
     taught = [np.flatnonzero(kept[answers.task]) for kept in others]
     start = np.concatenate([[0], np.cumsum([int(kept.sum()) for kept in others])])
     number = [np.cumsum(kept) - 1 + first for kept, first in zip(others, start[:-1], strict=True)]  # of each task there
     crowd = Answers(
         np.concatenate([number[k][answers.task[rows]] for k, rows in enumerate(taught)]),
-        np.concatenate([worker[rows] + k * n for k, rows in enumerate(taught)]),
+        np.concatenate([answers.worker[rows] + k * n for k, rows in enumerate(taught)]),
         np.concatenate([answers.label[rows] for rows in taught]),
         *(pa.nulls(size) for size in (int(start[-1]), len(others) * n, answers.n_classes)),
     )
     skills = centred_skills(crowd, tolerance=1e-3, max_iterations=100).solution.skills.reshape(shape)
-    here = np.stack([np.bincount(worker[~kept[answers.task]], minlength=n) for kept in others]).reshape(shape)
+    here = np.stack([np.bincount(answers.worker[~kept[answers.task]], minlength=n) for kept in others]).reshape(shape)
     means = (skills * here).sum(axis=2, keepdims=True) / np.maximum(here.sum(axis=2, keepdims=True), 1)
-    apart = np.zeros((*shape[:2], answers.n_workers))
+    apart = np.zeros((*shape[:2], everyone))
     apart[:, :, there] = skills - means
     return apart
 
