@@ -27,12 +27,15 @@ def expected() -> dict[str, Any]:
     ability = {"type": "Series", "index": "worker", "order": workers_by_appearance, "name": "alpha"}
     ease = {"type": "Series", "index": "task", "order": by_appearance, "name": "beta"}
     seen["GLAD"]["found"] = [ability, ease]
+    seen["GLAD"]["priors"] = {"no": 0.5, "yes": 0.5}
     seen["MACE"]["found"] = [[5, 2], [5, 2]]
     seen["proba"] = {**frame, "order": by_name}
     seen["known"] = {**values, "t2": "no"}
     seen["priors"] = {"type": "Series", "index": "label", "order": ["no", "yes"], "name": "prior"}
     seen["weighted"] = seen["default"] = dict.fromkeys(by_name, "no")
     seen["predict"] = values
+    seen["scores"] = [{**frame, "order": by_name}, values, True]
+    seen["options"] = [10000, 1e-05, 3, 10, True]
     right = {**dict.fromkeys(workers, round(2 / 3, 9)), "ed": round(1 / 3, 9)}
     seen["gold"] = {"skills": right, "labels": values}
     lists = {task: ["yes"] if label == "yes" else ["maybe", "no"] for task, label in values.items()}

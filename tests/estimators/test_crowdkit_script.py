@@ -74,6 +74,7 @@ for aggregation in (
         seen[name]["losses"] = [type(each).__name__ for each in aggregation.loss_history_[:1]]
     if name == "GLAD":
         seen[name]["found"] = [told(aggregation.alphas_), told(aggregation.betas_)]
+        seen[name]["priors"] = aggregation.priors_.to_dict()
     if name == "MACE":
         seen[name]["found"] = [list(aggregation.spamming_.shape), list(aggregation.thetas_.shape)]
 seen["proba"] = told(Wawa().fit_predict_proba(data))
@@ -98,7 +99,12 @@ before = pd.DataFrame(
 for strategy, size in (("assign", 1), ("addition", 100)):
     made = DawidSkene(n_iter=3, initial_error_strategy=strategy)
     seen[strategy] = made.fit_predict(data, initial_error=size * before).to_dict()
-seen["predict"] = MMSR().fit(data).predict(data).to_dict()
+made = MMSR(n_iter=5).fit(data)
+seen["predict"] = made.predict(data).to_dict()
+made.n_iter = 10000
+scores = made.fit_predict_score(data)
+seen["scores"] = [told(scores), scores.idxmax(axis=1).to_dict(), made.predict_score(data).equals(made.scores_)]
+seen["options"] = [made.n_iter, DawidSkene().tol, KOS(random_state=3).random_state, MACE().n_restarts, GLAD().silent]
 print(json.dumps(seen))
 """
 

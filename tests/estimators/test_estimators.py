@@ -9,7 +9,7 @@ import pytest
 import quorate
 from quorate import estimators
 from quorate.errors import InputError, OptionError
-from quorate.estimators import DawidSkene, Estimator, MajorityVote, Quorate
+from quorate.estimators import MMSR, DawidSkene, Estimator, MajorityVote, Quorate
 from quorate.estimators.estimator import gold_of
 from quorate.methods.registry import METHODS
 
@@ -193,3 +193,13 @@ def test_predict_votes_with_the_weights_found(name: str, data: Any) -> None:
     assert fitted.predict(half).equals(fitted.labels_[:30])
     with pytest.raises(InputError, match="'stranger'"):
         fitted.predict(pd.DataFrame({"task": [1], "worker": ["stranger"], "label": [data["label"].iloc[0]]}))
+
+
+def test_scores_of_mmsr_are_shares_of_the_weight_cast(data: Any) -> None:
+    """A weight below zero counts against its own label, as in crowd-kit."""
+    fitted = MMSR().fit(data)
+    weight = data["worker"].map(fitted.weights_)
+    cast = data.assign(weight=weight).pivot_table(index="task", columns="label", values="weight", aggfunc="sum")
+    expected = cast.fillna(0.0).div(cast.sum(axis=1), axis=0)
+    pd.testing.assert_frame_equal(fitted.scores_, expected, check_names=False)
+    pd.testing.assert_frame_equal(fitted.predict_score(data), fitted.scores_)

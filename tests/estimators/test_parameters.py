@@ -1,5 +1,6 @@
 """Parameters by name: a class made anew with them is the same, for scikit-learn and for anybody else."""
 
+import pickle
 from typing import Any
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pytest
 
 from quorate import estimators
 from quorate.errors import OptionError
-from quorate.estimators import GLAD, KOS, MACE, BinaryRelevance, DawidSkene, MajorityVote, Wawa
+from quorate.estimators import GLAD, KOS, MACE, MMSR, BinaryRelevance, DawidSkene, MajorityVote, Wawa
 from tests.estimators.test_estimators import CLASSES
 
 ALL: dict[str, Any] = {**CLASSES, "BinaryRelevance": BinaryRelevance}
@@ -84,3 +85,27 @@ def test_other_names_are_no_attributes() -> None:
     assert not hasattr(estimators, "Nonsense")
     with pytest.raises(ImportError, match="cannot import name 'Nonsense'"):
         exec("from quorate.estimators import Nonsense")
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_parameters_are_attributes_as_in_crowd_kit(name: str) -> None:
+    made = ALL[name](**SAID.get(name, {}))
+    # `method` is this package's own name of the method, in every class.
+    assert all(getattr(made, key) is value for key, value in made.get_params(deep=False).items() if key != "method")
+    assert not hasattr(made, "nonsense")
+
+
+def test_an_attribute_that_is_set_is_what_the_next_fit_does(data: Any) -> None:
+    made = DawidSkene(n_iter=50)
+    made.n_iter = 2
+    assert made.n_iter == made.get_params()["n_iter"] == made._options["max_iterations"] == 2
+    assert len(made.fit(data).loss_history_) == 2
+    copied = pickle.loads(pickle.dumps(made))
+    assert copied.n_iter == 2
+    assert copied.labels_.equals(made.labels_)
+
+
+@pytest.mark.parametrize(("made", "name"), [(DawidSkene(), "priors_"), (MMSR(), "scores_"), (Wawa(), "labels_")])
+def test_what_is_there_only_after_fit_says_so(made: Any, name: str) -> None:
+    with pytest.raises(AttributeError, match=f"^{type(made).__name__} has no attribute '{name}' yet; call fit first$"):
+        getattr(made, name)

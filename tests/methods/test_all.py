@@ -165,13 +165,3 @@ def test_bad_method_specifications_are_named() -> None:
     crowd = simulate.crowd(30, 5, 3)
     assert "no option 'nonsense'" in (compare(crowd.answers, methods=["iwmv:nonsense=1"]).entries[0].failed or "")
     assert parse_method("m3v:c=0.5:seed=3") == ("m3v", {"c": 0.5, "seed": 3})
-
-
-def test_a_method_that_stands_alone_is_told_by_compare() -> None:
-    """The tutorial's crowd, on which opt-ds exchanges the classes: its notes are said, and that it is alone."""
-    crowd = quorate.simulate.crowd(200, 12, 3, seed=0)
-    found = quorate.compare(crowd.answers, methods=["quorate", "majority", "one-coin", "opt-ds"])
-    alone = [entry.method for entry in found.entries if entry.doubts]
-    assert alone in ([], ["opt-ds"])
-    turned = quorate.compare(crowd.answers, methods=["majority", "one-coin", "rank-one"])
-    assert turned.doubts() == []

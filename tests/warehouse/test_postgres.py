@@ -133,3 +133,15 @@ def test_too_many_for_memory_are_packed_here_and_go_back(url: str) -> None:
     assert dict(run(url, "SELECT task, label FROM labels")) == labels_of(expected)
     run(url, "DROP TABLE labels")
     found.vote.engine.close()  # type: ignore[union-attr]
+
+
+def test_a_table_may_lie_in_a_schema_and_bear_reserved_names(url: str) -> None:
+    run(url, 'CREATE SCHEMA other; CREATE TABLE other."order" ("user" text, "select" text, "group" text)')
+    run(url, 'INSERT INTO other."order" SELECT task, worker, label FROM answers')
+    found = aggregate(url, table="other.order", task="user", worker="select", label="group")
+    assert labels_of(found) == labels_of(quorate.aggregate(CROWD))
+    with pytest.raises(EngineError, match=r"^postgres has no table 'other\.answers'; in other there is 'order'$"):
+        read(url, table="other.answers")
+    with pytest.raises(EngineError, match=r"^postgres has no table 'nowhere\.answers'; in nowhere there is none$"):
+        read(url, table="nowhere.answers")
+    run(url, "DROP SCHEMA other CASCADE")

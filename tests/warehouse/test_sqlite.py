@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.cli.app import app
-from quorate.errors import ColumnTypeError
+from quorate.errors import ColumnTypeError, EngineError, MissingColumnError, OptionError
 from quorate.warehouse import aggregate, read
 
 CROWD = quorate.simulate.crowd(n_tasks=60, n_workers=8, per_task=4, seed=1).answers
@@ -86,3 +86,29 @@ def test_names_of_tables_and_columns_are_data(name: str, tmp_path: Path) -> None
     names = {each for (each,) in run(path, "SELECT name FROM sqlite_master WHERE type = 'table'")}
     assert names == {"answers", output}
     assert run(path, "SELECT count(*) FROM answers") == [(240,)]
+
+
+def test_a_table_that_is_not_there_brings_those_that_are(database: Path) -> None:
+    with pytest.raises(EngineError, match=r"^sqlite has no table 'answer'; there is 'answers'\. Name a table"):
+        read(database, table="answer")
+
+
+def test_a_table_that_is_there_and_fails_is_not_said_to_be_missing(database: Path) -> None:
+    run(database, "CREATE VIEW gone AS SELECT * FROM never")
+    with pytest.raises(EngineError, match=r"^sqlite cannot open the table 'gone': .*never"):
+        read(database, table="gone")
+
+
+def test_usual_names_of_columns_are_suggested_as_for_a_file(database: Path) -> None:
+    run(database, "CREATE TABLE judged (item_id text, annotator text, verdict text, created text)")
+    with pytest.raises(MissingColumnError, match=r"\(--task item_id --worker annotator --label verdict\)$"):
+        read(database, table="judged")
+    with pytest.raises(MissingColumnError, match=r"^the table has no column 'item'; it has 'item_id', "):
+        read(database, table="judged", task="item")
+
+
+def test_what_connect_takes_is_said(database: Path) -> None:
+    with pytest.raises(EngineError, match=r"^--connect takes the URL of an engine, .* 'sqlite' is none$"):
+        read(connect="sqlite", table="answers")
+    with pytest.raises(OptionError, match=r"^with --connect the answers are a table of sqlite: say --table answers$"):
+        read("answers", connect=f"sqlite://{database}")

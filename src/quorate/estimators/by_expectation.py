@@ -161,6 +161,13 @@ class GLAD(Estimator):
         self.labels_priors, self.alphas_priors_mean = labels_priors, alphas_priors_mean
         self.betas_priors_mean = betas_priors_mean
 
+    @property
+    def priors_(self) -> Any:
+        """The share of each class beforehand, a Series by label: `labels_priors`, or all alike."""
+        labels = self.probas_.columns
+        alike = load_pandas().Series(1 / max(len(labels), 1), index=labels)
+        return alike if self.labels_priors is None else self.labels_priors
+
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)
         options = dict(self._options)

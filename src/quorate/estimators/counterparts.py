@@ -10,6 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, one_of
 from quorate.estimators.estimator import Estimator, Voter, by_worker
 from quorate.reading.files import Source
+from quorate.result import Result
 from quorate.voting.vote import reveal, weighted_majority
 
 
@@ -112,9 +113,32 @@ class MMSR(Voter):
     method = "m-msr"
     scale = "weight"
     as_they_appear = ("worker",)
+    scores_: Any  # DataFrame, tasks × labels: see `predict_score`
 
     def __init__(self, n_iter: int = 10_000, tol: float = 1e-10, random_state: int | None = 0, **options: Any) -> None:
         super().__init__(n_iter=n_iter, tol=tol, random_state=random_state, **options)
+
+    def predict_score(self, data: Source) -> Any:
+        """Return each label's share of the weight cast, tasks × labels, as crowd-kit does.
+
+        A worker of weight below zero counts against its own label, so a share may be below zero or above one.
+        """
+        answers = self._read(data)
+        return self._scores(answers, by_worker(answers, self.weights_.to_dict(), "fitted"), data)
+
+    def fit_predict_score(self, data: Source) -> Any:
+        """Do what `fit` does, and return `scores_`."""
+        return self.fit(data).scores_
+
+    def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
+        self.scores_ = self._scores(result.answers, result.weights, data)
+        return super()._keep(result, data, accuracies)
+
+    def _scores(self, answers: Answers, weights: FloatArray, data: Source) -> Any:
+        ballot = weighted_majority(answers, weights)
+        total = ballot.scores.sum(axis=1, keepdims=True)
+        shares = np.divide(ballot.scores, total, out=np.full_like(ballot.scores, np.nan), where=total != 0)
+        return self._outcome(answers, replace(ballot, posterior=shares), data)[1]
 
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:

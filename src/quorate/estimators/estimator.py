@@ -66,6 +66,20 @@ class Estimator(Parameters):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
+    def __getattr__(self, name: str) -> Any:
+        """Return an option, as crowd-kit's classes and scikit-learn's have them: `DawidSkene().n_iter`."""
+        options = self.__dict__.get("options", {})  # not there yet while a copy is made
+        if name in options:
+            return options[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{_unfitted(self, name)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an option, checked as when it was made; anything else as usual."""
+        if name in self.__dict__.get("options", {}):
+            self.set_params(**{name: value})
+        else:
+            super().__setattr__(name, value)
+
     def _given(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*self.own, "on_conflict", "skip_missing")} | self.options
 
@@ -145,6 +159,13 @@ class Voter(Estimator):
         weights = by_worker(answers, self.weights_.to_dict(), "fitted")
         vote = plug_in_vote if METHODS[self.method].posterior else weighted_majority
         return self._outcome(answers, vote(answers, weights), data)
+
+
+def _unfitted(made: Estimator, name: str) -> str:
+    """Say that what ends in an underscore is there after `fit`, where it is said of the class."""
+    kind = type(made)
+    said = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
+    return " yet; call fit first" if said and name.endswith("_") and "result_" not in made.__dict__ else ""
 
 
 def load_pandas() -> Any:

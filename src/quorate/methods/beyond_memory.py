@@ -5,6 +5,7 @@ an order that never needs all tasks at once.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from quorate.errors import UnknownMethodError
 from quorate.methods.beyond_em import dawid_skene, one_coin
 from quorate.methods.beyond_quorate import standard
 from quorate.methods.beyond_votes import iwmv, majority, rank_one
+from quorate.methods.contradiction import contradiction_beyond
 from quorate.methods.fitted import Fitted
 
 METHODS_BEYOND: dict[str, Callable[..., Fitted]] = {
@@ -50,4 +52,5 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", *, classes: pa.Array | N
         names = ", ".join(METHODS_BEYOND)
         raise UnknownMethodError(f"{method} needs every answer in memory; beyond it there are {names}")
     named = {"classes": classes} if method == "quorate" else {}
-    return METHODS_BEYOND[method](blocks, **named, **options)
+    fitted = METHODS_BEYOND[method](blocks, **named, **options)
+    return replace(fitted, notes=fitted.notes + contradiction_beyond(blocks, fitted.vote, method))

@@ -32,7 +32,7 @@ def majority(blocks: Blocks) -> Fitted:
     return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), workforce=workforce, graph=identify(blocks))
 
 
-def iwmv(blocks: Blocks, *, max_iterations: int = 20) -> Fitted:
+def iwmv(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
     """Vote, weigh the workers by how far they agree with the labels, and vote again, until the labels stand still.
 
     >>> import quorate

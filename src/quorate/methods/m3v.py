@@ -14,7 +14,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
 from quorate.gold import known_classes
 from quorate.methods.given import Given, given_classes
-from quorate.methods.outcome import contradiction, outcome
+from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.confusion import cells_of, check_size
@@ -79,7 +79,6 @@ def m3v(
         gold=known,
         skills=skill_of(sampled.accuracy, answers.n_classes),
         weights=sampled.weights,
-        notes=contradiction(answers, ballot.label, "m3v"),
     )
 
 

@@ -7,16 +7,16 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, identify
+from quorate.methods.contradiction import contradiction
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.skills.notes import CONTRADICTION, NOT_SETTLED, UNHEARD, Note
+from quorate.skills.notes import NOT_SETTLED, UNHEARD, Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.vote import Ballot, majority, reveal
+from quorate.voting.vote import Ballot, reveal
 
-AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
 STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
 
 
@@ -51,11 +51,11 @@ def outcome(
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> from quorate.voting.vote import majority
     >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
     'not estimated by this method'
     """
-    if method not in AS_THE_VOTE and not any(note.kind == CONTRADICTION for note in notes):
-        notes += contradiction(answers, ballot.label, method)
+    notes += contradiction(answers, ballot.label, method)
     if answers.said is not None and answers.said.unheard:
         notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
     return Result(
@@ -86,27 +86,6 @@ def workforce_of(per_worker: IntArray, skills: FloatArray | None, weights: Float
         weights=np.ones(n) if weights is None else weights,
         status=status,
     )
-
-
-def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
-    """Warn where most labels contradict the majority: a model of confusion fits as well with its classes exchanged.
-
-    >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> print(*contradiction(answers, np.array([0]), "mine"))
-    mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
-    """
-    answered = answers.per_task > 0
-    if not answered.any():
-        return ()
-    agreeing = np.bincount(answers.task, label[answers.task] == answers.label, answers.n_tasks)
-    if np.mean((2 * agreeing <= answers.per_task)[answered]) <= 0.5:  # more than half of the answers are no minority
-        return ()
-    share = np.mean((label != majority(answers).label)[answered])
-    if share <= 0.5:
-        return ()
-    text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
-    return (Note(CONTRADICTION, text),)
 
 
 def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:

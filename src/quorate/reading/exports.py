@@ -4,13 +4,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from quorate.errors import MissingColumnError, OptionError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
 from quorate.reading.loading import hold
-from quorate.reading.options import AS_USUAL, ROLES, ExportKeywords, ReadOptions, read_options
-from quorate.reading.usual_names import as_said, usual_columns
+from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
+from quorate.reading.usual_names import refuse_other_names
 
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
@@ -59,12 +59,8 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
         return found[0]
     if found:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
-    meant = usual_columns(content.fields, {role: getattr(reading, role) for role in ROLES}) if readable else None
-    if meant is not None:
-        raise MissingColumnError(
-            f"{content.name} has the columns {listing(content.fields, 12)}; if they are what they seem, say "
-            f"{as_said(meant)}"
-        )
+    if readable:
+        refuse_other_names(content.fields, reading.chosen, content.name)
     named = met or any((reading.task, reading.worker, reading.label))
     if readable and (named or len(content.fields) < 3):  # no export, but a table that lacks a column
         return TABLE

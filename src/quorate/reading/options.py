@@ -110,6 +110,11 @@ class ReadOptions:
         """The columns of tasks, workers and labels of a plain table."""
         return self.task or "task", self.worker or "worker", self.label or "label"
 
+    @property
+    def chosen(self) -> dict[str, str | None]:
+        """The column of each role that the caller named; None where none was."""
+        return {role: getattr(self, role) for role in ROLES}
+
     def wanted(self) -> dict[str, str]:
         """Name the columns and, for each, what to do where it is not there."""
         wanted = {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}

@@ -3,6 +3,8 @@
 import shlex
 from collections.abc import Mapping, Sequence
 
+from quorate.errors import MissingColumnError, listing
+
 # In the order of how sure they are; names are compared without case, spaces and underscores.
 USUAL = {
     "task": (
@@ -51,3 +53,23 @@ def as_said(columns: Mapping[str, str]) -> str:
     named = {role: column for role, column in columns.items() if role != column}
     typed = shlex.join(word for role, column in named.items() for word in (f"--{role}", column))
     return f"{', '.join(f'{role}={column!r}' for role, column in named.items())} ({typed})"
+
+
+def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], name: str) -> None:
+    """Refuse a table whose columns seem to be meant under other names, and say how to name them.
+
+    Args:
+        fields: the columns there are.
+        chosen: those that the caller named, by role; None where none was.
+        name: of the table, for the error.
+
+    Raises:
+        MissingColumnError: every role has a column that seems to be meant.
+
+    >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
+    """
+    meant = usual_columns(fields, chosen)
+    if meant is not None:
+        raise MissingColumnError(
+            f"{name} has the columns {listing(fields, 12)}; if they are what they seem, say {as_said(meant)}"
+        )

@@ -147,7 +147,7 @@ class Engine:
         except (QuorateError, KeyboardInterrupt, GeneratorExit):
             raise
         except Exception as error:  # every engine has exceptions of its own
-            raise EngineError(f"{self.name} failed while {stage}: {_first_line(error)}{_remedy(error)}") from error
+            raise EngineError(f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}") from error
         report(stage, 100, 100)
 
 
@@ -169,7 +169,7 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
     except QuorateError:
         raise
     except Exception as error:
-        raise EngineError(f"cannot start {name}: {_first_line(error)}") from error
+        raise EngineError(f"cannot start {name}: {first_line(error)}") from error
 
 
 def _check_installed(engine: str) -> None:
@@ -211,6 +211,8 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
         _check_installed(scheme)
     if find_spec("ibis") is None:
         raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
+    if "://" not in url:
+        raise EngineError(f"--connect takes the URL of an engine, as postgres://user@host/database; {url!r} is none")
     import ibis
 
     try:
@@ -222,7 +224,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
         return Engine(backend, is_ours=backend.name != "pyspark")
     except Exception as error:
         # The other library's message may hold the whole address, and a traceback would show it too.
-        raise EngineError(f"cannot connect to {_public(url)}: {_without_secrets(_first_line(error), url)}") from None
+        raise EngineError(f"cannot connect to {_public(url)}: {_without_secrets(first_line(error), url)}") from None
 
 
 def _public(url: str) -> str:
@@ -262,8 +264,12 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
         asking.join()
 
 
-def _first_line(error: Exception) -> str:
-    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback."""
+def first_line(error: Exception) -> str:
+    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback.
+
+    >>> first_line(ValueError("no such column"))
+    'no such column'
+    """
     there = TRACEBACK.search(str(error))
     if there is not None:
         return there[1][:300]

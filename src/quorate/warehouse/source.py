@@ -17,7 +17,8 @@ from quorate.errors import (
 from quorate.reading.files import Source, format_of, read_table
 from quorate.reading.objects import check_columns
 from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
-from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect
+from quorate.reading.usual_names import refuse_other_names
+from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect, first_line
 from quorate.warehouse.expressions import EngineTable
 
 # What can be said about reading answers in an engine.
@@ -98,6 +99,8 @@ def open_table(
     home = Engine(source.get_backend()) if is_there else connect(where)
     try:
         found = source if is_there else _found(home, source, reading, where)
+        if not set(reading.columns) <= set(found.columns):
+            refuse_other_names(found.columns, reading.chosen, "the table")
         check_columns(found.columns, wanted_columns(reading, where), "the table")
         for name in wanted_columns(reading, where):
             kind = found[name].type()
@@ -115,6 +118,8 @@ def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOpti
     if source is None:
         return _table(home, where.table or _only_table(home))
     if isinstance(source, str | Path):
+        if where.connect is not None and not format_of(str(source)):  # a name, where a table was meant
+            raise OptionError(f"with --connect the answers are a table of {home.name}: say --table {source}")
         return _file(home, source, reading)
     return home.upload(read_table(source, wanted_columns(reading, where)))
 
@@ -134,7 +139,7 @@ def _table(home: Engine, name: str) -> EngineTable:
     try:
         return home.backend.table(own, database=database or None)
     except Exception as error:
-        raise EngineError(f"{home.name} has no table {name!r} ({str(error).splitlines()[0][:200]})") from error
+        raise EngineError(_not_opened(home, name, error)) from error
 
 
 def _only_table(home: Engine) -> str:
@@ -144,6 +149,20 @@ def _only_table(home: Engine) -> str:
         named = f": {listing(there, 12)}. Name the one with the answers (--table)" if there else ""
         raise OptionError(f"{home.name} has {count(len(there), 'table')}{named}")
     return there[0]
+
+
+def _not_opened(home: Engine, name: str, error: Exception) -> str:
+    """Say why a table cannot be opened: it is not there, and what is, or it is there and fails."""
+    database, _, own = name.rpartition(".")
+    try:
+        there = sorted(home.backend.list_tables(database=database or None))
+    except Exception:  # no such schema, or none that may be looked into
+        there = []
+    if own in there:
+        return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
+    listed = f"{f'in {database} ' if database else ''}there is {listing(there, 12) or 'none'}"
+    elsewhere = "" if database else ". Name a table of another schema as schema.table"
+    return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
 
 
 def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:

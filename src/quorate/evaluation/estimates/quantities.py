@@ -30,8 +30,16 @@ class Quantity(Protocol):
         """Return what all tasks count on average over a posterior; rows × tasks."""
 
 
+class Share:
+    """A quantity of which each task counts or does not."""
+
+    lowest = 0.0
+    highest = 1.0
+    whole = True
+
+
 @dataclass(frozen=True)
-class Prevalence:
+class Prevalence(Share):
     """The share of each class.
 
     >>> Prevalence(2).at(np.array([0, 1]), np.array([1, 1])).tolist()
@@ -39,9 +47,6 @@ class Prevalence:
     """
 
     n_classes: int
-    lowest = 0.0
-    highest = 1.0
-    whole = True
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """One row a class."""
@@ -53,7 +58,7 @@ class Prevalence:
 
 
 @dataclass(frozen=True)
-class Right:
+class Right(Share):
     """The share of tasks that a model gets right.
 
     >>> Right(np.array([0, -1])).expected(np.array([[0.9, 0.1], [0.5, 0.5]])).tolist()
@@ -61,9 +66,6 @@ class Right:
     """
 
     predicted: IntArray  # a class for every task; negative where it is none that anybody gave
-    lowest = 0.0
-    highest = 1.0
-    whole = True
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """Whether the prediction is the class."""
@@ -94,14 +96,11 @@ class Better:
 
 
 @dataclass(frozen=True)
-class Wins:
+class Wins(Share):
     """How often only the first of two models is right, and how often only the second."""
 
     one: IntArray
     two: IntArray
-    lowest = 0.0
-    highest = 1.0
-    whole = True
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """Two rows."""
@@ -141,14 +140,11 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Confused:
+class Confused(Share):
     """The share of tasks of each true class with each prediction; one row a cell, by true class, then prediction."""
 
     predicted: IntArray
     n_classes: int
-    lowest = 0.0
-    highest = 1.0
-    whole = True
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """One row a cell."""

@@ -1,0 +1,65 @@
+"""Print which methods err far above the plain vote on public crowds, and which of them say so.
+
+    python benchmarks/doubts.py [--more FOLDER] [SETS]    # the seven sets by default; FOLDER holds the nineteen others
+
+Far is twice the error of the vote and ten points more. `left` is the share of the skill that the workers' agreement
+speaks for and the labels leave (`implied_skills`), `least` the least of those not far above it.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from quorate.errors import QuorateError
+from quorate.evaluation.experiments.public_crowds import NAMES, SEVEN, PublicCrowd, public_crowd
+from quorate.methods.contradiction import implied_skills
+from quorate.methods.registry import METHODS, aggregate
+from quorate.result import Result
+from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
+
+SKIPPED = {"majority", "gold-majority"}
+SLOW = {"m3v", "m3v-svm", "opt-ds", "mace", "glad", "m-msr"}
+MANY = 20_000  # answers, beyond which the slow ones are left out
+
+
+def main(sets: list[str], more: Path) -> None:
+    """Print a line for each result far above the vote, or in doubt, and one for each set."""
+    for name in sets:
+        crowd = public_crowd(name, more)
+        vote, least = _error(crowd, aggregate(crowd.answers, "majority")), 1.0
+        for method in sorted(set(METHODS) - SKIPPED - (SLOW if crowd.answers.n_answers > MANY else set())):
+            try:
+                result = aggregate(crowd.answers, method)
+            except QuorateError as refused:
+                print(f"{name:17}{method:18}{str(refused)[:80]}")
+                continue
+            error, left = _error(crowd, result), _left(result)
+            is_far = error > max(2 * vote, vote + 0.1)
+            said = [note.kind for note in result.notes if note.kind in (CONTRADICTION, NOT_SETTLED)]
+            least = least if is_far else min(least, left)
+            if is_far or CONTRADICTION in said:
+                print(f"{name:17}{method:18}error {error:.3f}  left {left:5.2f}  says {', '.join(said) or 'NOTHING'}")
+        print(f"{name:17}{'the vote':18}error {vote:.3f}  least {least:.2f}", flush=True)
+
+
+def _error(crowd: PublicCrowd, result: Result) -> float:
+    scored = crowd.truth != -1
+    return float(np.mean((result.ballot.label != crowd.truth)[scored]))
+
+
+def _left(result: Result) -> float:
+    by_labels, by_agreement = implied_skills(result.answers, result.ballot.label)
+    return by_labels / by_agreement if by_agreement > 0 else 1.0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", choices=[*NAMES, []], help="which; the seven by default")
+    parser.add_argument("--more", type=Path, default=Path("more"), help="the folder of the nineteen others")
+    given = parser.parse_args()
+    try:
+        main(given.sets or list(SEVEN), given.more)
+    except QuorateError as error:
+        sys.exit(str(error))
