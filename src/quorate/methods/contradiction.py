@@ -12,6 +12,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import SPARSE
 from quorate.blocks.memory import answers_in
 from quorate.skills.notes import CONTRADICTION, Note
 from quorate.voting.vote import Ballot, accuracy
@@ -64,13 +65,23 @@ def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
 
 def _counted(answers: Answers, label: IntArray) -> FloatArray:
     """Count tasks, those of a minority's label, pairs of answers, pairs of a right one with another, pairs alike."""
-    cell, alike = np.unique(answers.cells, return_counts=True)
-    most = np.zeros(answers.n_tasks, np.int64)
-    np.maximum.at(most, cell // answers.n_classes, alike)
+    alike, most = _votes(answers)
     agreeing = answers.by_task(label[answers.task] == answers.label)
     others = np.maximum(answers.per_task - 1, 0)
     pairs = [others @ answers.per_task, others @ agreeing, alike @ (alike - 1)]
     return np.array([(answers.per_task > 0).sum(), (agreeing < most).sum(), *pairs], np.float64)
+
+
+def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Count the answers alike of every task and class, or of those that have some, and the most of each task."""
+    n, m = answers.n_tasks, answers.n_classes
+    if n * m <= SPARSE * answers.n_answers:
+        votes = np.bincount(answers.cells, minlength=n * m)
+        return votes, votes.reshape(n, m).max(axis=1)
+    cell, alike = np.unique(answers.cells, return_counts=True)
+    most = np.zeros(n, np.int64)
+    np.maximum.at(most, cell // m, alike)
+    return alike, most
 
 
 def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Ballot]) -> Sums:
