@@ -1,15 +1,18 @@
 """Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.meetings.bounds import SkillBound, skill_bound
-from quorate.meetings.graph import Component, Identifiability, grouped
-from quorate.meetings.needs import SkillError, pair_error
+from quorate.arrays import IntArray, starts_of
+from quorate.meetings.bounds import SkillBound, skill_bounds, two_sided
+from quorate.meetings.graph import Component, Identifiability
+from quorate.meetings.needs import SkillError, pair_errors
 from quorate.meetings.pairs import PairStats, pair_stats, too_many_pairs
+from quorate.meetings.stacks import Parts
 from quorate.result import Result
 
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
@@ -90,34 +93,61 @@ def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iter
     >>> [(part.n_codes, len(part.pairs)) for part in found]
     [(2, 1), (1, 0)]
     """
-    inside = grouped(verdict.component[pairs.i], verdict.n_components)
-    for part, own in zip(verdict.components(), inside, strict=True):
+    place = _places(verdict.component, verdict.n_components)
+    of_pair = verdict.component[pairs.i]
+    own = pairs.among(np.argsort(of_pair, kind="stable"))
+    i, j = place[own.i], place[own.j]
+    ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
+    for part, start, stop in zip(verdict.components(), ends[:-1], ends[1:], strict=True):
+        inside = slice(start, stop)
         known = complete or part.bipartite
-        yield PartPairs(part, part.workers, pairs.among(own).renamed(part.workers) if known else None)
+        found = PairStats(i[inside], j[inside], own.shared[inside], own.agreed[inside]) if known else None
+        yield PartPairs(part, part.workers, found)
 
 
-def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
-    """Judge how firmly a component determines the skills of its workers; gold does not count among them.
+def _places(component: IntArray, n_components: int) -> IntArray:
+    """Return the place of each worker in its component, from zero."""
+    order = np.argsort(component, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order)) - starts_of(np.bincount(component, minlength=n_components))[component[order]]
+    return place
+
+
+def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
+    """Judge how firmly each component determines the skills of its workers; gold does not count among them.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(30, 3, 3).answers, "rank-one")
-    >>> part = next(parts(result.identifiability, pair_stats(result.answers), complete=True))
-    >>> examine(part, result, 0.05).bound.least_shared
-    30
+    >>> everyone = list(parts(result.identifiability, pair_stats(result.answers), complete=True))
+    >>> [finding.bound.least_shared for finding in examine(everyone, result, 0.05)]
+    [30]
     """
-    if found.pairs is None:
-        return ComponentFinding(found.part, None, None)
-    n = int((found.members < result.roster.n_workers).sum())
-    own = without(found.pairs, n)
-    if len(own) == 0 or result.roster.n_classes < 2:
-        return ComponentFinding(found.part, len(own), None)
-    skills = result.skills[found.members[:n]]
-    m = result.roster.n_classes
-    error = pair_error(own, m, skills, result.roster.per_worker[found.members[:n]], delta=delta)
+    n, m = result.roster.n_workers, result.roster.n_classes
+    asked, own = [], []  # the components with pairs but for gold's, and those
+    found = []
+    for each in everyone:
+        pairs = each.pairs if each.pairs is None or each.members[-1] < n else without(each.pairs, each.n_codes - 1)
+        found.append(ComponentFinding(each.part, None if pairs is None else len(pairs), None))
+        if pairs is not None and len(pairs) and m > 1:
+            asked.append(len(found) - 1)
+            own.append(pairs)
+    if not asked:
+        return found
+    members = [everyone[k].members for k in asked]
+    workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
+    beside, whom = Parts.beside([len(codes) for codes in workers], own), np.concatenate(workers)
     # Of all the pairs the verdict is known; without gold's own it may be another.
-    verdict = found.part.bipartite if own is found.pairs else None
-    bound = skill_bound(own, n, m, skills, delta=delta, bipartite=verdict)
-    return ComponentFinding(found.part, len(own), bound, error)
+    bipartite = np.array(
+        [
+            everyone[k].part.bipartite if pairs is everyone[k].pairs else two_sided(pairs, len(codes))
+            for k, pairs, codes in zip(asked, own, workers, strict=True)
+        ]
+    )
+    errors = pair_errors(beside, m, result.skills[whom], result.roster.per_worker[whom], delta=delta)
+    bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
+    for k, bound, error in zip(asked, bounds, errors, strict=True):
+        found[k] = ComponentFinding(found[k].component, found[k].n_pairs, bound, error)
+    return found
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:

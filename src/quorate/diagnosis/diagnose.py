@@ -278,7 +278,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
-    components = tuple(examine(each, result, delta) for each in everyone)
+    components = tuple(examine(everyone, result, delta))
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
 
 
