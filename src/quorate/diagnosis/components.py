@@ -19,8 +19,8 @@ WANTED = 0.05  # error of a skill: half of what tells two workers apart
 
 
 def _told(value: float) -> float | None:
-    """Return a number, or None where there is none to tell."""
-    return None if value != value else value
+    """Return a number, or None where there is none to tell: NaN or infinity."""
+    return value if value - value == 0 else None
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class ComponentFinding:
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
     error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
 
-    def bound_dict(self) -> dict[str, float] | None:
-        """Return the bound's figures by name."""
+    def bound_dict(self) -> dict[str, float | None] | None:
+        """Return the bound's figures by name; None for those that are not finite."""
         bound = self.bound
         if bound is None:
             return None
-        return {
+        figures = {
             "kappa": bound.kappa,
             "K": bound.K,
             "delta": bound.delta,
@@ -45,9 +45,10 @@ class ComponentFinding:
             "per_unit_of_disturbance": bound.perturbation(1.0),
             "finite_task": bound.finite_task,
             "finite_task_hoeffding": bound.finite_task_hoeffding,
-            **({} if self.error is None else {"per_pair": self.error.bound, "expected": _told(self.error.expected)}),
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
             **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
+        return {name: _told(value) for name, value in figures.items()}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, over_answers
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
@@ -44,7 +44,7 @@ def habit_matrices(skills: FloatArray, habits: Habits) -> FloatArray:
     """
     x, habit = skills[:, None, None], habits.frequency[: len(skills), :, None]
     theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
-    theta /= theta.sum(axis=1, keepdims=True)
+    theta /= over_answers(theta)
     return theta
 
 
