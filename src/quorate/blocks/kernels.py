@@ -44,7 +44,7 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
     n, m = frequency.shape
     stride = -(-(m + 4) // LINE) * LINE
     table = _aligned(n, stride)
-    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, (frequency * frequency).sum(axis=1), frequency
+    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, plain.by_row(np.add, frequency * frequency), frequency
     for block in blocks:
         _run("centred", block, table, stride, m)
     return table[:, 2].copy(), table[:, 3].copy()
