@@ -113,17 +113,15 @@ def skill_bounds(
     pairs, first, first_pair = parts.pairs, starts_of(parts.size)[:-1], starts_of(parts.n_pairs)[:-1]
     size, unknown = np.abs(skills), np.isnan(skills)
     weights = pairs.shared.astype(np.float64)
-    figures = (
-        np.minimum.reduceat(np.where(unknown, 1.0, size), first).clip(max=1.0),
-        np.maximum.reduceat(np.where(unknown, 0.0, size), first),
-        parts.size,
-        np.maximum.reduceat(pairs.by_worker(parts.n_workers, weights), first),
-        smallest_of(parts, bipartite),
-        smallest_of(parts, bipartite, weights),
-        np.minimum.reduceat(pairs.shared, first_pair),
-        2 * parts.n_pairs,
-    )
-    return [
-        SkillBound(kappa, greatest, delta, *others, n_classes)
-        for kappa, greatest, *others in zip(*(each.tolist() for each in figures), strict=True)
-    ]
+    figures = {
+        "kappa": np.minimum.reduceat(np.where(unknown, 1.0, size), first).clip(max=1.0),
+        "K": np.maximum.reduceat(np.where(unknown, 0.0, size), first),
+        "n_workers": parts.size,
+        "norm": np.maximum.reduceat(pairs.by_worker(parts.n_workers, weights), first),
+        "smallest": smallest_of(parts, bipartite),
+        "smallest_weighted": smallest_of(parts, bipartite, weights),
+        "least_shared": np.minimum.reduceat(pairs.shared, first_pair),
+        "degree_sum": 2 * parts.n_pairs,
+    }
+    rows = zip(*(each.tolist() for each in figures.values()), strict=True)
+    return [SkillBound(delta=delta, n_classes=n_classes, **dict(zip(figures, row, strict=True))) for row in rows]

@@ -114,8 +114,11 @@ def pair_errors(
         kept[inside], figures = _bounded(asked, n_classes, skills[inside], delta)
         expected = _expected(asked, np.nan_to_num(skills[inside]), per_worker[inside], n_classes)
     whom = np.split(kept, np.cumsum(parts.size)[:-1])
-    rows = zip(whom, *(each.tolist() for each in (*figures, expected)), strict=True)
-    return [SkillError(*bounded, delta, error) for *bounded, error in rows]
+    lists = [each.tolist() for each in (*figures, expected)]
+    return [
+        SkillError(own, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
+        for own, eigenvalue, bound, fits, error in zip(whom, *lists, strict=True)
+    ]
 
 
 def _bounded(

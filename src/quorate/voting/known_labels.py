@@ -279,9 +279,9 @@ def _way_weights(fit: FloatArray) -> FloatArray:
 
 def _mix(parts: Iterable[FloatArray], weights: FloatArray) -> FloatArray:
     """Average tables, of which no more than one need be there at a time."""
-    mixed = None
+    mixed: FloatArray | None = None
     for part, weight in zip(parts, weights, strict=True):
-        own = weight * part
+        own: FloatArray = weight * part
         mixed = own if mixed is None else np.add(mixed, own, out=mixed)
     assert mixed is not None  # there are opinions
     return mixed
