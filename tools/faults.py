@@ -179,8 +179,7 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
 
 def main_program() -> int:
     """Run all of it, and print the counts."""
-    import altair  # noqa: F401  # here, so that no child has to
-    import vl_convert  # noqa: F401
+    import vl_convert  # noqa: F401  # here, so that no child has to
     from tools.bombs import bombs
 
     import quorate.reporting.build  # noqa: F401

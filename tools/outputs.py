@@ -34,7 +34,7 @@ GENERAL = "general"  # the place of cases that need no data set
 SETS = f"trec,web,dogs,rte1,temp,bluebird,wsd,{GENERAL}"  # the largest first
 VARIED = ("bluebird", "wsd", "dogs")  # the sets on which more is varied
 METHODS = "quorate rank-one rank-one-centred majority iwmv er kos kos-svd ghosh-svd opt-ds dawid-skene one-coin m-msr"
-HEAVY = "typer scipy.sparse scipy.special pyarrow.compute pyarrow.csv pyarrow.parquet ibis.backends.duckdb altair"
+HEAVY = "typer scipy.sparse scipy.special pyarrow.compute pyarrow.csv pyarrow.parquet ibis.backends.duckdb"
 FORK = get_context("fork")
 Case = tuple[str, str, list[str]]  # its place (a data set, or GENERAL), its name, its commands
 # What is printed may depend on the first four, so they are the same wherever a recording is made.

@@ -42,7 +42,7 @@ def test_the_p_value_is_that_of_all_outcomes_counted_one_by_one(m: int) -> None:
     for labels in ((0, 0, 0, 1, 1), (0, 0, 1, 1, 0), (0, 0, 0, 0, 1)):
         exact = sum(chance[other] for other in outcomes if ratio[other] >= ratio[labels] - 1e-9)
         answers = one_task(labels, m)
-        found = model.ratio(model.log_chances(answers.task, answers.worker, answers.label, 1))
+        found = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], 1))
         assert found[0] == pytest.approx(ratio[labels], abs=1e-6)
         p = _drawn(model, answers, np.array([0]), found, MANY, np.random.default_rng(0))[0]
         assert p == pytest.approx(min(exact, np.exp(-ratio[labels])), rel=0.2)

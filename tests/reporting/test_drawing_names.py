@@ -1,11 +1,16 @@
 """Ids are data in pictures: whatever they hold, a drawing stays well-formed and runs nothing."""
 
+from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
 
 import quorate
-from quorate.reporting.charts import Plots
+from quorate.reporting.charts.agreement_chart import agreement_chart
+from quorate.reporting.charts.confidence_chart import confidence_chart
+from quorate.reporting.charts.graph_chart import graph_chart
+from quorate.reporting.charts.skill_chart import skills_chart
+from quorate.reporting.charts.specification import Spec
 from quorate.reporting.drawing import to_svg
 
 NAMES = (
@@ -28,14 +33,14 @@ def result() -> quorate.Result:
     return quorate.aggregate({"task": names, "worker": list(workers), "label": shown})
 
 
-@pytest.mark.parametrize("kind", ["skills", "graph", "agreement", "confidence"])
-def test_names_stay_text_in_drawings(result: quorate.Result, kind: str) -> None:
-    svg = to_svg(getattr(Plots(result), kind), "<script>label</script>")
+@pytest.mark.parametrize("draw", [skills_chart, graph_chart, agreement_chart, confidence_chart])
+def test_names_stay_text_in_drawings(result: quorate.Result, draw: Callable[[quorate.Result], Spec]) -> None:
+    svg = to_svg(draw(result), "<script>label</script>")
     root = ElementTree.fromstring(svg)  # well-formed, or this raises
     tags = {element.tag for element in root.iter()}
     assert tags <= {"svg", "g", "path", "text", "line", "rect", "tspan", "defs", "clipPath"}
     assert not [name for element in root.iter() for name in element.attrib if name.lower().startswith("on")]
     assert "<script" not in svg
     assert root.get("aria-label") == "<script>label</script>"
-    if kind == "skills":
+    if draw is skills_chart:
         assert any(NAMES[0] in (element.get("data-tip") or "") for element in root.iter())

@@ -8,13 +8,13 @@ for those and never sees where the answers lie: in memory (`quorate.blocks.memor
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from quorate.answers import Answers, Sized
 from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
@@ -180,11 +180,4 @@ def added(parts: Iterable[Sums]) -> Sums:
     >>> [total.tolist() for total in added([(np.ones(2),), (np.ones(2),)])]
     [[2.0, 2.0]]
     """
-    total: list[NDArray[Any]] = []
-    for part in parts:
-        if not total:
-            total = [each.copy() for each in part]
-        else:
-            for whole, each in zip(total, part, strict=True):
-                whole += each
-    return tuple(total)
+    return reduce(lambda total, part: tuple(a + b for a, b in zip(total, part, strict=True)), parts)

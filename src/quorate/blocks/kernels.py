@@ -44,10 +44,11 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
     n, m = frequency.shape
     stride = -(-(m + 4) // LINE) * LINE
     table = _aligned(n, stride)
-    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, plain.by_row(np.add, frequency * frequency), frequency
+    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, np.einsum("wl,wl->w", frequency, frequency), frequency
     for block in blocks:
         _run("centred", block, table, stride, m)
-    return table[:, 2].copy(), table[:, 3].copy()
+    signed, squares = table[:, 2:4].T.copy()
+    return signed, squares
 
 
 def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -> Sums:
@@ -61,7 +62,8 @@ def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -
     table[:, 0] = x
     for block in blocks:
         _run("agreement", block, table, n_classes)
-    return table[:, 1].copy(), table[:, 2].copy()
+    signed, squares = table[:, 1:3].T.copy()
+    return signed, squares
 
 
 def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: bool) -> Sums:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray, to_numpy
+from quorate.arrays import BoolArray, IntArray, from_numpy, to_numpy
 from quorate.blocks import kernels
 from quorate.blocks.memory import Answered
 
@@ -127,3 +127,20 @@ def sampled(answers: Answered, enough: int) -> Answers:
             return answers
         samples[enough] = answers.only(kept)
     return samples[enough]
+
+
+def heard(answers: Answers) -> tuple[Answers, BoolArray]:
+    """Leave out workers without an answer, as most of a large crowd are in a sample of it; and say who is left.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+    >>> few, there = heard(answers.only(np.array([False, True])))
+    >>> few.worker_names.to_pylist(), there.tolist()
+    (['a'], [True, False])
+    """
+    there: BoolArray = answers.per_worker > 0
+    if there.all():
+        return answers, there
+    worker = (np.cumsum(there) - 1).astype(answers.worker.dtype)[answers.worker]
+    names = answers.worker_names.filter(from_numpy(there))
+    return Answers(answers.task, worker, answers.label, answers.task_names, names, answers.classes), there

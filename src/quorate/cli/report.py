@@ -34,11 +34,13 @@ def report(
     ] = None,
 ) -> None:
     """Write one page that tells who answered how well, how sure the labels are, and what stands out."""
+    from quorate.cli.beside import drawing_beside
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.reporting.build import FAST, report
 
-    chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
-    with showing_progress():
+    with drawing_beside(), showing_progress():
+        from quorate.reporting.build import FAST, report
+
+        chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
         made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title)
         written = made.write(output, folder=tables, excel_safe=excel_safe)
     print_lines((f"wrote {path}" for path in written if str(path) != "-"), error=output == "-")

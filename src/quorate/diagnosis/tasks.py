@@ -59,7 +59,7 @@ def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTes
     0
     """
     model = _Model.of(skills, answers.n_classes)
-    ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label, answers.n_tasks))
+    ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
     p = np.where(answers.per_task >= 2, 1.0, np.nan)
     rng = np.random.default_rng(seed)
     for draws, chosen in ((FEW, ratio > LOOK), (MANY, None)):
@@ -85,14 +85,18 @@ class _Model:
         p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
         return _Model(p, np.log(p), np.log((1 - p) / max(n_classes - 1, 1)), n_classes)
 
-    def log_chances(self, task: IntArray, worker: IntArray, label: IntArray, n_tasks: int) -> FloatArray:
-        """Return log P(answers to each task), the classes being alike likely: (parts and all) × tasks."""
-        m = self.n_classes
-        cell = task.astype(np.int64) * m + label
-        found: FloatArray = np.full((len(self.right), n_tasks), -np.log(m))
+    def log_chances(self, task: IntArray, worker: IntArray, labels: IntArray, n_tasks: int) -> FloatArray:
+        """Return log P(answers to each task), the classes being alike likely, of several rows of labels.
+
+        The shape is (parts and all) × (rows × tasks).
+        """
+        m, n = self.n_classes, len(labels)
+        cell = ((np.arange(n)[:, None] * n_tasks + task) * m + labels).ravel()
+        found: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
-            scores = np.bincount(cell, (right - wrong)[worker], n_tasks * m).astype(np.float64).reshape(n_tasks, m)
-            found[k] += np.bincount(task, wrong[worker], n_tasks) + log_sums(scores)
+            gains = np.tile((right - wrong)[worker], n)
+            scores = np.bincount(cell, gains, n * n_tasks * m).astype(np.float64, copy=False).reshape(-1, m)
+            found[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + log_sums(scores)
         return found
 
     def ratio(self, chances: FloatArray) -> FloatArray:
@@ -114,12 +118,10 @@ def _drawn(
     for part in range(len(model.chance)):
         for start in range(0, draws, at_once):
             n = min(at_once, draws - start)
-            many = (np.arange(n)[:, None] * len(tasks) + task).ravel()
-            who = np.tile(worker, n)
             # By symmetry the truth may be class 0.
-            wrong = rng.random(len(who)) >= model.chance[part, who]
-            label = np.where(wrong, rng.integers(1, model.n_classes, len(who)), 0)
-            chances = model.log_chances(many, who, label, n * len(tasks))
+            wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
+            labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
+            chances = model.log_chances(task, worker, labels, len(tasks))
             mixed = log_sums(chances.T) - np.log(len(chances))
             reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
             weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))

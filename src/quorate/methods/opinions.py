@@ -84,16 +84,17 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     >>> bool((found.belief().argmax(axis=1) == crowd.truth).mean() > 0.85)
     True
     """
-    determined = workers.habits is not None
+    habits = workers.habits
+    determined = habits is not None
     mean = max(workers.mean, LEAST_MEAN) if determined else UNKNOWN_MEAN
     vote = float(weight(np.array([mean]), answers.n_classes)[0])
-    if workers.habits is None:
+    if habits is None:
         even = tally(answers, np.full(answers.n_workers, vote))
         skills = np.full(answers.n_workers, UNKNOWN_MEAN)
         return Opinions(answers, None, (even, even, even), None, skills, determined, vote)
     if not fits(answers):
         even = tally(answers, np.full(answers.n_workers, vote))
-        first = habit_scores(answers, workers.skills, workers.habits)
+        first = habit_scores(answers, workers.skills, habits)
         second = refine_sparse(answers, softmax(first), workers.skills)
         return Opinions(answers, None, (first, second, even), None, workers.skills, determined, vote)
     voices, matrices = learn_voices(blocks_of(answers, anchors), workers, vote)
@@ -116,8 +117,9 @@ def learn_voices(
     >>> learn_voices(blocks_of(answers), centred_workforce(gather(answers)), 1.0)[0].by_matrix.shape
     (10, 2, 2)
     """
-    assert workers.habits is not None  # something is determined
-    logs, prior = np.log(habit_matrices(workers.skills, workers.habits)), np.log(workers.habits.prior)
+    habits = workers.habits
+    assert habits is not None  # something is determined
+    logs, prior = np.log(habit_matrices(workers.skills, habits)), np.log(habits.prior)
     priors = None if workers.priors is None else workers.priors.of_first(len(workers.skills))
     refined = refine(blocks, blocks.sums(em_step, logs, prior, hold), workers.skills, hold=hold, priors=priors)
     by_matrix, shift = (np.log(np.maximum(p, FLOOR)) for p in (refined.confusion, refined.prior))

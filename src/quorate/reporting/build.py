@@ -30,12 +30,12 @@ from quorate.reporting.charts.agreement_chart import agreement_chart
 from quorate.reporting.charts.confidence_chart import SURE, confidence_chart
 from quorate.reporting.charts.graph_chart import graph_chart
 from quorate.reporting.charts.skill_chart import skills_chart
-from quorate.reporting.charts.style import altair
+from quorate.reporting.charts.specification import Spec
 from quorate.reporting.drawing import converter, to_svg, warm_up
 from quorate.reporting.facts import first_things, headline, nothing_found, omissions
 from quorate.reporting.findings import Arranged, arrange
 from quorate.reporting.next_steps import REMEDIES, Outlook, as_typed, outlook, title_of
-from quorate.reporting.page import render
+from quorate.reporting.page import render, templates
 from quorate.result import Result, count
 from quorate.writing.tables import write_table, write_text
 from quorate.writing.whole import make_folder, together
@@ -140,7 +140,7 @@ class Report(Shown):
 
     def _drawings(self) -> dict[str, str]:
         result, found = self.result, self.found
-        charts: list[tuple[str, Callable[[], Any], str]] = [
+        charts: list[tuple[str, Callable[[], Spec], str]] = [
             ("skills", lambda: skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
             (
                 "graph",
@@ -161,7 +161,7 @@ class Report(Shown):
         drawn = {}
         for number, (name, draw, label) in enumerate(charts):
             tell("drawing", number, len(charts))
-            drawn[name] = to_svg(draw, label)
+            drawn[name] = to_svg(draw(), label)
         tell("drawing", len(charts), len(charts))
         return drawn
 
@@ -192,14 +192,14 @@ def report(
         reading: as `quorate.read` takes it.
 
     Raises:
-        QuorateError: altair, vl-convert or jinja2 is not installed.
+        QuorateError: vl-convert or jinja2 is not installed.
 
     >>> import quorate
     >>> page = report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
     >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
     ('<!DOCTYPE html>', True)
     """
-    altair()  # say at once what is missing
+    templates()  # say at once what is missing
     warm_up(converter())
     if not 0 < sure <= 1:
         raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")

@@ -1,12 +1,15 @@
-"""An altair chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
+"""A chart -> SVG inside the page: its colours follow the page's light or dark, its details show on hover."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from threading import Thread
 from typing import Any
 from xml.etree import ElementTree
 
 from quorate.errors import QuorateError
+from quorate.reporting.charts.specification import Spec
 from quorate.reporting.charts.style import AGREEMENT, PALETTE
 
 # The page's own colours, by name; report.css sets each twice, for light and dark.
@@ -20,31 +23,28 @@ KEPT = {
     "viewBox", "transform", "d", "x", "y", "x1", "x2", "y1", "y2", "width", "height", "fill", "stroke", "opacity",
     "fill-opacity", "stroke-opacity", "stroke-width", "stroke-dasharray", "text-anchor", "font-size", "font-weight",
 }  # fmt: skip
+DRAWER: ContextVar[Any] = ContextVar("DRAWER", default=None)
+FINE = re.compile(r"\d+\.\d{3,}")
 
 
-def to_svg(draw: Callable[[], Any], label: str) -> str:
+def to_svg(chart: Spec, label: str) -> str:
     """Draw a chart as SVG for a page.
 
-    The chart is ours, and tests hold it to altair's schema: checking it again would take longer than drawing it.
-
     Args:
-        draw: makes an altair chart.
+        chart: a specification of Vega-Lite; tests hold ours to its schema.
         label: what a screen reader says of it.
 
     Raises:
         QuorateError: vl-convert is not installed.
 
     >>> import quorate
-    >>> from quorate.reporting.charts import Plots
+    >>> from quorate.reporting.charts.skill_chart import skills_chart
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> to_svg(Plots(result).skills, "skills")[:30]
+    >>> to_svg(skills_chart(result), "skills")[:30]
     '<svg viewBox="0 0 420 ...
     """
-    from altair.utils.schemapi import debug_mode
-
-    with debug_mode(False):
-        chart = draw().to_dict(validate=False)
-    return for_page(converter().vegalite_to_svg(chart), label)
+    layers = [{**each, "encoding": {**each["encoding"], "tooltip": None}} for each in chart["layer"]]  # the page's own
+    return for_page(converter().vegalite_to_svg({**chart, "layer": layers}), label)
 
 
 def warm_up(drawer: Any) -> None:
@@ -57,7 +57,7 @@ def warm_up(drawer: Any) -> None:
 
 
 def converter() -> Any:
-    """Import what turns charts into SVG.
+    """Return what turns charts into SVG: vl-convert, or what `drawn_by` says.
 
     Raises:
         QuorateError: it is not installed.
@@ -65,11 +65,30 @@ def converter() -> Any:
     >>> converter().__name__
     'vl_convert'
     """
+    if (drawer := DRAWER.get()) is not None:
+        return drawer
     try:
         import vl_convert
     except ImportError:
         raise QuorateError("a report needs vl-convert to draw: pip install 'quorate[report]'") from None
     return vl_convert
+
+
+@contextmanager
+def drawn_by(drawer: Any) -> Iterator[None]:
+    """Let something else draw what is drawn in this block; it has vl-convert's ``vegalite_to_svg``.
+
+    >>> class Nothing:
+    ...     def vegalite_to_svg(self, chart): return "<svg/>"
+    >>> with drawn_by(Nothing()):
+    ...     to_svg({"layer": []}, "nothing")
+    '<svg viewBox="" role="img" aria-label="nothing" />'
+    """
+    token = DRAWER.set(drawer)
+    try:
+        yield
+    finally:
+        DRAWER.reset(token)
 
 
 def for_page(svg: str, label: str) -> str:
@@ -89,19 +108,14 @@ def for_page(svg: str, label: str) -> str:
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         told = element.get("aria-label", "")
-        kept = {name: value for name, value in element.items() if name in KEPT}
-        element.attrib = {name: _short(_themed(value)) for name, value in kept.items()}
+        element.attrib = {name: _shown(value) for name, value in element.items() if name in KEPT}
         if told and element.tag != "g":  # a group is an axis or a legend
             element.set("data-tip", told)
     root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _themed(value: str) -> str:
+def _shown(value: str) -> str:
+    """Put the page's own colour for ours; round what is finer than a hundredth of a pixel, or the page doubles."""
     name = VARIABLES.get(value.lower())
-    return f"var(--{name})" if name else value
-
-
-def _short(value: str) -> str:
-    """Round what is finer than a hundredth of a pixel: it doubles the size of the page."""
-    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", value)
+    return f"var(--{name})" if name else FINE.sub(lambda found: f"{float(found[0]):.2f}", value)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from typing import Any
 
 from quorate.errors import QuorateError, visible
+from quorate.reporting.markup import rows_html
 
 
 def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: str = "report.html.j2") -> str:
@@ -23,26 +24,40 @@ def render(context: Mapping[str, Any], drawings: Mapping[str, str], template: st
     >>> render({"worker": "<b>"}, {"dot": "<svg/>"}, "{{ worker }}: {{ drawings.dot }}")
     '&lt;b&gt;: <svg/>'
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-        from markupsafe import Markup
-    except ImportError:
-        raise QuorateError("a report needs jinja2: pip install 'quorate[report]'") from None
+    jinja2 = templates()
+    from markupsafe import Markup  # which jinja2 needs
 
     def seen(value: Any) -> Any:
         """Write out what a page would obey instead of showing it; our own markup has none of it."""
         return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=seen
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, finalize=seen
     )
     script = file_text("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     # The page may run this one script and fetch nothing, whatever a name in it tries.
     ours = {"css": Markup(file_text("report.css")), "js": Markup(script), "script_hash": f"sha256-{digest}"}
     shown = {name: Markup(svg) for name, svg in drawings.items()}
+    rows = {"rows": lambda sheet: Markup(rows_html(sheet))}
     text = template if "{{" in template else file_text(template)
-    return environment.from_string(text).render({**context, **ours, "drawings": shown})
+    return str(environment.from_string(text).render({**context, **ours, **rows, "drawings": shown}))
+
+
+def templates() -> Any:
+    """Import what fills in templates.
+
+    Raises:
+        QuorateError: it is not installed.
+
+    >>> templates().__name__
+    'jinja2'
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise QuorateError("a report needs jinja2: pip install 'quorate[report]'") from None
+    return jinja2
 
 
 def file_text(name: str) -> str:

@@ -140,13 +140,14 @@ def centred_moments(answers: Answered, habits: Habits) -> Moments:
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
-    blocks = blocks_of(answers)
+    blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
+    degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
     by_pair = None
     if isinstance(answers, Answers) and pairs_pay(answers):
         by_pair = centred_pairs(answers, habits.frequency, task_weights(answers))
-    shared, signed = _Meetings(blocks), _CentredSums(blocks, habits, by_pair)
+    signed = _CentredSums(blocks, habits, by_pair)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
-    return Moments(shared, signed, shared @ np.ones(answers.n_workers), energy=0.0, both=signed.both)
+    return Moments(_Meetings(blocks), signed, degree, energy=0.0, both=signed.both)
 
 
 def centred_skills(

@@ -51,18 +51,18 @@ class Evidence:
         pairs = self.all_pairs() if self.chosen is None else self.chosen
         return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.n_classes)
 
-    @property
+    @cached_property
     def gold_component(self) -> IntArray:
         """The component that the known labels anchor: one number, or none."""
         return self.verdict.component[self.is_gold]
 
-    @property
+    @cached_property
     def anchored(self) -> BoolArray:
         """Which components known labels, or workers who are known from before, turn the right way round."""
         by_gold = np.isin(np.arange(self.verdict.n_components), self.gold_component)
         return by_gold if self.settled is None else by_gold | self.settled
 
-    @property
+    @cached_property
     def free(self) -> BoolArray:
         """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
         return self.verdict.identifiable & ~self.anchored

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import folds_by_id, sampled
+from quorate.blocks.scatter import folds_by_id, heard, sampled
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
@@ -46,7 +46,7 @@ def trust(answers: Answers, habits: Habits | None = None) -> float:
     n_divisions = min(max(enough // max(looked_at.n_answers, 1), 1), DIVISIONS)
     folds = np.stack([folds_by_id(looked_at, FOLDS, division) for division in range(n_divisions)])
     each = zip(folds, left_out_skills(looked_at, folds), strict=True)
-    sums = np.mean([_tetrad_sums(looked_at, habits, u[fold[looked_at.task], looked_at.worker]) for fold, u in each], 0)
+    sums = _tetrad_sums(looked_at, habits, np.stack([u[fold[looked_at.task], looked_at.worker] for fold, u in each]))
     a0, a1, a2 = sums.sum(axis=0)
     # The delta method over tasks: how a0 a2 - a1² moves with each task's sums.
     pulls = sums @ np.array([a2, -2 * a1, a0])
@@ -64,13 +64,14 @@ def left_out_skills(answers: Answers, folds: IntArray) -> FloatArray:
         answers: who answered what.
         folds: of each task, in each division; divisions × tasks.
 
-    Returns divisions × folds × workers.
+    Returns divisions × folds × workers; zero for who answered nothing.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 3, 3, skills=np.array([0.8, 0.6, 0.1]), seed=0)
     >>> left_out_skills(crowd.answers, np.arange(400)[None] % FOLDS)[0].argsort(axis=1)[:, 0].tolist()
     [2, 2, 2, 2]
     """
+    everyone, (answers, there) = answers.n_workers, heard(answers)
     n, shape = answers.n_workers, (len(folds), FOLDS, answers.n_workers)
     others = [fold != k for fold in folds for k in range(FOLDS)]  # the tasks that teach, of each fold
     taught = [np.flatnonzero(kept[answers.task]) for kept in others]
@@ -85,7 +86,8 @@ def left_out_skills(answers: Answers, folds: IntArray) -> FloatArray:
     skills = centred_skills(crowd, tolerance=1e-3, max_iterations=100).solution.skills.reshape(shape)
     here = np.stack([np.bincount(answers.worker[~kept[answers.task]], minlength=n) for kept in others]).reshape(shape)
     means = (skills * here).sum(axis=2, keepdims=True) / np.maximum(here.sum(axis=2, keepdims=True), 1)
-    apart: FloatArray = skills - means
+    apart = np.zeros((*shape[:2], everyone))
+    apart[:, :, there] = skills - means
     return apart
 
 
@@ -95,13 +97,14 @@ def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArra
     Args:
         answers: who answered what.
         habits: that answers are centred at.
-        own: u of each answer's worker.
+        own: u of each answer's worker, in each division; divisions × answers. The sums are the mean over them.
     """
     z = centred_answers(answers, habits)
     size = np.einsum("al,al->a", z, z)
     omega = task_weights(answers)
-    total, pulled = answers.by_task(z), answers.by_task(own[:, None] * z)
-    alone = answers.by_task(np.stack([size, own * size, own**2 * size], axis=1))
-    pairs = ((total, total), (pulled, total), (pulled, pulled))
-    products = np.stack([np.einsum("tl,tl->t", a, b) for a, b in pairs], axis=1)
-    return omega[:, None] * (products - alone)
+    u, squared = own.mean(axis=0), (own * own).mean(axis=0)
+    alone = answers.by_task(np.stack([size, u * size, squared * size], axis=1))
+    total, *pulled = (answers.by_task(factor[:, None] * z) for factor in (np.ones(len(z)), u, *own))
+    pairs = [(total, total), (total, pulled[0]), *((each, each) for each in pulled[1:])]
+    products = [np.einsum("tl,tl->t", a, b) for a, b in pairs]
+    return omega[:, None] * (np.stack([*products[:2], np.mean(products[2:], axis=0)], axis=1) - alone)

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.scatter import sampled
+from quorate.blocks.scatter import heard, sampled
 from quorate.skills.centred import Habits
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.voting.habit_vote import class_shares_by_habit
@@ -48,12 +48,13 @@ def settled_habits(inference: CentredInference) -> Habits:
         some = some.only(some.per_task > 0)
     if some.n_tasks == 0:
         return habits
+    some, there = heard(some)
     skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
         on_scale = np.where(gold, 1.0, inference.on_scale(skills, spread))
-        x = np.clip(on_scale, -MOST_SKILL, MOST_SKILL)[:, None]
-        habit = np.maximum(habits.frequency - x * prior, 0.0) / (1 - x)
+        x = np.clip(on_scale[there], -MOST_SKILL, MOST_SKILL)[:, None]
+        habit = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
         now = replace(habits, frequency=habit, prior=prior, spread=spread)
         before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
         spread = float(1 - prior @ prior)

@@ -129,15 +129,18 @@ class _Model:
     """One step of EM: the scores of the classes and, given a posterior, the next counts."""
 
     def __init__(self, units: Units, theta: FloatArray, drawn: FloatArray, shared: FloatArray) -> None:
-        a, rows = units.answers, units.rows
-        self.units, self.shared, self.n_drawn = units, shared, drawn.shape
-        self.said = np.maximum(theta[a.worker, a.label], LEAST_CHANCE)  # answers × classes: theta_w(l, T)
-        if len(rows) == 0:
+        a, at = units.answers, units.spoken_of_row
+        self.units, self.n_drawn = units, drawn.shape
+        # A worker has few classes and many answers: logarithms are taken of what was spoken, not of every answer.
+        said = np.maximum(theta.reshape(-1, a.n_classes)[units.spoken], LEAST_CHANCE)  # spoken × classes: theta_w(l, T)
+        s = shared[units.spoken // a.n_classes][:, None]
+        self.logs = np.log(said) + np.log1p(-s)
+        self.repeats = s / (s + (1 - s) * said)
+        if len(at) == 0:
             return
-        s = shared[a.worker[rows]][:, None]
         # Where the group draws nothing, its members answer by theta, not by (1-s) theta.
-        freed = units.by_unit(np.add.reduceat(-np.log1p(-s), units.cell_starts, axis=0))
-        boosts = np.add.reduceat(np.log1p(s / ((1 - s) * self.said[rows])), units.cell_starts, axis=0)
+        freed = units.by_unit(np.add.reduceat(-np.log1p(-s)[at], units.cell_starts, axis=0))
+        boosts = np.add.reduceat(np.log1p(s / ((1 - s) * said))[at], units.cell_starts, axis=0)
         self.top = np.maximum(np.maximum.reduceat(boosts, units.unit_starts, axis=0), freed)
         phi = drawn[units.cell_groups, a.label[units.first]]
         lifted = phi * np.exp(boosts - self.top[units.unit_of_cell])
@@ -152,9 +155,8 @@ class _Model:
         """Return log P(answers, class) of each task and class."""
         a, units = self.units.answers, self.units
         scores = np.tile(np.log(np.maximum(prior, FLOOR)), (a.n_tasks, 1))
-        logs = np.log(self.said) + np.log1p(-self.shared[a.worker])[:, None]
         answered = np.flatnonzero(a.per_task)
-        scores[answered] += np.add.reduceat(logs, a.start[answered], axis=0)
+        scores[answered] += np.add.reduceat(self.logs[units.spoken_of], a.start[answered], axis=0)
         if len(units.rows):
             np.add.at(scores, units.unit_tasks, np.log(self.z) + self.top)
         return scores
@@ -166,8 +168,7 @@ class _Model:
         if len(rows) == 0:
             none = np.zeros(a.n_workers)
             return _Counts(_own_counts(a, belief), np.zeros(self.n_drawn), none, none)
-        s = self.shared[a.worker[rows]][:, None]
-        copied = self.drew[units.cell_of_row] * (s / (s + (1 - s) * self.said[rows])) * belief[rows]
+        copied = self.drew[units.cell_of_row] * self.repeats[units.spoken_of_row] * belief[rows]
         own = belief.copy()
         own[rows] -= copied
         drawn = _drawn_counts(units, self.drew * belief[units.first])

@@ -44,6 +44,24 @@ class Units:
         return inside[np.lexsort([a.label[inside], self.group[a.worker[inside]], a.task[inside]])]
 
     @cached_property
+    def spoken(self) -> IntArray:
+        """Every worker with every class that it ever gave, as worker·M + class: all that a chance can depend on."""
+        a = self.answers
+        return np.flatnonzero(np.bincount(a.worker_cells, minlength=a.n_workers * a.n_classes))
+
+    @cached_property
+    def spoken_of(self) -> IntArray:
+        """Which of these each answer is."""
+        place = np.zeros(self.answers.n_workers * self.answers.n_classes, np.int64)
+        place[self.spoken] = np.arange(len(self.spoken))
+        return place[self.answers.worker_cells]
+
+    @cached_property
+    def spoken_of_row(self) -> IntArray:
+        """Which of these each row is."""
+        return self.spoken_of[self.rows]
+
+    @cached_property
     def row_groups(self) -> IntArray:
         """The group of each row."""
         return self.group[self.answers.worker[self.rows]]

@@ -15,7 +15,7 @@ from quorate.warehouse.spreading import Coder, Spread
 
 
 def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
-    """List the workers and classes of a Spark table; one pass over it.
+    """List the workers and classes of a Spark table; two passes over it.
 
     Args:
         frame: a Spark DataFrame of task, worker, label (and order).
@@ -32,16 +32,13 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
 
     if "order" in frame.columns and (missing := frame.where(spark.col("order").isNull()).count()):
         raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')} or more")
-    given = frame.groupBy("worker", "label").agg(spark.count(spark.lit(1)).alias("n")).persist()
-    try:
-        found = arrow_of(given.groupBy("worker").agg(spark.sum("n").alias("n")))
-        codes, workers = encode(found.column("worker"), reading.columns[1])
-        no_worker = _among(found.column("worker"), codes, "worker")
-        _refuse_missing(frame, found, codes, "worker", no_worker, reading)
-        held = spark.when(no_worker, 0).otherwise(spark.col("n"))
-        found = arrow_of(given.groupBy("label").agg(spark.sum("n").alias("n"), spark.sum(held).alias("held")))
-    finally:
-        given.unpersist()
+    # Two passes that read a column or two each: one, by both, whose findings are kept for two questions, costs more.
+    found = arrow_of(frame.groupBy("worker").agg(spark.count(spark.lit(1)).alias("n")))
+    codes, workers = encode(found.column("worker"), reading.columns[1])
+    no_worker = _among(found.column("worker"), codes, "worker")
+    _refuse_missing(frame, found, codes, "worker", no_worker, reading)
+    counts = spark.count(spark.lit(1)).alias("n"), spark.count(spark.when(~no_worker, 1)).alias("held")
+    found = arrow_of(frame.groupBy("label").agg(*counts))
     codes, labels = encode(found.column("label"), reading.columns[2], is_label=True)
     _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
     used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))

@@ -4,6 +4,7 @@ import re
 import sys
 from typing import Any
 
+import altair
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -14,11 +15,12 @@ from quorate.errors import QuorateError
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.reporting.charts import Plots, result_html
-from quorate.reporting.charts.agreement_chart import agreement_rows
-from quorate.reporting.charts.confidence_chart import confidence_rows
+from quorate.reporting.charts.agreement_chart import agreement_chart, agreement_rows
+from quorate.reporting.charts.confidence_chart import confidence_chart, confidence_rows
+from quorate.reporting.charts.graph_chart import graph_chart
 from quorate.reporting.charts.layout import place
 from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
-from quorate.reporting.charts.skill_chart import DRAWN, skill_rows
+from quorate.reporting.charts.skill_chart import DRAWN, skill_rows, skills_chart
 from quorate.reporting.charts.standing import STANDINGS, short_names
 from quorate.result import Result
 
@@ -27,7 +29,12 @@ ISLANDS = {
     "worker": ["ann", "bob", "eve", "ann", "bob", "eve", "p", "q", "<b>alone</b>"],
     "label": list("xxyxxxyyx"),
 }
-CHARTS = ("skills", "graph", "agreement", "confidence")
+CHARTS: dict[str, Any] = {
+    "skills": skills_chart,
+    "graph": lambda result: graph_chart(result, copying=[(0, 1)]),
+    "agreement": agreement_chart,
+    "confidence": confidence_chart,
+}
 
 
 @pytest.fixture(scope="module")
@@ -162,9 +169,23 @@ def test_names_stay_different_short_and_visible(names: list[str]) -> None:
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_chart_is_a_valid_specification(name: str, result: Result) -> None:
-    for each in (result, quorate.aggregate(ISLANDS), quorate.majority_vote(ISLANDS)):
-        spec = getattr(Plots(each), name)().to_dict()  # altair checks it against the schema
-        assert spec["$schema"].startswith("https://vega.github.io")
+    many = quorate.majority_vote(quorate.simulate.crowd(60, 50, 3, seed=0).answers)
+    for each in (result, many, quorate.aggregate(ISLANDS), quorate.majority_vote(ISLANDS)):
+        altair.LayerChart.validate(CHARTS[name](each))  # raises what the schema does not allow
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_a_notebook_and_the_page_draw_the_same_specification(name: str, result: Result) -> None:
+    plain = CHARTS[name](result)
+    chart = Plots(result).graph(copying=[(0, 1)]) if name == "graph" else getattr(Plots(result), name)()
+    spec = chart.to_dict()  # altair checks it against the schema
+    assert spec.pop("$schema").startswith("https://vega.github.io")
+    own = spec.pop("config")
+    assert spec == {key: value for key, value in plain.items() if key != "config"}
+    assert {key: own[key] for key in plain["config"] if key != "view"} == {
+        key: value for key, value in plain["config"].items() if key != "view"
+    }
+    assert own["view"].items() >= plain["config"]["view"].items()  # to which altair adds its own sizes
 
 
 @pytest.mark.parametrize("name", CHARTS)

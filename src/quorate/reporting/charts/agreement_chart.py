@@ -1,14 +1,14 @@
 """The map of agreement: for each two workers, how much more alike they answered than chance."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from quorate.meetings.pairs import correlations
 from quorate.reporting.charts.sample import choose_workers, pairs_among
+from quorate.reporting.charts.specification import Spec, coded, hover, layer, layered, nominal, quantitative
 from quorate.reporting.charts.standing import short_names
-from quorate.reporting.charts.style import AGREEMENT, WIDTH, altair, layered
+from quorate.reporting.charts.style import AGREEMENT, WIDTH
 from quorate.result import Result
 
 MOST_IN_MAP = 40  # workers
@@ -25,7 +25,7 @@ LEVELS = (
 FEW, MANY = 5, 20  # shared tasks below which a square is small, or middling
 
 
-def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Any:
+def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
     """Draw a square for each two workers who share tasks: blue where alike, orange where opposite.
 
     Of a large crowd, the forty most active and those named first.
@@ -36,44 +36,33 @@ def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Any:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> len(agreement_chart(result).data.values)
+    >>> len(agreement_chart(result)["data"]["values"])
     20
     """
-    alt = altair()
     rows, order = agreement_rows(result, first=first)
     step = int(np.clip((WIDTH - 90) // max(len(order), 1), 8, 26))
-    names = alt.Axis(
-        labelFontSize=min(step - 1, 13),
-        labelLimit=90,
-        labelOverlap=False,
-        grid=False,
-        ticks=False,
-        domain=False,
-        title=None,
-    )
-    scale = alt.Scale(domain=order, paddingInner=0, paddingOuter=0.5)
-    marks = (
-        alt.Chart()
-        .mark_square(opacity=1)
-        .encode(
-            x=alt.X("one:N", scale=scale, axis=None),
-            y=alt.Y("two:N", scale=scale, axis=names),
-            size=alt.Size("size:Q", scale=None),
-            color=alt.Color(
-                "level:N",
-                scale=alt.Scale(domain=list(LEVELS), range=list(AGREEMENT)),
-                sort=list(LEVELS),
-                legend=alt.Legend(columns=2),
-            ),
-            description=alt.Description("told:N"),
-            tooltip=alt.Tooltip("told:N", title=" "),
-        )
-    )
+    names = {
+        "labelFontSize": min(step - 1, 13),
+        "labelLimit": 90,
+        "labelOverlap": False,
+        "grid": False,
+        "ticks": False,
+        "domain": False,
+        "title": None,
+    }
+    scale = {"domain": order, "paddingInner": 0, "paddingOuter": 0.5}
+    encoding = {
+        "x": nominal("one", scale=scale, axis=None),
+        "y": nominal("two", scale=scale, axis=names),
+        "size": quantitative("size", scale=None),
+        "color": coded("level", LEVELS, AGREEMENT, legend={"columns": 2}),
+        **hover(),
+    }
     filled = [{**row, "size": round((step * row["fill"]) ** 2, 1)} for row in rows]
-    return layered([marks], filled, height={"step": step})
+    return layered([layer("square", encoding, opacity=1)], filled, height={"step": step})
 
 
-def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[dict[str, Any]], list[str]]:
+def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[Spec], list[str]]:
     """List the squares of the map, each pair twice, and the workers in the order of their skill.
 
     >>> import quorate

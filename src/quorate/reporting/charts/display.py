@@ -1,14 +1,13 @@
 """How a result shows itself in a notebook: a table and small charts in plain HTML, with nothing to install."""
 
-import html
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from quorate.errors import visible
 from quorate.reporting.charts.confidence_chart import SURE, confidence_rows
 from quorate.reporting.charts.standing import COLOURS, STANDINGS, short_names, standings
 from quorate.reporting.charts.style import PALETTE
+from quorate.reporting.markup import as_text
 from quorate.result import Result
 
 MOST_LISTED = 12  # workers, and tasks
@@ -28,7 +27,7 @@ def result_html(result: Result) -> str:
     >>> "<b>" in html, "&lt;b&gt;" in html
     (False, True)
     """
-    lines = "".join(f"<p>{_as_text(line)}</p>" for line in result.summary().splitlines())
+    lines = "".join(f"<p>{as_text(line)}</p>" for line in result.summary().splitlines())
     return (
         f"<div class='quorate'><style>{STYLE}</style>{lines}"
         f"{_workers(result)}{_confidence(result)}{_doubtful(result)}</div>"
@@ -48,7 +47,7 @@ def _workers(result: Result) -> str:
     for name, k in zip(names, shown.tolist(), strict=True):
         skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
         bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
-        cells = [_as_text(name), skill, bar, f"{answers.per_worker[k]:,}", _as_text(STANDINGS[kinds[k]])]
+        cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(STANDINGS[kinds[k]])]
         rows.append(cells)
     title = "Workers" if len(order) <= MOST_LISTED else f"Workers: the best and the worst of {len(order):,}"
     return _table(title, ["worker", "skill", "", "answers", "standing"], rows)
@@ -88,7 +87,7 @@ def _doubtful(result: Result) -> str:
     order = np.argsort(result.ballot.confidence, kind="stable")[:MOST_LISTED]
     tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
     rows = [
-        [_as_text(str(tasks[k])[:60]), _as_text(str(classes[result.ballot.label[k]])[:60]), f"{sure:.2f}"]
+        [as_text(str(tasks[k])[:60]), as_text(str(classes[result.ballot.label[k]])[:60]), f"{sure:.2f}"]
         for k, sure in zip(order.tolist(), result.ballot.confidence[order].tolist(), strict=True)
     ]
     return _table("The least sure labels", ["task", "label", "confidence"], rows)
@@ -98,9 +97,4 @@ def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) ->
     """Put cells, which are HTML already, in a table."""
     head = "".join(f"<th scope='col'>{column}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><caption>{_as_text(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _as_text(text: str) -> str:
-    """Let a name be text on a page: no markup, and nothing that a page obeys instead of showing it."""
-    return html.escape(visible(text))
+    return f"<table><caption>{as_text(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

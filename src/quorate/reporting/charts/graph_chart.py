@@ -9,8 +9,9 @@ from quorate.arrays import BoolArray, IntArray
 from quorate.meetings.pairs import PairStats
 from quorate.reporting.charts.layout import Layout, place
 from quorate.reporting.charts.sample import choose_workers, pairs_among, strongest
+from quorate.reporting.charts.specification import Spec, canvas, hover, layer, quantitative
 from quorate.reporting.charts.standing import STANDINGS, legend, short_names, standings
-from quorate.reporting.charts.style import PALETTE, WIDTH, Rows, altair, dressed
+from quorate.reporting.charts.style import PALETTE, WIDTH
 from quorate.result import Result
 
 MOST_WORKERS = 120
@@ -18,7 +19,7 @@ MOST_EDGES = 900
 HIGHEST = 380  # pixels
 
 
-def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> Any:
+def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> Spec:
     """Draw workers and the tasks they share; of a large crowd, the most active of each component.
 
     Args:
@@ -27,7 +28,7 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> A
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> graph_chart(result).to_dict()["width"]
+    >>> graph_chart(result)["width"]
     420
     """
     answers, verdict = result.answers, result.identifiability
@@ -46,13 +47,11 @@ def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> A
         *_edges(layout, met, drawn, chosen, names, copying),
         _nodes(layout, result, chosen, names),
     ]
-    chart = altair().layer(*layers).properties(width=WIDTH, height=height, background="white")
-    return dressed(chart.resolve_scale(color="independent", shape="independent"))
+    return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
 
 
-def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: BoolArray) -> Any:
+def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: BoolArray) -> Spec:
     """Draw a disc behind each component; a dashed ring where it cannot be judged."""
-    alt = altair()
     rows = [
         {
             **_at(layout.centre[k]),
@@ -62,16 +61,19 @@ def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: Bo
         }
         for k in range(len(numbers))
     ]
-    marks = alt.Chart(alt.Data(values=Rows(rows))).mark_point(filled=True, shape="circle", opacity=1, strokeWidth=1.5)
-    told = alt.datum.identifiable
-    return marks.encode(
+    encoding = {
         **_place(),
-        size=alt.Size("size:Q", scale=None),
-        fill=alt.condition(told, alt.value(PALETTE["grid"]), alt.value("white")),
-        stroke=alt.condition(told, alt.value(PALETTE["grid"]), alt.value(PALETTE["unknown"])),
-        strokeDash=alt.condition(told, alt.value([1, 0]), alt.value([5, 4])),
-        **_told(),
-    )
+        "size": quantitative("size", scale=None),
+        "fill": _if_identifiable(PALETTE["grid"], "white"),
+        "stroke": _if_identifiable(PALETTE["grid"], PALETTE["unknown"]),
+        "strokeDash": _if_identifiable([1, 0], [5, 4]),
+        **hover(),
+    }
+    return layer("point", encoding, rows, filled=True, shape="circle", opacity=1, strokeWidth=1.5)
+
+
+def _if_identifiable(yes: Any, no: Any) -> Spec:
+    return {"condition": {"test": "datum.identifiable", "value": yes}, "value": no}
 
 
 def _verdict(identifiable: bool, alone: bool) -> str:
@@ -87,38 +89,33 @@ def _edges(
     chosen: IntArray,
     names: Sequence[str],
     copying: Sequence[tuple[int, int]],
-) -> list[Any]:
+) -> list[Spec]:
     """Draw a line for each pair that shares tasks, the thicker the more; those who may copy stand out."""
-    alt = altair()
     marked = {frozenset(pair) for pair in copying}
-    plain: list[dict[str, Any]] = []
-    bold: list[dict[str, Any]] = []
+    plain: list[Spec] = []
+    bold: list[Spec] = []
     most = np.sqrt(met.shared[drawn].max(initial=1))
     for e in drawn.tolist():
         one, two = (int(chosen[end[e]]) for end in (met.i, met.j))
         is_marked = frozenset((one, two)) in marked
         told = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
-        row: dict[str, Any] = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
+        row: Spec = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
         row |= {
             "width": round(float(0.4 + 2 * np.sqrt(met.shared[e]) / most), 2),
             "told": told + ("; they agree beyond their skills" if is_marked else ""),
         }
         (bold if is_marked else plain).append(row)
-    width = alt.StrokeWidth("width:Q", scale=None)
-    ends = {**_place(), "x2": "x2:Q", "y2": "y2:Q"}
-    faint = alt.Chart(alt.Data(values=Rows(plain))).mark_rule(
-        color=PALETTE["unknown"], opacity=round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
-    )
-    thick = alt.Chart(alt.Data(values=Rows(bold))).mark_rule(color=PALETTE["copy"], strokeWidth=4)
+    ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
+    by_shared = {**ends, "strokeWidth": quantitative("width", scale=None)}
+    opacity = round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
     return [
-        *([faint.encode(**ends, strokeWidth=width, **_told())] if plain else []),
-        *([thick.encode(**ends, **_told())] if bold else []),
+        *([layer("rule", by_shared, plain, color=PALETTE["unknown"], opacity=opacity)] if plain else []),
+        *([layer("rule", ends, bold, color=PALETTE["copy"], strokeWidth=4)] if bold else []),
     ]
 
 
-def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str]) -> Any:
+def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str]) -> Spec:
     """Draw each worker: colour and shape by standing, size by answers."""
-    alt = altair()
     n_answers = result.answers.per_worker
     kinds = standings(result)
     rows = []
@@ -133,25 +130,14 @@ def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str
                 "told": f"{names[k]}: {known}, {n_answers[k]:,} answers",
             }
         )
-    marks = alt.Chart(alt.Data(values=Rows(rows))).mark_point(filled=True, opacity=1, stroke="white", strokeWidth=1)
-    return marks.encode(
-        **_place(),
-        size=alt.Size("size:Q", scale=None),
-        **legend(rows),
-        **_told(),
-    )
+    encoding = {**_place(), "size": quantitative("size", scale=None), **legend(rows), **hover()}
+    return layer("point", encoding, rows, filled=True, opacity=1, stroke="white", strokeWidth=1)
 
 
 def _at(point: Any, x: str = "x", y: str = "y") -> dict[str, float]:
     return {x: round(float(point[0]), 1), y: round(float(point[1]), 1)}
 
 
-def _place() -> dict[str, Any]:
+def _place() -> Spec:
     """Take x and y as pixels."""
-    alt = altair()
-    return {"x": alt.X("x:Q", scale=None, axis=None), "y": alt.Y("y:Q", scale=None, axis=None)}
-
-
-def _told() -> dict[str, Any]:
-    alt = altair()
-    return {"description": alt.Description("told:N"), "tooltip": alt.Tooltip("told:N", title=" ")}
+    return {"x": quantitative("x", scale=None, axis=None), "y": quantitative("y", scale=None, axis=None)}

@@ -68,11 +68,11 @@ def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
     pull[i, j] = pull[j, i] = weight / weight.max(initial=1e-9)
     ideal = np.sqrt(np.pi / n)
     for step in range(STEPS):
-        apart = at[:, None] - at[None]
-        distance = np.sqrt((apart**2).sum(axis=2)) + 1e-9
+        x, y = (each - each[:, None] for each in at.T.copy())  # to whoever is in the column, from whoever is in the row
+        distance = np.sqrt(x * x + y * y) + 1e-9
         force = ideal**2 / distance**2 - pull * distance / ideal
         np.fill_diagonal(force, 0.0)
-        move = (force[:, :, None] * apart).sum(axis=1)
+        move = np.stack([(force * x).sum(axis=0), (force * y).sum(axis=0)], axis=1)
         length = np.sqrt((move**2).sum(axis=1)) + 1e-9
         most = 0.3 * (1 - step / STEPS) ** 2 + 1e-3  # ever smaller steps
         at += move * (np.minimum(length, most) / length)[:, None]

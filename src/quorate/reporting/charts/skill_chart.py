@@ -1,30 +1,31 @@
 """Workers by skill, each with the interval that the data leave open."""
 
-from typing import Any
+import math
 
 import numpy as np
 
+from quorate.reporting.charts.specification import Spec, hover, layer, layered, nominal, quantitative
 from quorate.reporting.charts.standing import STANDINGS, legend, short_names, standings
-from quorate.reporting.charts.style import PALETTE, altair, layered
+from quorate.reporting.charts.style import PALETTE
 from quorate.result import Result
 
 NAMED = 40  # up to so many workers, each has a line with its name
 DRAWN = 400  # of more, so many are drawn
 
 
-def skills_chart(result: Result) -> Any:
+def skills_chart(result: Result) -> Spec:
     """Draw every worker's skill and interval, the most skilled first; of a large crowd, an even sample.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
-    >>> len(skills_chart(result).data.values)
+    >>> len(skills_chart(result)["data"]["values"])
     5
     """
     rows = skill_rows(result)
     return _named(rows) if len(result.skills) <= NAMED else _ranked(rows, len(result.skills))
 
 
-def skill_rows(result: Result) -> list[dict[str, Any]]:
+def skill_rows(result: Result) -> list[Spec]:
     """List what the chart draws: a worker a row, best first, those of no skill last.
 
     >>> import quorate
@@ -54,54 +55,48 @@ def _skill_text(skill: float, low: float, high: float) -> str:
     return f"skill {skill:.2f}" if np.isnan(low) else f"skill {skill:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _named(rows: list[dict[str, Any]]) -> Any:
-    alt = altair()
+def _named(rows: list[Spec]) -> Spec:
     # By the scale's domain: a list to sort by becomes a JavaScript object, in which `constructor` is there already.
-    order = alt.Scale(domain=list(dict.fromkeys(row["worker"] for row in rows)))
-    worker = alt.Y("worker:N", scale=order, title=None, axis=alt.Axis(labelLimit=130, grid=False))
-    ends = {"x": alt.X("low:Q", title="skill", scale=_scale(rows)), "x2": "high:Q", "y": worker}
-    unknown = (
-        alt.Chart()
-        .mark_text(align="left", dx=6, fontSize=11, color=PALETTE["unknown"])
-        .encode(x=alt.datum(0), y=worker, text="standing:N")
-        .transform_filter(alt.FieldEqualPredicate(field="untold", equal=True))
-    )
+    order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
+    worker = nominal("worker", scale=order, title=None, axis={"labelLimit": 130, "grid": False})
+    ends = {"x": quantitative("low", title="skill", scale=_scale(rows)), "x2": {"field": "high"}, "y": worker}
+    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("standing")}
     layers = [
         _guessing("x"),
-        alt.Chart().mark_rule(strokeWidth=2.5, opacity=0.55).encode(**ends, **_marks(rows, shape=False)),
-        alt.Chart().mark_point(filled=True, size=75, opacity=1).encode(x="skill:Q", y=worker, **_marks(rows)),
-        unknown,
+        layer("rule", {**ends, **_bars(rows)}, strokeWidth=2.5, opacity=0.55),
+        layer("point", {"x": quantitative("skill"), "y": worker, **_points(rows)}, filled=True, size=75, opacity=1),
+        {
+            **layer("text", unknown, align="left", dx=6, fontSize=11, color=PALETTE["unknown"]),
+            "transform": [{"filter": {"field": "untold", "equal": True}}],
+        },
     ]
     return layered(layers, rows, height={"step": 20})
 
 
-def _ranked(rows: list[dict[str, Any]], n: int) -> Any:
-    alt = altair()
-    rank = alt.X("rank:Q", title="workers, the most skilled first", scale=alt.Scale(domain=[0, n + 1], nice=False))
-    ends = {"y": alt.Y("low:Q", title="skill", scale=_scale(rows)), "y2": "high:Q", "x": rank}
+def _ranked(rows: list[Spec], n: int) -> Spec:
+    rank = quantitative("rank", title="workers, the most skilled first", scale={"domain": [0, n + 1], "nice": False})
+    ends = {"y": quantitative("low", title="skill", scale=_scale(rows)), "y2": {"field": "high"}, "x": rank}
     layers = [
         _guessing("y"),
-        alt.Chart().mark_rule(strokeWidth=1, opacity=0.5).encode(**ends, **_marks(rows, shape=False)),
-        alt.Chart().mark_point(filled=True, size=22, opacity=1).encode(x=rank, y="skill:Q", **_marks(rows)),
+        layer("rule", {**ends, **_bars(rows)}, strokeWidth=1, opacity=0.5),
+        layer("point", {"x": rank, "y": quantitative("skill"), **_points(rows)}, filled=True, size=22, opacity=1),
     ]
     return layered(layers, rows, height=300)
 
 
-def _marks(rows: list[dict[str, Any]], *, shape: bool = True) -> dict[str, Any]:
-    alt, encoding = altair(), legend(rows)
-    if not shape:
-        del encoding["shape"]
-    return encoding | {"description": alt.Description("told:N"), "tooltip": alt.Tooltip("told:N", title=" ")}
+def _points(rows: list[Spec]) -> Spec:
+    return {**legend(rows), **hover()}
 
 
-def _scale(rows: list[dict[str, Any]]) -> Any:
-    lowest = min([0.0, *(row.get("low", row["skill"]) for row in rows if "skill" in row)])
-    return altair().Scale(domain=[max(np.floor(lowest * 10) / 10, -1.0), 1.0], nice=False)
+def _bars(rows: list[Spec]) -> Spec:
+    return {"color": legend(rows)["color"], **hover()}  # a bar has no shape
 
 
-def _guessing(channel: str) -> Any:
+def _scale(rows: list[Spec]) -> Spec:
+    lowest = min([0.0, *(row["low" if "low" in row else "skill"] for row in rows if "skill" in row)])
+    return {"domain": [max(math.floor(lowest * 10) / 10, -1.0), 1.0], "nice": False}
+
+
+def _guessing(channel: str) -> Spec:
     """Draw a line where guessing is."""
-    alt = altair()
-    return (
-        alt.Chart().mark_rule(color=PALETTE["faint"], strokeDash=[4, 3], aria=False).encode(**{channel: alt.datum(0)})
-    )
+    return layer("rule", {channel: {"datum": 0}}, color=PALETTE["faint"], strokeDash=[4, 3], aria=False)

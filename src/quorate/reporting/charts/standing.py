@@ -7,7 +7,8 @@ import numpy as np
 
 from quorate.arrays import IntArray
 from quorate.diagnosis.workers import unsettled
-from quorate.reporting.charts.style import PALETTE, altair
+from quorate.reporting.charts.specification import Spec, coded
+from quorate.reporting.charts.style import PALETTE
 from quorate.result import Result
 from quorate.skills.evidence import NOT_ESTIMATED
 
@@ -40,19 +41,16 @@ def standings(result: Result) -> IntArray:
     return found
 
 
-def legend(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def legend(rows: Sequence[Spec]) -> Spec:
     """Encode the standing of each row by colour and shape; "not estimated" only where it occurs.
 
-    >>> legend([{"standing": "may be guessing"}])["shape"].to_dict()["scale"]["domain"][-1]
+    >>> legend([{"standing": "may be guessing"}])["shape"]["scale"]["domain"][-1]
     'cannot be judged'
     """
-    alt, n = altair(), len(STANDINGS)
-    if all(row["standing"] != STANDINGS[UNASKED] for row in rows):
-        n = UNASKED
-    domain = list(STANDINGS[:n])
+    n = len(STANDINGS) if any(row["standing"] == STANDINGS[UNASKED] for row in rows) else UNASKED
     return {
-        "color": alt.Color("standing:N", scale=alt.Scale(domain=domain, range=list(COLOURS[:n])), sort=domain),
-        "shape": alt.Shape("standing:N", scale=alt.Scale(domain=domain, range=list(SHAPES[:n])), sort=domain),
+        "color": coded("standing", STANDINGS[:n], COLOURS[:n]),
+        "shape": coded("standing", STANDINGS[:n], SHAPES[:n]),
     }
 
 
