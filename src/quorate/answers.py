@@ -211,8 +211,8 @@ class Answers(_Names, Abstaining, Shown):
     def counts(self) -> FloatArray:
         """How many workers gave each task each class; shape (tasks, classes)."""
         self.check_cells()
-        flat = np.bincount(self.cells, minlength=self.n_tasks * self.n_classes)
-        return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64)
+        flat = np.bincount(self.cells, np.ones(self.n_answers), self.n_tasks * self.n_classes)
+        return flat.reshape(self.n_tasks, self.n_classes).astype(np.float64, copy=False)
 
     def check_cells(self) -> None:
         """Refuse a table of tasks × classes that would not fit in memory, before it is made.

@@ -275,4 +275,4 @@ class Result:
         )
         if self.confidence_basis is None:
             return [f"confidence: mean {sure.mean:.2f}, {doubt}", *costs]
-        return [*self.confidence_basis.lines(sure.mean), f"doubtful: {doubt}", *costs]
+        return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *costs]

@@ -87,3 +87,17 @@ def test_of_several_odd_cycles_a_short_one_is_shown() -> None:
         i, j = np.array(order).T
         (part,) = identify_pairs(stats(i, j), 8).components()
         assert set(part.odd_cycle) == {0, 1, 2}
+
+
+def test_witnesses_of_many_components_are_those_of_each_alone() -> None:
+    """One walk goes through all of them, in the order in which it would go through each."""
+    rng = np.random.default_rng(3)
+    i, j = random_edges(400, rng, 0.004)
+    found = list(identify_pairs(stats(i, j), 400).components())
+    assert len(found) > 60
+    for part in found:
+        inside = np.isin(i, part.workers)
+        own_i, own_j = (np.searchsorted(part.workers, ends[inside]) for ends in (i, j))
+        (alone,) = identify_pairs(stats(own_i, own_j), len(part.workers)).components()
+        assert part.odd_cycle == tuple(part.workers[list(alone.odd_cycle)].tolist())
+        assert part.sides == tuple(tuple(part.workers[list(side)].tolist()) for side in alone.sides)

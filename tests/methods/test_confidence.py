@@ -7,6 +7,7 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
+from quorate.diagnosis.factors import factor_findings
 from quorate.errors import OptionError, TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import regimes
@@ -15,6 +16,7 @@ from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.methods import opinions
 from quorate.voting import habit_vote, known_labels
+from quorate.voting.population import N_CROWDS
 
 ALONE = [regime for regime in regimes.REGIMES if not regime.excepted and "heavy" not in regime.name]
 
@@ -188,3 +190,16 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
     assert mapped.ballot.posterior == pytest.approx(coded.ballot.posterior)
     assert mapped.confidence_basis is not None
     assert not mapped.confidence_basis.found
+
+
+@pytest.mark.parametrize(("n_tasks", "advised"), [(9, None), (10, 10), (29, 29), (30, 30), (200, 30)])
+def test_no_more_known_labels_are_advised_than_there_are_tasks(n_tasks: int, advised: int | None) -> None:
+    """And none where they are a handful: how sure the labels are is still told."""
+    said = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
+    assert f"as labels of {N_CROWDS} public crowds turned out" in said
+    if advised is None:
+        assert "yourself" not in said
+    else:
+        assert f"label {advised} tasks yourself (`quorate.advise_gold(answers, {advised})`)" in said
+    (finding,) = factor_findings(0.3, n_tasks)
+    assert ("--gold" in finding.sentence) is (advised is not None)

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 
 from quorate.answers import Answers
+from quorate.blocks.kernels import centred_products
+from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.skills.centred import (
     HABIT_ANSWERS,
@@ -15,7 +17,9 @@ from quorate.skills.centred import (
     centred_moments,
     centred_skills,
     habits_of,
+    task_weights,
 )
+from quorate.skills.centred_pairs import centred_pairs, pairs_pay
 from tests.crowds import answers_of, rows
 
 
@@ -106,3 +110,19 @@ def test_no_loss_is_claimed_for_the_constant_that_is_not_known() -> None:
     assert moments.degree == pytest.approx(answers.per_worker)  # each answer counts once
     single = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "y")])
     assert centred_moments(single, habits_of(single)).degree.tolist() == [1, 1]
+
+
+def test_products_pair_by_pair_are_those_of_the_kernel_and_come_where_classes_are_many() -> None:
+    """Of 80 classes and of five alike; a task with thousands of answers has too many pairs."""
+    rng = np.random.default_rng(0)
+    for n_classes in (5, 80):
+        answers = simulate.crowd(300, 25, 4, n_classes=n_classes, seed=1).answers
+        habits, x = habits_of(answers), rng.uniform(-0.2, 0.9, 25)
+        by_pair = centred_pairs(answers, habits.frequency, task_weights(answers)).both(x)
+        by_kernel = blocks_of(answers).sums(centred_products, x, habits.frequency)
+        for found, expected in zip(by_pair, by_kernel, strict=True):
+            assert found == pytest.approx(expected, abs=1e-9)
+        assert pairs_pay(answers) is (n_classes == 80)
+        signed = centred_moments(answers, habits).signed @ x
+        assert signed == pytest.approx(by_kernel[0] / habits.spread, abs=1e-9)
+    assert not pairs_pay(simulate.crowd(10, 100, 60, n_classes=80, seed=1).answers)

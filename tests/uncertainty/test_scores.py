@@ -9,7 +9,7 @@ import quorate
 from quorate.evaluation import simulate
 from quorate.skills.centred import Habits
 from quorate.uncertainty import CentredInference, OneCoinInference
-from quorate.uncertainty.centred_score import _third_moments, _traces
+from quorate.uncertainty.centred_score import _spread_traces, _third_moments, _traces
 from tests.crowds import answers_of
 from tests.uncertainty.samples import held, meetings
 
@@ -130,3 +130,15 @@ def test_perfect_workers_who_met_gold_are_not_thought_certain() -> None:
     """Their habit is the share of the classes in eight tasks, which is chance: .95 less 2.6 standard errors, .018."""
     crowd, result = against_gold(2, (0.95, 1.0))
     assert np.mean(held(result.intervals, crowd.skills, crowd.answers.per_worker)) >= 0.95 - 0.018
+
+
+@pytest.mark.parametrize("n_workers", [3, 40])
+def test_traces_by_every_two_workers_are_those_of_a_matrix_of_classes(n_workers: int) -> None:
+    """Of three workers and ten classes the products of every two, of forty a matrix of classes."""
+    rng = np.random.default_rng(n_workers)
+    f, weight = rng.dirichlet(np.ones(10), n_workers), rng.random(n_workers)
+    crowd = sum(w * (np.diag(own) - np.outer(own, own)) for w, own in zip(weight, f, strict=True))
+    assert _spread_traces(f, f, weight) == pytest.approx(_traces(f, crowd), abs=1e-12)
+    prior = np.full(10, 0.1)
+    expected = _traces(f, np.diag(prior) - np.outer(prior, prior))
+    assert _spread_traces(f, prior[None], np.ones(1)) == pytest.approx(expected, abs=1e-12)

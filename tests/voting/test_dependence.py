@@ -8,6 +8,7 @@ from quorate.answers import Answers
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments.regimes import one_coin
 from quorate.evaluation.experiments.reliability import hard_tasks
+from quorate.voting import dependence
 from quorate.voting.dependence import HIDDEN, Matrices, flattening, ratio, residual_products
 
 
@@ -47,7 +48,7 @@ def test_workers_who_err_on_the_same_tasks_are_told_from_those_who_do_not() -> N
     assert together.rho > 0.15
     assert together.votes_low < together.votes < together.votes_high
     assert together.votes < 0.6 * 7
-    assert "votes:" in "\n".join(together.lines(0.8))
+    assert "votes:" in "\n".join(together.lines(0.8, 200))
 
 
 def test_the_interval_is_as_wide_as_a_bootstrap_over_tasks() -> None:
@@ -63,3 +64,12 @@ def test_the_interval_is_as_wide_as_a_bootstrap_over_tasks() -> None:
 def test_answers_that_repeat_each_other_are_worth_one() -> None:
     assert (np.array([1, 5, 40]) * flattening(np.array([1, 5, 40]), 1.0)).tolist() == [1, 1, 1]
     assert flattening(np.array([0, 3]), 0.0).tolist() == [1, 1]
+
+
+def test_tasks_may_be_looked_at_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, q, theta = crowd_of(3)
+    matrices = Matrices(theta, np.zeros(6), 3)
+    at_once = residual_products(answers, q, matrices)
+    monkeypatch.setattr(dependence, "CELLS", 30)  # ten answers: two tasks of four, and the rest of them in time
+    for some, whole in zip(residual_products(answers, q, matrices), at_once, strict=True):
+        assert some.tolist() == whole.tolist()

@@ -4,11 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.evaluation import simulate
+from quorate.voting import vote
 from quorate.voting.vote import (
     accuracy,
     check_prior,
+    decide,
     majority,
     plug_in_vote,
     reveal,
@@ -161,3 +164,16 @@ def test_a_vote_against_every_class_leaves_them_even() -> None:
     # A vote of -1 against x is one for y and one for z, and that of -2 against y is two for x and two for z.
     assert against.posterior[0] == pytest.approx(np.array([2, 1, 3]) / 6)
     assert against.posterior[1] == pytest.approx(np.array([0, 1, 1]) / 2)
+
+
+@pytest.mark.parametrize("prior", [None, np.array([0.2, 0.5, 0.3])])
+def test_ties_are_settled_alike_a_few_tasks_at_a_time(
+    prior: FloatArray | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = simulate.crowd(50, 6, 4, n_classes=3, seed=0).answers
+    scores = np.random.default_rng(0).integers(0, 2, (50, 3)).astype(float)
+    whole = decide(answers, scores, scores, prior)
+    assert 0 < whole.tied.sum() < 50
+    monkeypatch.setattr(vote, "CELLS", 9)
+    some = decide(answers, scores, scores, prior)
+    assert (some.label.tolist(), some.tied.tolist()) == (whole.label.tolist(), whole.tied.tolist())

@@ -12,6 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import in_python
 from quorate.result import count, left_out, sizes
+from quorate.voting.basis import advised_labels
 
 INFORMATION = "information"
 METHOD = (
@@ -155,8 +156,9 @@ class Advice(Shown):
                 f"be as sure each{whole}"
             )
         if beyond:
+            n = advised_labels(self.answers.n_tasks)
             lines.append(
                 f"{count(beyond, 'task')} will not be as sure however many such workers answer, because they err "
-                f"together; label some yourself (quorate advise --gold 30){whole if not others else ''}"
+                f"together; label some yourself{f' (quorate advise --gold {n})' if n else ''}{whole * (not others)}"
             )
         return lines

@@ -56,7 +56,8 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
         const int64_t from = s.start[t], to = s.start[t + 1];
         if (to - from < 2) continue;
         double squares = 0.0, all = 0.0;
-        for (int c = 0; c < M; c++) y[c] = 0.0;
+        if (M <= 8) for (int c = 0; c < M; c++) y[c] = 0.0;
+        else for (int64_t a = from; a < to; a++) y[label[a]] = 0.0; /* of many classes, those that were given */
         for (int64_t a = from; a < to; a++) {
             if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * 4);
             const double x = table[s.worker[a] * 4], *e = unit + label[a] * M;
@@ -65,11 +66,11 @@ FIXED void NAME(agreement_body)(const Span s, const LABEL *label, double *table,
             if (M <= 8) for (int c = 0; c < M; c++) y[c] += x * e[c];
             else y[label[a]] += x;
         }
-        for (int c = 0; c < M; c++) y[c] = alike * y[c] - even * all;
+        if (M <= 8) for (int c = 0; c < M; c++) y[c] = alike * y[c] - even * all;
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * 4;
             const double x = row[0];
-            row[1] += y[label[a]] - x;
+            row[1] += (M <= 8 ? y[label[a]] : alike * y[label[a]] - even * all) - x;
             row[2] += squares - x * x;
         }
     }

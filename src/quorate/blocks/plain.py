@@ -15,6 +15,7 @@ STEP = 0.1  # between the powers of a calibration
 LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
 LEAST_SHARE = 1e-6  # of a power, for it to be added
 FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
+CELLS = 1 << 21  # of a table that calibrations are averaged over at a time: 16 MB
 
 
 def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
@@ -200,7 +201,8 @@ def softmax(scores: FloatArray) -> FloatArray:
     >>> softmax(np.log([[1.0, 3.0]])).tolist()
     [[0.25, 0.75]]
     """
-    likelihood: FloatArray = np.exp(scores - by_row(np.maximum, scores)[:, None])
+    likelihood: FloatArray = scores - by_row(np.maximum, scores)[:, None]
+    np.exp(likelihood, out=likelihood)
     likelihood /= by_row(np.add, likelihood)[:, None]
     return likelihood
 
@@ -225,12 +227,15 @@ def averaged(p: FloatArray, share: FloatArray) -> FloatArray:
     [[0.25, 0.75]]
     """
     mixed = np.full(p.shape, (1 - share.sum()) / p.shape[1])
-    step = np.maximum((p / p.max(axis=1, keepdims=True)) ** STEP, LEAST_STEP)
-    power = np.ones(p.shape)
-    for part in share:
-        power *= step
-        if part > LEAST_SHARE:
-            mixed += power * (part / power.sum(axis=1, keepdims=True))
+    at_once = max(CELLS // max(p.shape[1], 1), 1)  # rows
+    for low in range(0, len(p), at_once):
+        some, own = p[low : low + at_once], mixed[low : low + at_once]
+        step = np.maximum((some / some.max(axis=1, keepdims=True)) ** STEP, LEAST_STEP)
+        power = np.ones(some.shape)
+        for part in share:
+            power *= step
+            if part > LEAST_SHARE:
+                own += power * (part / power.sum(axis=1, keepdims=True))
     return mixed
 
 

@@ -1,23 +1,26 @@
 """Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.meetings.bounds import SkillBound, skill_bound
-from quorate.meetings.graph import Component, Identifiability, grouped
-from quorate.meetings.needs import SkillError, pair_error
+from quorate.arrays import IntArray, starts_of
+from quorate.meetings.bounds import SkillBound, skill_bounds, two_sided
+from quorate.meetings.graph import Component, Identifiability
+from quorate.meetings.needs import SkillError, pair_errors
 from quorate.meetings.pairs import PairStats, pair_stats, too_many_pairs
+from quorate.meetings.stacks import Parts
 from quorate.result import Result
 
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
 
 
 def _told(value: float) -> float | None:
-    """Return a number, or None where there is none to tell."""
-    return None if value != value else value
+    """Return a number, or None where there is none to tell: NaN or infinity."""
+    return value if value - value == 0 else None
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,12 @@ class ComponentFinding:
     bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
     error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
 
-    def bound_dict(self) -> dict[str, float] | None:
-        """Return the bound's figures by name."""
+    def bound_dict(self) -> dict[str, float | None] | None:
+        """Return the bound's figures by name; None for those that are not finite."""
         bound = self.bound
         if bound is None:
             return None
-        return {
+        figures = {
             "kappa": bound.kappa,
             "K": bound.K,
             "delta": bound.delta,
@@ -42,9 +45,10 @@ class ComponentFinding:
             "per_unit_of_disturbance": bound.perturbation(1.0),
             "finite_task": bound.finite_task,
             "finite_task_hoeffding": bound.finite_task_hoeffding,
-            **({} if self.error is None else {"per_pair": self.error.bound, "expected": _told(self.error.expected)}),
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
             **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
+        return {name: _told(value) for name, value in figures.items()}
 
 
 @dataclass(frozen=True)
@@ -90,34 +94,61 @@ def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iter
     >>> [(part.n_codes, len(part.pairs)) for part in found]
     [(2, 1), (1, 0)]
     """
-    inside = grouped(verdict.component[pairs.i], verdict.n_components)
-    for part, own in zip(verdict.components(), inside, strict=True):
+    place = _places(verdict.component, verdict.n_components)
+    of_pair = verdict.component[pairs.i]
+    own = pairs.among(np.argsort(of_pair, kind="stable"))
+    i, j = place[own.i], place[own.j]
+    ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
+    for part, start, stop in zip(verdict.components(), ends[:-1], ends[1:], strict=True):
+        inside = slice(start, stop)
         known = complete or part.bipartite
-        yield PartPairs(part, part.workers, pairs.among(own).renamed(part.workers) if known else None)
+        found = PairStats(i[inside], j[inside], own.shared[inside], own.agreed[inside]) if known else None
+        yield PartPairs(part, part.workers, found)
 
 
-def examine(found: PartPairs, result: Result, delta: float) -> ComponentFinding:
-    """Judge how firmly a component determines the skills of its workers; gold does not count among them.
+def _places(component: IntArray, n_components: int) -> IntArray:
+    """Return the place of each worker in its component, from zero."""
+    order = np.argsort(component, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order)) - starts_of(np.bincount(component, minlength=n_components))[component[order]]
+    return place
+
+
+def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
+    """Judge how firmly each component determines the skills of its workers; gold does not count among them.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(30, 3, 3).answers, "rank-one")
-    >>> part = next(parts(result.identifiability, pair_stats(result.answers), complete=True))
-    >>> examine(part, result, 0.05).bound.least_shared
-    30
+    >>> everyone = list(parts(result.identifiability, pair_stats(result.answers), complete=True))
+    >>> [finding.bound.least_shared for finding in examine(everyone, result, 0.05)]
+    [30]
     """
-    if found.pairs is None:
-        return ComponentFinding(found.part, None, None)
-    n = int((found.members < result.roster.n_workers).sum())
-    own = without(found.pairs, n)
-    if len(own) == 0 or result.roster.n_classes < 2:
-        return ComponentFinding(found.part, len(own), None)
-    skills = result.skills[found.members[:n]]
-    m = result.roster.n_classes
-    error = pair_error(own, m, skills, result.roster.per_worker[found.members[:n]], delta=delta)
+    n, m = result.roster.n_workers, result.roster.n_classes
+    asked, own = [], []  # the components with pairs but for gold's, and those
+    found = []
+    for each in everyone:
+        pairs = each.pairs if each.pairs is None or each.members[-1] < n else without(each.pairs, each.n_codes - 1)
+        found.append(ComponentFinding(each.part, None if pairs is None else len(pairs), None))
+        if pairs is not None and len(pairs) and m > 1:
+            asked.append(len(found) - 1)
+            own.append(pairs)
+    if not asked:
+        return found
+    members = [everyone[k].members for k in asked]
+    workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
+    beside, whom = Parts.beside([len(codes) for codes in workers], own), np.concatenate(workers)
     # Of all the pairs the verdict is known; without gold's own it may be another.
-    verdict = found.part.bipartite if own is found.pairs else None
-    bound = skill_bound(own, n, m, skills, delta=delta, bipartite=verdict)
-    return ComponentFinding(found.part, len(own), bound, error)
+    bipartite = np.array(
+        [
+            everyone[k].part.bipartite if pairs is everyone[k].pairs else two_sided(pairs, len(codes))
+            for k, pairs, codes in zip(asked, own, workers, strict=True)
+        ]
+    )
+    errors = pair_errors(beside, m, result.skills[whom], result.roster.per_worker[whom], delta=delta)
+    bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
+    for k, bound, error in zip(asked, bounds, errors, strict=True):
+        found[k] = ComponentFinding(found[k].component, found[k].n_pairs, bound, error)
+    return found
 
 
 def without(pairs: PairStats, first_left_out: int) -> PairStats:

@@ -271,14 +271,14 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
         found += _about_skills(result, inference, pairs if uncounted is None else None, times)
-        found += factor_findings(trust(answers) if judged.trust is None else judged.trust)
+        found += factor_findings(trust(answers) if judged.trust is None else judged.trust, answers.n_tasks)
         compared = held_out(answers)
         found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
-    components = tuple(examine(each, result, delta) for each in everyone)
+    components = tuple(examine(everyone, result, delta))
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
 
 

@@ -2,23 +2,24 @@
 
 from quorate.diagnosis.finding import Finding
 from quorate.skills.notes import LOW_TRUST
-from quorate.voting.basis import ADVISED
+from quorate.voting.basis import advised_labels
 
 
-def factor_findings(trust: float) -> list[Finding]:
-    """Tell that one factor does not explain who agrees with whom, where `quorate.skills.trust` says so.
+def factor_findings(trust: float, n_tasks: int) -> list[Finding]:
+    """Tell that one factor does not explain who agrees with whom on so many tasks, by `quorate.skills.trust`.
 
-    >>> factor_findings(1.0), factor_findings(0.4)[0].kind
+    >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
     ([], 'several-factors')
     """
     if trust >= LOW_TRUST:
         return []
+    n = advised_labels(n_tasks)
     return [
         Finding(
             "several-factors",
             "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
-            "bias. The default method leans towards the plain vote there; only known labels tell who is right "
-            f"(quorate advise --gold {ADVISED})",
+            "bias. The default method leans towards the plain vote there; only known labels tell who is right"
+            + (f" (quorate advise --gold {n})" if n else ""),
             trust,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": trust, "least_trusted": LOW_TRUST},

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import BoolArray, FloatArray, starts_of
 from quorate.errors import OptionError
 from quorate.meetings.pairs import PairStats
-from quorate.meetings.spectrum import smallest_of
+from quorate.meetings.spectrum import is_bipartite, signless_laplacian, smallest_of
+from quorate.meetings.stacks import Parts
 
 
 @dataclass(frozen=True)
@@ -82,21 +83,45 @@ def skill_bound(
     >>> round(bound.perturbation(0.01), 3), round(bound.finite_task_hoeffding, 2)
     (0.057, 0.58)
     """
+    if bipartite is None:
+        bipartite = two_sided(pairs, n_workers)
+    return skill_bounds(Parts.beside([n_workers], [pairs]), n_classes, skills, np.array([bipartite]), delta=delta)[0]
+
+
+def two_sided(pairs: PairStats, n_workers: int) -> bool:
+    """Whether a component, by its pairs, has no odd cycle.
+
+    >>> two_sided(PairStats.linked(np.array([0]), np.array([1])), 2)
+    True
+    """
+    return n_workers == 1 or is_bipartite(signless_laplacian(n_workers, pairs.i, pairs.j))
+
+
+def skill_bounds(
+    parts: Parts, n_classes: int, skills: FloatArray, bipartite: BoolArray, *, delta: float = 0.05
+) -> list[SkillBound]:
+    """Do the same for components side by side, each with a pair at the least; it is known which are bipartite.
+
+    >>> pairs = PairStats(*np.array([[0, 0, 1], [1, 2, 2], [900, 900, 900], [700, 700, 700]]))
+    >>> two = Parts.beside([3, 3], [pairs, pairs])
+    >>> found = skill_bounds(two, 2, np.array([0.8, 0.8, 0.7, 0.5, 0.4, 0.9]), np.zeros(2, bool))
+    >>> [(bound.kappa, bound.K, bound.smallest) for bound in found]
+    [(0.7, 0.8, 1.0), (0.4, 0.9, 1.0)]
+    """
     if not 0 < delta < 1:
         raise OptionError(f"delta is a probability, not {delta}")
-    ends = np.concatenate([pairs.i, pairs.j])
-    counts = np.concatenate([pairs.shared, pairs.shared])
-    size = np.abs(skills[~np.isnan(skills)])
+    pairs, first, first_pair = parts.pairs, starts_of(parts.size)[:-1], starts_of(parts.n_pairs)[:-1]
+    size, unknown = np.abs(skills), np.isnan(skills)
     weights = pairs.shared.astype(np.float64)
-    return SkillBound(
-        kappa=float(size.min(initial=1.0)),
-        K=float(size.max(initial=0.0)),
-        delta=delta,
-        n_workers=n_workers,
-        norm=float(np.bincount(ends, counts).max()),
-        smallest=smallest_of(n_workers, pairs.i, pairs.j, bipartite=bipartite),
-        smallest_weighted=smallest_of(n_workers, pairs.i, pairs.j, weights, bipartite=bipartite),
-        least_shared=int(pairs.shared.min()),
-        degree_sum=2 * len(pairs),
-        n_classes=n_classes,
-    )
+    figures = {
+        "kappa": np.minimum.reduceat(np.where(unknown, 1.0, size), first).clip(max=1.0),
+        "K": np.maximum.reduceat(np.where(unknown, 0.0, size), first),
+        "n_workers": parts.size,
+        "norm": np.maximum.reduceat(pairs.by_worker(parts.n_workers, weights), first),
+        "smallest": smallest_of(parts, bipartite),
+        "smallest_weighted": smallest_of(parts, bipartite, weights),
+        "least_shared": np.minimum.reduceat(pairs.shared, first_pair),
+        "degree_sum": 2 * parts.n_pairs,
+    }
+    rows = zip(*(each.tolist() for each in figures.values()), strict=True)
+    return [SkillBound(delta=delta, n_classes=n_classes, **dict(zip(figures, row, strict=True))) for row in rows]

@@ -166,10 +166,13 @@ def _ends(drawn: list[FloatArray], level: float, shape: tuple[int, ...]) -> Floa
     """Cut the drawn values at both ends; a draw in which a coefficient is not defined does not count."""
     ends = np.full((2, *shape), np.nan)
     if drawn:
-        values = np.concatenate(drawn)
-        told = ~np.isnan(values).all(axis=0)
+        values = np.sort(np.concatenate(drawn), axis=0)  # NaN comes last
+        told = (~np.isnan(values)).sum(axis=0)
         tail = (1 - level) / 2
-        ends[:, told] = np.nanquantile(values[:, told], [tail, 1 - tail], axis=0)
+        # Those with as many draws together: `np.nanquantile` goes class by class, and of thousands takes seconds.
+        for n in np.unique(told[told > 0]).tolist():
+            alike = told == n
+            ends[:, alike] = np.quantile(values[:n, alike], [tail, 1 - tail], axis=0)
     return ends
 
 

@@ -9,15 +9,16 @@ nothing. It is about the limit of exponentiated gradient, skills are estimated, 
 which is checked.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.meetings.graph import identify_pairs
-from quorate.meetings.pairs import PairStats, drop_weak
-from quorate.meetings.spectrum import DENSE, signless_laplacian
+from quorate.meetings.pairs import PairStats, stand_out
+from quorate.meetings.spectrum import DENSE
+from quorate.meetings.stacks import Parts, products
 
 CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
 
@@ -84,71 +85,107 @@ def pair_error(
     >>> found.tasks_needed(2000, epsilon=found.expected / 2)
     6000
     """
+    return pair_errors(Parts.beside([len(skills)], [pairs]), n_classes, skills, per_worker, delta=delta)[0]
+
+
+def pair_errors(
+    parts: Parts, n_classes: int, skills: FloatArray, per_worker: IntArray, *, delta: float = 0.05
+) -> list[SkillError]:
+    """Do the same for components side by side.
+
+    >>> import quorate
+    >>> from quorate.meetings.pairs import pair_stats
+    >>> crowd = quorate.simulate.crowd(2000, 10, 5, skills=np.linspace(0.3, 0.9, 10), seed=0)
+    >>> a, x = crowd.answers, quorate.aggregate(crowd.answers, "rank-one").skills
+    >>> two = Parts.beside([10, 10], [pair_stats(a)] * 2)
+    >>> one, same = pair_errors(two, 2, np.tile(x, 2), np.tile(a.per_worker, 2))
+    >>> one.bound == same.bound == pair_error(pair_stats(a), 2, x, a.per_worker).bound
+    True
+    """
     if not 0 < delta < 1:
         raise OptionError(f"delta is a probability, not {delta}")
-    n = len(skills)
-    nobody = SkillError(
-        np.zeros(n, dtype=bool), 0.0, float("inf"), small_enough=False, delta=delta, expected=float("nan")
-    )
-    if n > DENSE or n_classes < 2:
-        return nobody
-    expected = _expected(pairs, np.nan_to_num(skills), per_worker, n_classes)
+    n = len(parts.size)
+    small = (parts.size <= DENSE) & (n_classes > 1)
+    inside = small[parts.of_worker]
+    asked, _ = parts.among(inside)
+    kept, figures = np.zeros(parts.n_workers, dtype=bool), (np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool))
+    expected = np.full(n, np.nan)
+    if inside.any():
+        kept[inside], figures = _bounded(asked, n_classes, skills[inside], delta)
+        expected = _expected(asked, np.nan_to_num(skills[inside]), per_worker[inside], n_classes)
+    whom = np.split(kept, np.cumsum(parts.size)[:-1])
+    lists = [each.tolist() for each in (*figures, expected)]
+    return [
+        SkillError(own, eigenvalue, bound, small_enough=fits, delta=delta, expected=error)
+        for own, eigenvalue, bound, fits, error in zip(whom, *lists, strict=True)
+    ]
+
+
+def _bounded(
+    parts: Parts, n_classes: int, skills: FloatArray, delta: float
+) -> tuple[BoolArray, tuple[FloatArray, FloatArray, BoolArray]]:
+    """Return whom the bound of each component is about, its eigenvalue, the bound, and if the noise is small enough."""
     known = ~np.isnan(skills) & (skills != 0)
-    strong = drop_weak(pairs, n_classes, n, 0.0)
-    strong = strong.among(known[strong.i] & known[strong.j])
-    verdict = identify_pairs(strong, n)
-    good = verdict.identifiable & (verdict.sizes > 2)
-    if not good.any():
-        return replace(nobody, expected=expected)
-    kept = verdict.component == int(np.argmax(np.where(good, verdict.sizes, 0)))
-    place = np.cumsum(kept) - 1
-    own = strong.among(kept[strong.i] & kept[strong.j])
-    i, j, shared, x = place[own.i], place[own.j], own.shared.astype(np.float64), np.abs(skills[kept])
-    curvature = signless_laplacian(len(x), i, j, shared * x[i] * x[j]).toarray()
-    scale = np.sqrt(np.diag(curvature))
-    # Over the cube the curvature is 1/CUBE² of this at the least: it grows with the weights.
-    eigenvalue = max(float(np.linalg.eigvalsh(curvature / np.outer(scale, scale))[0]), 0.0)
+    of_pair = np.repeat(parts.size, parts.n_pairs)
+    strong = stand_out(parts.pairs, n_classes, of_pair, 0.0) & known[parts.pairs.i] & known[parts.pairs.j]
+    verdict = identify_pairs(parts.pairs.among(strong), parts.n_workers)
+    good = np.flatnonzero(verdict.identifiable & (verdict.sizes > 2))  # the largest first
+    first = np.unique(verdict.component, return_index=True)[1]
+    largest = good[np.unique(parts.of_worker[first[good]], return_index=True)[1]]
+    kept = np.isin(verdict.component, largest)
+    inner, _ = parts.among(kept, strong)
+    i, j, x = inner.pairs.i, inner.pairs.j, np.abs(skills[kept])
+    shared = inner.pairs.shared.astype(np.float64)
+    weights = shared * x[i] * x[j]
+    ends, others = np.concatenate([i, j]), np.concatenate([j, i])
+    row_by_row = np.lexsort([others, ends])
+    sums = np.add.reduceat(np.tile(weights, 2)[row_by_row], np.unique(ends[row_by_row], return_index=True)[1])
+    scale = np.sqrt(sums)
     # |Δ_ij| of all pairs at once, by Hoeffding's inequality: an a_ijt has a range of M/(M-1).
-    spread = n_classes / (n_classes - 1)
-    noise = spread * np.sqrt(np.log(2 * len(own) / delta) / 2) * np.sqrt(shared)
-    pull = (np.bincount(i, noise, len(x)) + np.bincount(j, noise, len(x))) / scale
-    radius = float(np.linalg.norm(pull)) * CUBE**2 / eigenvalue if eigenvalue > 0 else float("inf")
-    return SkillError(
-        kept,
-        eigenvalue,
-        bound=float(radius * CUBE * (x / scale).max()),
-        small_enough=bool(radius / scale.min() <= np.log(CUBE)),
-        delta=delta,
-        expected=expected,
-    )
+    spread, n_pairs = n_classes / (n_classes - 1), np.repeat(inner.n_pairs, inner.n_pairs)
+    noise = spread * np.sqrt(np.log(2 * n_pairs / delta) / 2) * np.sqrt(shared)
+    pull = inner.pairs.by_worker(len(x), noise) / scale
+    n = len(parts.size)
+    eigenvalue, bound, small_enough = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
+    for stack in inner.stacks():
+        own = scale[stack.workers]
+        level = stack.matrices(weights, sums) / (own[:, :, np.newaxis] * own[:, np.newaxis, :])
+        # Over the cube the curvature is 1/CUBE² of this at the least: it grows with the weights.
+        least = np.maximum(np.linalg.eigvalsh(level)[:, 0], 0.0)
+        length = np.sqrt(products(pull[stack.workers], pull[stack.workers])) * CUBE**2
+        radius = np.divide(length, least, out=np.full(len(least), np.inf), where=least > 0)
+        eigenvalue[stack.numbers] = least
+        bound[stack.numbers] = radius * CUBE * (x[stack.workers] / own).max(axis=1)
+        small_enough[stack.numbers] = radius / own.min(axis=1) <= np.log(CUBE)
+    return kept, (eigenvalue, bound, small_enough)
 
 
-def _expected(pairs: PairStats, x: FloatArray, per_worker: IntArray, n_classes: int) -> float:
+def _expected(parts: Parts, x: FloatArray, per_worker: IntArray, n_classes: int) -> FloatArray:
     """Return the root mean square error over answers, to first order: least squares is off by H⁻¹g, g the pairs' noise.
 
     Pairs of a worker on one task share its answer, so that their noise adds up: with r peers an answer, r - 1 times the
     squared mean of s_j², of what the worker itself leaves open.
     """
-    n, i, j, shared = len(x), pairs.i, pairs.j, pairs.shared.astype(np.float64)
+    pairs, n = parts.pairs, len(x)
+    i, j, shared = pairs.i, pairs.j, pairs.shared.astype(np.float64)
     product = np.clip(x[i] * x[j], -1 / (n_classes - 1), 1.0)
     agreement = ((n_classes - 1) * product + 1) / n_classes
     variance = (n_classes / (n_classes - 1)) ** 2 * np.maximum(agreement * (1 - agreement), 0.25 / shared)
     told = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
     degree = np.maximum(pairs.by_worker(n, shared, shared), 1e-300)
     together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (told / degree) ** 2
-    hessian, noise = np.zeros((n, n)), np.zeros((n, n))
-    hessian[i, j] = hessian[j, i] = shared * x[i] * x[j]
-    noise[i, j] = noise[j, i] = shared * x[i] * x[j] * variance
-    np.fill_diagonal(hessian, told)
     own = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
     open_itself = np.maximum((x + 1 / (n_classes - 1)) * (1 - x), 0.0)  # 1 - s² for two classes
-    np.fill_diagonal(noise, own + together * open_itself)
-    informed = told > 0
-    if not informed.any():
-        return float("nan")
-    inside = np.ix_(informed, informed)
-    level = hessian[inside] + 1e-12 * np.diag(told[informed])  # a part with two sides leaves one direction open
-    covariance = np.linalg.solve(level, np.linalg.solve(level, noise[inside]).T)
-    squared = np.clip(np.diag(covariance), 0.0, 1.0)  # a skill is never off by more than about one
-    share = per_worker[informed] / max(per_worker[informed].sum(), 1)
-    return float(np.sqrt(share @ squared))
+    noise, both = own + together * open_itself, shared * x[i] * x[j]
+    expected, informed = np.full(len(parts.size), np.nan), told > 0
+    inner, kept = parts.among(informed)
+    level = (told + 1e-12 * told)[informed]  # a part with two sides leaves one direction open
+    for stack in inner.stacks():
+        curvature = stack.matrices(both[kept], level)
+        half = np.linalg.solve(curvature, stack.matrices((both * variance)[kept], noise[informed]))
+        covariance = np.linalg.solve(curvature, half.swapaxes(1, 2))
+        squared = np.clip(np.diagonal(covariance, axis1=1, axis2=2), 0.0, 1.0)  # a skill is hardly off by more than one
+        answers = per_worker[informed][stack.workers]
+        share = answers / np.maximum(answers.sum(axis=1, keepdims=True), 1)
+        expected[stack.numbers] = np.sqrt(products(share, squared))
+    return expected

@@ -156,9 +156,18 @@ def drop_weak(pairs: PairStats, n_classes: int, n_workers: int, delta: float) ->
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
     1
     """
-    noise = np.sqrt(np.log(max(n_workers, 2)) / pairs.shared)
-    strong = np.abs(correlations(pairs, n_classes)) >= delta + noise
-    return pairs.among(strong)
+    return pairs.among(stand_out(pairs, n_classes, n_workers, delta))
+
+
+def stand_out(pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float) -> BoolArray:
+    """Say which pairs that leaves; the number of workers W may be that of each pair's component.
+
+    >>> stand_out(PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]])), 2, np.array([3, 3]), 0.05).tolist()
+    [True, False]
+    """
+    noise = np.sqrt(np.log(np.maximum(n_workers, 2)) / pairs.shared)
+    strong: BoolArray = np.abs(correlations(pairs, n_classes)) >= delta + noise
+    return strong
 
 
 def sums_of_ends(n: int, i: IntArray, j: IntArray, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:

@@ -4,7 +4,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.meetings.stacks import Parts
 
 DENSE = 1_000  # workers up to which all eigenvalues are computed at once: a third of a second
 SMALL = 50  # and up to which a sparse matrix takes longer to make than its eigenvalues to find
@@ -63,21 +64,26 @@ def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
     return float(max(eigsh(laplacian, k=1, which="SA", **options)[0], 0))
 
 
-def smallest_of(
-    n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None, *, bipartite: bool | None = None
-) -> float:
-    """Compute lambda_min(L_s) of a connected graph given by its links, without a sparse matrix where it is small.
+def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None = None) -> FloatArray:
+    """Compute lambda_min(L_s) of connected components side by side, without a sparse matrix where they are small.
 
-    >>> smallest_of(3, np.array([0, 0, 1]), np.array([1, 2, 2]), bipartite=False)
-    1.0
+    >>> from quorate.meetings.pairs import PairStats
+    >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
+    >>> smallest_of(Parts.beside([3, 2], [triangle, pair]), np.array([False, True])).tolist()
+    [1.0, 0.0]
     """
-    if bipartite:
-        return 0.0
-    if bipartite is None or n > SMALL:
-        return smallest_eigenvalue(signless_laplacian(n, i, j, weights))
-    laplacian = symmetric_table(n, i, j, np.ones(len(i)) if weights is None else weights)
-    laplacian[np.arange(n), np.arange(n)] = laplacian.sum(axis=1)
-    return float(round(np.linalg.eigvalsh(laplacian)[0], 12))
+    found = np.zeros(len(parts.size))
+    asked, kept = parts.among(~bipartite[parts.of_worker])
+    values = (np.ones(len(kept)) if weights is None else weights)[kept]
+    sums = asked.pairs.by_worker(asked.n_workers, values)
+    for stack in asked.stacks():
+        n = stack.workers.shape[1]
+        if n <= DENSE:
+            found[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)
+        else:
+            _, i, j = stack.places
+            found[stack.numbers] = smallest_eigenvalue(signless_laplacian(n, i, j, values[stack.pairs]))
+    return found
 
 
 def is_bipartite(laplacian: sparse.csr_array) -> bool:

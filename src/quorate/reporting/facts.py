@@ -12,7 +12,7 @@ from quorate.methods.registry import METHODS
 from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
-from quorate.voting.basis import ADVISED
+from quorate.voting.basis import advised_labels
 from quorate.voting.dependence import INDEPENDENT
 from quorate.voting.population import N_CROWDS
 
@@ -105,10 +105,11 @@ def first_things(result: Result, *, is_told: bool = False, told: Collection[str]
     """
     lines = [note.text for note in result.notes if not (is_told and note.kind == UNDETERMINED)]
     if result.trust is not None and result.trust < LOW_TRUST and "several-factors" not in told:
+        n = advised_labels(result.roster.n_tasks)
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
-            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right "
-            f"(quorate advise --gold {ADVISED})."
+            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right"
+            f"{f' (quorate advise --gold {n})' if n else ''}."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")

@@ -15,6 +15,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import centred_products, habit_counts, power_sums
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.skills.centred_pairs import CentredPairs, centred_pairs, pairs_pay
 from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
@@ -115,13 +116,17 @@ class _CentredSums:
 
     blocks: Blocks
     habits: Habits
+    by_pair: CentredPairs | None = None  # instead of the blocks, where classes are many
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         return self.both(v)[0]
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
-        signed, squares = self.blocks.sums(centred_products, x, self.habits.frequency)
+        if self.by_pair is not None:
+            signed, squares = self.by_pair.both(x)
+        else:
+            signed, squares = self.blocks.sums(centred_products, x, self.habits.frequency)
         return signed / self.habits.spread, squares
 
 
@@ -137,7 +142,10 @@ def centred_moments(answers: Answered, habits: Habits) -> Moments:
     """
     blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
     degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
-    signed = _CentredSums(blocks, habits)
+    by_pair = None
+    if isinstance(answers, Answers) and pairs_pay(answers):
+        by_pair = centred_pairs(answers, habits.frequency, task_weights(answers))
+    signed = _CentredSums(blocks, habits, by_pair)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
     return Moments(_Meetings(blocks), signed, degree, energy=0.0, both=signed.both)
 

@@ -193,11 +193,10 @@ class CentredInference(Estimated):
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
         noise = share * self._kept**2  # centring takes from the peers' noise, too
-        crowd = np.diag(noise @ f) - (f * noise[:, None]).T @ f
-        prior = self.habits.prior
+        prior, scale = self.habits.prior, self._in_scale**2
         b, e = _third_moments(f, share @ f, prior)
-        pi, scale = np.diag(prior) - np.outer(prior, prior), self._in_scale**2
-        return _traces(f, pi), b, _traces(f, crowd) * scale, e * noise.sum() * scale
+        of_prior, of_crowd = _spread_traces(f, prior[None], np.ones(1)), _spread_traces(f, f, noise)
+        return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, with psi and the curvature as sums over tasks."""
@@ -247,6 +246,15 @@ def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
     """
     scaled: FloatArray = skills * np.sqrt(before / after)
     return scaled
+
+
+def _spread_traces(f: FloatArray, others: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
+    if max(len(f), len(others)) < f.shape[1]:  # of many classes a matrix would be larger than a product for every two
+        mean, squares = weight @ others, weight @ others**2
+        traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ others.T) ** 2 @ weight
+        return traces
+    return _traces(f, np.diag(weight @ others) - (others * weight[:, None]).T @ others)
 
 
 def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:

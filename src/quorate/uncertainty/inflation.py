@@ -20,6 +20,7 @@ TOLERANCE = 0.01  # of the residual, relative to b: the draws do not tell f any 
 STEPS = 30  # of conjugate gradients at the most
 FLAT = 0.02  # curvature, relative to the diagonal, below which a direction is given up: the data hardly determine it
 BLOCK = 2_000  # tasks whose sums, for all draws at once, fit in the cache
+HIGH = 50  # rows of a task, a row a class: above, a block has fewer tasks, so that its sums stay below 50 MB
 DRAWN = (
     0.05  # how far the agreements inside H are shrunk toward what the skills predict, lest noise alone make H singular
 )
@@ -81,7 +82,8 @@ def gram(parts: list[tuple[sparse.csr_array, FloatArray]], n_tasks: int) -> Gram
         squares = rows.data**2 * np.repeat(weights, np.diff(rows.indptr))
         own += np.bincount(rows.indices, squares, n_workers)
     blocks = []
-    for start, stop in _spans(n_tasks, n_workers):
+    height = sum(rows.shape[0] // max(n_tasks, 1) for rows, _ in parts)
+    for start, stop in _spans(n_tasks, n_workers, height):
         pieces, scales = [], []
         for rows, weights in parts:
             per_task = rows.shape[0] // n_tasks
@@ -204,8 +206,11 @@ def with_known(pulls: sparse.csr_array, pull: FloatArray, precision: FloatArray)
     return sparse.vstack([pulls, rows], format="csr")
 
 
-def _spans(n_tasks: int, n_workers: int) -> Iterator[tuple[int, int]]:
-    """Divide the tasks into blocks; not smaller than the crowd, or adding up would cost more than the sums."""
-    size = max(BLOCK, n_workers)
+def _spans(n_tasks: int, n_workers: int, height: int = 1) -> Iterator[tuple[int, int]]:
+    """Divide the tasks into blocks; not smaller than the crowd, or adding up would cost more than the sums.
+
+    Of tasks with many rows each, as many classes have, fewer.
+    """
+    size = max(max(BLOCK, n_workers) * HIGH // max(height, HIGH), 1)
     for start in range(0, n_tasks, size):
         yield start, min(start + size, n_tasks)

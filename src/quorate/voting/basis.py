@@ -13,7 +13,8 @@ from quorate.voting.population import N_CROWDS
 
 STRONG = 0.4  # rho from which a reader is warned: 7 of the 26 public crowds, a panel of 24 LLM judges among them
 FAR = 0.5  # independent answers for each answer: below this, a summary tells what the answers are worth
-ADVISED = 30  # known labels that a summary suggests
+ADVISED = 30  # known labels that a summary suggests, of so many tasks or more
+WORTH_ADVISING = 10  # tasks: of fewer, known labels tell next to nothing (of ten, all right: .72 and more)
 
 
 @dataclass(frozen=True)
@@ -50,22 +51,21 @@ class Basis:
     found: bool = False  # whether the families were found in the answers, rather than given
     known: Check | None = None
 
-    def line(self, mean: float) -> str:
-        """Say in one line how sure the labels are and what that rests on."""
+    def line(self, mean: float, n_tasks: int) -> str:
+        """Say in one line how sure the labels of so many tasks are and what that rests on."""
         said = f"confidence: mean {mean:.2f}"
         if self.known is not None:
             right = f"{self.known.right:.0f} right, between {self.known.low:.2f} and {self.known.high:.2f}"
             return f"{said}; checked on {self.known.n:,} known label{'s' * (self.known.n != 1)}: {right}"
         if self.dependence == INDEPENDENT:
             return f"{said}, if workers err independently, as you say"
-        return (
-            f"{said}, as labels of {N_CROWDS} public crowds turned out; label {ADVISED} tasks yourself "
-            f"(`quorate advise --gold {ADVISED}`) to check it on yours"
-        )
+        n = advised_labels(n_tasks)
+        check = f"; label {n} tasks yourself (`quorate advise --gold {n}`) to check it on yours" if n else ""
+        return f"{said}, as labels of {N_CROWDS} public crowds turned out{check}"
 
-    def lines(self, mean: float) -> list[str]:
+    def lines(self, mean: float, n_tasks: int) -> list[str]:
         """Say it all: how sure, and what is unusual about this crowd."""
-        told = [self.line(mean)]
+        told = [self.line(mean, n_tasks)]
         if self.known is not None and self.known.turned:
             pairs = ", ".join(f"{one!r} and {two!r}" for one, two in self.known.turned)
             told.append(f"known labels: the crowd exchanges {pairs}; its labels were turned round")
@@ -117,6 +117,15 @@ class Basis:
                 "gain_nats": known.gain,
             },
         }
+
+
+def advised_labels(n_tasks: int) -> int:
+    """Return how many tasks a summary suggests to label: no more than there are, and none where those are few.
+
+    >>> advised_labels(400), advised_labels(12), advised_labels(3)
+    (30, 12, 0)
+    """
+    return min(ADVISED, n_tasks) if n_tasks >= WORTH_ADVISING else 0
 
 
 def wilson(right: float, n: int) -> tuple[float, float]:

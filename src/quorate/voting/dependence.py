@@ -7,6 +7,7 @@ of two of them. One pass over the answers for each of the two likeliest classes;
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,7 @@ TYPICAL, WORTH = 0.05, 200.0  # a typical crowd's measured correlation, and the 
 LIKELIEST = 2  # classes of each task that are looked at: the others hold next to no belief
 ENOUGH = 150_000  # answers that it is measured on, at the most: they tell it to .007
 ENTRIES = 30_000_000  # of answers × classes, 240 MB: of many classes, fewer answers
+CELLS = 1 << 21  # of answers × classes that are worked on at a time: 16 MB a table
 SIDE = 1.96  # standard errors on each side of an interval of 95 %
 
 
@@ -122,20 +124,37 @@ def residual_products(answers: Answers, posterior: FloatArray, matrices: Matrice
     >>> products.tolist(), alike.round(9).tolist()  # they differ on the task: -1/2 for each of the two orders
     ([-1.0], [1.0])
     """
-    tasks = _ByTask(answers)
-    products, alike = np.zeros(answers.n_tasks), np.zeros(answers.n_tasks)
-    share = (answers.per_task > 1) / np.maximum(answers.per_task - 1.0, 1.0)
-    likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :LIKELIEST]
-    rows = np.arange(answers.n_answers)
+    at_once = max(CELLS // max(answers.n_classes, 1), 1)  # answers; their tasks are taken whole
+    cuts = np.searchsorted(answers.start, np.arange(at_once, answers.n_answers, at_once))
+    runs = pairwise(np.unique([0, *cuts.tolist(), answers.n_tasks]).tolist())
+    parts = [_residuals(answers, posterior, matrices, slice(*run)) for run in runs]
+    products, alike = (np.concatenate([np.zeros(0), *each]) for each in zip(*parts, strict=True))
+    return products, alike
+
+
+def _residuals(
+    answers: Answers, posterior: FloatArray, matrices: Matrices, tasks: slice
+) -> tuple[FloatArray, FloatArray]:
+    """Do so for a run of tasks."""
+    start, belief = answers.start[tasks.start : tasks.stop + 1], posterior[tasks]
+    rows, per_task = slice(start[0], start[-1]), answers.per_task[tasks]
+    worker, label = answers.worker[rows], answers.label[rows]
+    within = np.repeat(np.arange(len(per_task)), per_task)
+    sums = _ByTask(start - start[0]).sums
+    cells = np.bincount(within * answers.n_classes + label, minlength=len(per_task) * answers.n_classes)
+    counts = cells.reshape(len(per_task), -1)
+    products, alike = np.zeros(len(per_task)), np.zeros(len(per_task))
+    share = (per_task > 1) / np.maximum(per_task - 1.0, 1.0)
+    likeliest = np.argsort(-belief, axis=1, kind="stable")[:, :LIKELIEST]
     for given in likeliest.T:
-        belief = posterior[np.arange(len(given)), given] * share
-        column = matrices.columns(answers.worker, given[answers.task])
+        weight = belief[np.arange(len(given)), given] * share
+        column = matrices.columns(worker, given[within])
         square = np.einsum("al,al->a", column, column)
-        rest = answers.counts - tasks.sums(column)
-        own = tasks.sums(1 - 2 * column[rows, answers.label] + square)
+        rest = counts - sums(column)
+        own = sums(1 - 2 * column[np.arange(len(label)), label] + square)
         spread = np.sqrt(np.maximum(1 - square, 0.0))
-        products += belief * (np.einsum("tl,tl->t", rest, rest) - own)
-        alike += belief * (tasks.sums(spread) ** 2 - tasks.sums(spread**2))
+        products += weight * (np.einsum("tl,tl->t", rest, rest) - own)
+        alike += weight * (sums(spread) ** 2 - sums(spread**2))
     return products, alike
 
 
@@ -153,14 +172,14 @@ def flattening(per_task: FloatArray | IntArray, rho: float) -> FloatArray:
 class _ByTask:
     """Sums over the answers of each task, of one value an answer or of a row of them."""
 
-    answers: Answers
+    start: IntArray  # of the answers of each task, and last where they all end
 
     @cached_property
     def answered(self) -> IntArray:
-        return np.flatnonzero(self.answers.per_task)
+        return np.flatnonzero(np.diff(self.start))
 
     def sums(self, values: FloatArray) -> FloatArray:
-        total = np.zeros((self.answers.n_tasks, *values.shape[1:]))
+        total = np.zeros((len(self.start) - 1, *values.shape[1:]))
         if len(self.answered):
-            total[self.answered] = np.add.reduceat(values, self.answers.start[self.answered], axis=0)
+            total[self.answered] = np.add.reduceat(values, self.start[self.answered], axis=0)
         return total

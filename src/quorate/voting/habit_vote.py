@@ -3,12 +3,12 @@
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, over_answers
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
 from quorate.voting.confusion import cells_of, most_entries
-from quorate.voting.posterior import FLOOR, one_more_each, softmax
+from quorate.voting.posterior import FLOOR
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
 
@@ -44,7 +44,7 @@ def habit_matrices(skills: FloatArray, habits: Habits) -> FloatArray:
     """
     x, habit = skills[:, None, None], habits.frequency[: len(skills), :, None]
     theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
-    theta /= theta.sum(axis=1, keepdims=True)
+    theta /= over_answers(theta)
     return theta
 
 
@@ -58,7 +58,7 @@ def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: Habits) 
     [0.33, 0.67]
     """
     if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
-        return one_more_each(softmax(habit_scores(answers, skills, habits)))
+        return _shares_by_cell(answers, skills, habits)
     logs, shift = np.log(habit_matrices(skills, habits)), np.log(np.maximum(habits.prior, FLOOR))
     believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1
     shares: FloatArray = believed / believed.sum()
@@ -67,9 +67,31 @@ def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: Habits) 
 
 def _by_cell(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
     """Do the same without a matrix for each worker: a wrong answer is as likely whatever the class is."""
-    x, habit = skills[answers.worker], habits.frequency[answers.worker, answers.label]
-    wrong = np.log(np.maximum((1 - x) * habit, LEAST_CHANCE))
-    right = np.log(np.maximum(x + (1 - x) * habit, LEAST_CHANCE))
+    right, wrong = _right_and_wrong(answers, skills, habits)
     gained = np.bincount(answers.cells, right - wrong, answers.n_tasks * answers.n_classes)
     scores: FloatArray = gained.reshape(answers.n_tasks, -1) + answers.by_task(wrong)[:, None]
     return scores + np.log(np.maximum(habits.prior, FLOOR))
+
+
+def _right_and_wrong(answers: Answers, skills: FloatArray, habits: Habits) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithm of how likely each answer is where it is right, and where it is wrong."""
+    x, habit = skills[answers.worker], habits.frequency[answers.worker, answers.label]
+    wrong = np.log(np.maximum((1 - x) * habit, LEAST_CHANCE))
+    return np.log(np.maximum(x + (1 - x) * habit, LEAST_CHANCE)), wrong
+
+
+def _shares_by_cell(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
+    """Sum that belief over the tasks: the classes that nobody gave a task divide by the prior what is left of it."""
+    right, wrong = _right_and_wrong(answers, skills, habits)
+    n, m, prior = answers.n_tasks, answers.n_classes, np.maximum(habits.prior, FLOOR)
+    cells, place = np.unique(answers.cells, return_inverse=True)
+    gained = np.bincount(place, right - wrong, len(cells))
+    task, label = cells // m, cells % m
+    most = np.zeros(n)
+    np.maximum.at(most, task, gained)
+    unsaid = np.exp(-most)
+    own = prior[label] * (np.exp(gained - most[task]) - unsaid[task])  # more than the class has unsaid
+    total = unsaid * prior.sum() + np.bincount(task, own, n)
+    believed = np.bincount(label, own / total[task], m) + prior * (unsaid / total).sum() + 1
+    shares: FloatArray = believed / believed.sum()
+    return shares

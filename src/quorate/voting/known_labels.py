@@ -4,7 +4,7 @@ No known task is scored by what its own label taught: whether classes are exchan
 all come from the other folds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -64,7 +64,7 @@ class Views:
     @cached_property
     def belief(self) -> FloatArray:
         """The opinions, flattened and averaged; before calibration."""
-        return _mix([self.flat(scores) for scores in self.scores], self.weights)
+        return _mix((self.flat(scores) for scores in self.scores), self.weights)
 
     def calibrated(self) -> FloatArray:
         """Return the belief, averaged over calibrations."""
@@ -277,8 +277,11 @@ def _way_weights(fit: FloatArray) -> FloatArray:
     return weights
 
 
-def _mix(parts: Sequence[FloatArray], weights: FloatArray) -> FloatArray:
-    mixed = np.zeros_like(parts[0])
+def _mix(parts: Iterable[FloatArray], weights: FloatArray) -> FloatArray:
+    """Average tables, of which no more than one need be there at a time."""
+    mixed: FloatArray | None = None
     for part, weight in zip(parts, weights, strict=True):
-        mixed += weight * part
+        own: FloatArray = weight * part
+        mixed = own if mixed is None else np.add(mixed, own, out=mixed)
+    assert mixed is not None  # there are opinions
     return mixed

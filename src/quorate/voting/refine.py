@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, over_answers
 from quorate.blocks.block import Blocks, Sums
 from quorate.blocks.kernels import em_step
 from quorate.progress import tracked
@@ -153,7 +153,7 @@ def shrunk(counts: FloatArray, relative: FloatArray | None = None) -> tuple[Floa
         relative = (n - right + OWN_ERRORS * of_crowd) / (n + OWN_ERRORS) / of_crowd
     pooled, strength = pooled_matrix(counts.sum(axis=0))
     theta = counts + strength * tilted(pooled, relative)
-    theta /= theta.sum(axis=1, keepdims=True)
+    theta /= over_answers(theta)
     return theta, strength
 
 
@@ -188,7 +188,7 @@ def tilted(pooled: FloatArray, relative: FloatArray) -> FloatArray:
     """
     m = len(pooled)
     prior: FloatArray = (pooled * (1 - np.eye(m)))[None] * relative[:, None, None]
-    taken = prior.sum(axis=1, keepdims=True)
+    taken = over_answers(prior)
     prior *= np.minimum(1.0, MOST_WRONG / np.maximum(taken, FLOOR))
-    prior[:, np.arange(m), np.arange(m)] = 1 - prior.sum(axis=1)
+    prior[:, np.arange(m), np.arange(m)] = 1 - over_answers(prior)[:, 0]
     return prior

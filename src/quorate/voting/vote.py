@@ -15,6 +15,7 @@ from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
+CELLS = 1 << 21  # of tasks × classes that ties are looked for in at a time: 16 MB
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
@@ -209,14 +210,18 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
     ([1], [True])
     """
     label = scores.argmax(axis=1)
-    leaders = leading_classes(scores)
-    tied = leaders.sum(axis=1) > 1
-    if tied.any():
-        among = leaders[tied]
-        rules = [answers.counts[tied]] if prior is None else [answers.counts[tied], np.broadcast_to(prior, among.shape)]
-        for rule in rules:
-            among &= leading_classes(np.where(among, rule, -np.inf))
-        label[tied] = among.argmax(axis=1)
+    tied = np.zeros(len(scores), dtype=bool)
+    at_once = max(CELLS // max(answers.n_classes, 1), 1)  # tasks
+    for low in range(0, len(scores), at_once):
+        some = slice(low, low + at_once)
+        leaders = leading_classes(scores[some])
+        several = leaders.sum(axis=1) > 1
+        if several.any():
+            among, counts = leaders[several], answers.counts[some][several]
+            for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
+                among &= leading_classes(np.where(among, rule, -np.inf))
+            label[some][several] = among.argmax(axis=1)
+            tied[some] = several
     return Ballot(scores, posterior, label, tied)
 
 

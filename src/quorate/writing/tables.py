@@ -185,11 +185,15 @@ def to_json(value: Any, *, indent: int | None = None) -> str:
     >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
     '{"a": null, "b": [1, null]}'
     """
-    text = json.dumps(_plain(value), indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    try:
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:  # NaN or infinity somewhere; to look for them beforehand takes ten times as long as to write
+        value = _plain(value)
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
     try:
         text.encode()
     except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
-        text = json.dumps(_plain(value), indent=indent, default=str, allow_nan=False)
+        text = json.dumps(value, indent=indent, default=str, allow_nan=False)
     return text
 
 
