@@ -96,7 +96,7 @@ def lose_executors(aggregate: Callable[[], Any], moments: dict[str, str] = MOMEN
 def main() -> None:
     """Make a crowd, aggregate it while executors die, and compare."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tasks", type=int, default=20_000, help="of five answers each")
+    parser.add_argument("--tasks", type=int, default=5_000, help="of five answers each")
     given = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
