@@ -1,6 +1,9 @@
 """What the warning of many who err together is made of."""
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from quorate.answers import Answers
@@ -117,3 +120,13 @@ def test_divisions_differ() -> None:
     folds = np.stack([folds_by_id(many, FOLDS, division) for division in range(DIVISIONS)])
     alike = (folds[:, None] == folds[None]).mean(axis=2)[~np.eye(DIVISIONS, dtype=bool)]
     assert alike == pytest.approx(1 / FOLDS, abs=0.05)
+
+
+def test_workers_of_a_crowd_who_are_not_in_its_sample_change_nothing() -> None:
+    crowd, fold = simulate.crowd(200, 10, 4, seed=0).answers, np.arange(200)[None] % FOLDS
+    there = np.flatnonzero(np.arange(13) % 4 != 2)  # three of thirteen answer nothing
+    names = pa.array([f"w{k}" for k in range(13)])
+    among = replace(crowd, worker=there[crowd.worker].astype(crowd.worker.dtype), worker_names=names)
+    found = left_out_skills(among, fold)
+    assert found[:, :, there].tolist() == left_out_skills(crowd, fold).tolist()
+    assert not np.delete(found, there, axis=2).any()

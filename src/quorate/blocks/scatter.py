@@ -129,12 +129,12 @@ def sampled(answers: Answered, enough: int) -> Answers:
     return samples[enough]
 
 
-def heard(answers: Answers) -> tuple[Answers, BoolArray]:
+def those_who_answered(answers: Answers) -> tuple[Answers, BoolArray]:
     """Leave out workers without an answer, as most of a large crowd are in a sample of it; and say who is left.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> few, there = heard(answers.only(np.array([False, True])))
+    >>> few, there = those_who_answered(answers.only(np.array([False, True])))
     >>> few.worker_names.to_pylist(), there.tolist()
     (['a'], [True, False])
     """

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import folds_by_id, heard, sampled
+from quorate.blocks.scatter import folds_by_id, sampled, those_who_answered
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
@@ -71,7 +71,7 @@ def left_out_skills(answers: Answers, folds: IntArray) -> FloatArray:
     >>> left_out_skills(crowd.answers, np.arange(400)[None] % FOLDS)[0].argsort(axis=1)[:, 0].tolist()
     [2, 2, 2, 2]
     """
-    everyone, (answers, there) = answers.n_workers, heard(answers)
+    everyone, (answers, there) = answers.n_workers, those_who_answered(answers)
     n, shape = answers.n_workers, (len(folds), FOLDS, answers.n_workers)
     others = [fold != k for fold in folds for k in range(FOLDS)]  # the tasks that teach, of each fold
     taught = [np.flatnonzero(kept[answers.task]) for kept in others]

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.scatter import heard, sampled
+from quorate.blocks.scatter import sampled, those_who_answered
 from quorate.skills.centred import Habits
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.voting.habit_vote import class_shares_by_habit
@@ -48,7 +48,7 @@ def settled_habits(inference: CentredInference) -> Habits:
         some = some.only(some.per_task > 0)
     if some.n_tasks == 0:
         return habits
-    some, there = heard(some)
+    some, there = those_who_answered(some)
     skills = drawn_to_mean(inference, inference.noise())
     prior, spread = habits.prior, habits.spread
     for _ in range(STEPS):
