@@ -73,3 +73,10 @@ def test_the_quick_look_finds_what_the_exact_one_finds(text: str) -> None:
     except StrayQuoteError:
         refused = True
     assert refused == stray
+
+
+def test_what_stands_there_is_shown_as_text() -> None:
+    with pytest.raises(StrayQuoteError, match="with 'é'"):
+        read(HEADER + '1,a,"x"é\n')
+    with pytest.raises(StrayQuoteError, match=r"never closed: '\"é+'…"):
+        read(HEADER + '1,a,"' + "é" * 100)

@@ -31,7 +31,7 @@ def check_quotes(data: pa.Buffer, name: str, delimiter: str) -> None:
     >>> check_quotes(pa.py_buffer(b't,l\n1,"a ""b"" c"\n2,5" pipe\n'), "a.csv", ",")
     >>> check_quotes(pa.py_buffer(b't,l\n1,"a\n2,b\n'), "a.csv", ",")
     Traceback (most recent call last):
-    quorate.errors.StrayQuoteError: line 2 of a.csv opens a quote that is never closed: b'"a'. ...
+    quorate.errors.StrayQuoteError: line 2 of a.csv opens a quote that is never closed: '"a'. ...
     """
     raw = memoryview(data)
     found = np.frombuffer(raw, np.uint8)
@@ -97,5 +97,6 @@ def _refuse(raw: memoryview, name: str, opened: int, why: str) -> None:
 
 
 def _peek(raw: memoryview, at: int) -> str:
-    """Show the bytes at a place, up to the end of the line."""
-    return shown(bytes(raw[at : at + 40]).splitlines()[0], 30)
+    """Show the text at a place, up to the end of the line."""
+    # Thirty letters have at most 120 bytes, so that none of them is cut in two.
+    return shown(bytes(raw[at : at + 120]).splitlines()[0].decode(errors="backslashreplace"), 30)
