@@ -29,7 +29,9 @@ HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is shrunk toward
 STRENGTH = 0.7
 LEAST_MEAN = 0.05  # of the crowd's skill: below, nothing could be told at all
 LEAST_SCALE = 0.1  # of mu inside the strength, which is finite so
-ROUNDS = 8  # refits of the mean at the most; two or three are usual
+FIRST_MEAN = 0.5  # half way from guessing to perfect
+ROUNDS = 8  # means at the most, three or four are usual: poor crowds that tell little of their mean stay near the first
+STANDS = 1e-3  # change of the mean
 
 
 @dataclass(frozen=True)
@@ -158,14 +160,14 @@ def centred_skills(
     tolerance: float = 1e-4,
     max_iterations: int = 1000,
 ) -> Centred:
-    """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted until it stands still.
+    """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted on the way until it stands still.
 
     Args:
         answers: who answered what.
         is_gold: which workers are known labels, of skill one.
         priors: what is known of the workers from before, on the scale of these skills.
         tolerance: for the mean change of a skill, and for the projected-gradient norm.
-        max_iterations: sweeps at the most, for each refit.
+        max_iterations: sweeps at the most.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 20, 5, prior=np.array([0.8, 0.2]), seed=0)
@@ -178,35 +180,60 @@ def centred_skills(
     known = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
     share = np.where(known, 0.0, n_answers) / max(n_answers[~known].sum(), 1.0)
     empty = Problem(centred_moments(answers, habits), *(np.zeros(answers.n_workers),) * 2, n_answers)
-    mean, sweeps, solution, pull = 0.5, 0, None, None
-    for _ in range(ROUNDS):
-        problem = _drawn_to(empty, mean, known, answers.n_classes, priors)
-        ridge = float(problem.ridge)
-        if priors is not None:
-            met = np.where(known, 1.0, priors.filled(mean))
-            pull = priors.pull(answers, met, answers.n_classes)
+    drawn = _Drawn(answers, empty, share, known, priors)
+    solution = coordinate_sweeps(
+        drawn.problem,
+        _start(empty.moments, known, priors),
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        renewed=drawn.renewed,
+    )
+    mean = drawn.mean_of(solution.skills)
+    solution = replace(solution, solver="centred coordinate")
+    return Centred(solution, mean, habits, drawn.problem, drawn.ridge, drawn.pull)
+
+
+class _Drawn:
+    """The problem of skills that are drawn to their mean, and to what is known of them."""
+
+    def __init__(
+        self, answers: Answered, empty: Problem, share: FloatArray, known: BoolArray, priors: Priors | None
+    ) -> None:
+        self.answers, self.empty, self.share, self.known, self.priors = answers, empty, share, known, priors
+        self.rounds, self.stands = 0, False
+        self._draw(FIRST_MEAN)
+
+    def mean_of(self, skills: FloatArray) -> float:
+        return max(float(self.share @ skills), LEAST_MEAN)
+
+    def renewed(self, skills: FloatArray) -> Problem | None:
+        """Draw the skills to their own mean, until that stands still."""
+        if self.stands or self.rounds == ROUNDS:
+            return None
+        before = self.mean
+        self._draw(self.mean_of(skills))
+        self.stands = abs(self.mean - before) < STANDS
+        return self.problem
+
+    def _draw(self, mean: float) -> None:
+        """Set the ridge and the box that a mean skill implies; gold stays at one."""
+        mu, n_classes, n_answers = max(mean, LEAST_SCALE), self.answers.n_classes, self.empty.n_answers
+        self.rounds, self.mean = self.rounds + 1, mean
+        self.ridge, self.pull = STRENGTH / mu**2, None
+        ridge: float | FloatArray = self.ridge
+        centre: float | FloatArray = mean
+        if self.priors is not None:
+            met = np.where(self.known, 1.0, self.priors.filled(mean))
+            self.pull = self.priors.pull(self.answers, met, n_classes)
             # What is known takes the place of the mean, up to what the mean is worth: it was drawn there once before.
-            to_mean = np.maximum(ridge - pull, 0.0)
-            centre = (to_mean * mean + pull * priors.skill) / (to_mean + pull)
-            problem = replace(problem, ridge=to_mean + pull, centre=centre)
-        start = _start(empty.moments, known, priors) if solution is None else solution.skills
-        solution = coordinate_sweeps(problem, start, tolerance=tolerance, max_iterations=max_iterations)
-        sweeps += solution.iterations
-        before, mean = mean, max(float(share @ solution.skills), LEAST_MEAN)
-        if abs(mean - before) < 1e-3:
-            break
-    assert solution is not None  # ROUNDS is positive
-    solution = replace(solution, iterations=sweeps, solver="centred coordinate")
-    return Centred(solution, mean, habits, problem, ridge, pull)
-
-
-def _drawn_to(problem: Problem, mean: float, known: BoolArray, n_classes: int, priors: Priors | None) -> Problem:
-    """Set the ridge and the box that a mean skill implies; gold stays at one."""
-    mu = max(mean, LEAST_SCALE)
-    n_answers = problem.n_answers if priors is None else problem.n_answers + priors.worth
-    reach = 1 - 1 / np.sqrt(n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
-    lower = np.where(known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
-    return replace(problem, lower=lower, upper=np.where(known, 1.0, reach), ridge=STRENGTH / mu**2, centre=mean)
+            to_mean = np.maximum(self.ridge - self.pull, 0.0)
+            ridge = to_mean + self.pull
+            centre = (to_mean * mean + self.pull * self.priors.skill) / ridge
+            n_answers = n_answers + self.priors.worth
+        reach = 1 - 1 / np.sqrt(n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
+        lower = np.where(self.known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
+        upper = np.where(self.known, 1.0, reach)
+        self.problem = replace(self.empty, lower=lower, upper=upper, ridge=ridge, centre=centre)
 
 
 def _start(moments: Moments, known: BoolArray, priors: Priors | None) -> FloatArray:

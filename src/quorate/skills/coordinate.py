@@ -4,8 +4,12 @@ With the others fixed, the best x_i is sum_j N_ij C_ij x_j / sum_j N_ij x_j². M
 overshoot: where x = c·s the next x would be s/c. Half way is safe: with D = diag(N x²), the Hessian at exact
 correlations is D + N∘xxᵀ, and D - N∘xxᵀ is a sum of squares (x_j v_i - x_i v_j)², so the Hessian is at most 2D.
 Anderson's extrapolation from the last sweeps then halves their number. A sweep that raises the loss is taken back.
+Where skills themselves say what they are drawn to, the problem is renewed on the way, without a sweep of its own.
 Newton's steps end it, once sweeps have come near or no longer pay: their length says how far the optimum is.
 """
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +24,7 @@ MEMORY = 5  # sweeps that the extrapolation looks back on
 # Where Newton takes over: near enough for its steps to be right, or so many sweeps that the landscape must be flat. On
 # the public sets ten are usual. The experiment `least-loss` counts the sweeps of both.
 NEAR, MANY = 1e-3, 40
+SETTLING = 1e-2  # of each skill's own best: from there on skills tell what they are drawn to; a tenth costs more sweeps
 
 
 def coordinate_descent(
@@ -65,6 +70,7 @@ def coordinate_sweeps(
     tolerance: float = 1e-5,
     record: bool = False,
     by_distance: bool = False,
+    renewed: Callable[[FloatArray], Problem | None] | None = None,
 ) -> Solution:
     """Move every worker toward its own minimiser, all at once, half way and extrapolated.
 
@@ -75,43 +81,45 @@ def coordinate_sweeps(
         tolerance: for the mean distance of a skill from its own best, which is not its distance from the optimum.
         record: keep the trajectory.
         by_distance: the tolerance is for the distance from the optimum, as the last sweeps tell it.
+        renewed: asked with the skills what the problem, of the same moments, becomes; None if it stays as it is.
 
     >>> from quorate.skills.examples import triangle
     >>> coordinate_sweeps(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
     [0.8, 0.6, 0.5]
     """
     x = problem.middle() if start is None else problem.clip(start)
-    loss, gradient, own_best = _look(problem, x)
+    here = _look(problem, x, problem.moments.products(x))
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
     told = listener.get()
-    status, sweeps, away = CONVERGED, 0, problem.mean_size(own_best - x)
-    while away > tolerance * (memory.least_curvature() if by_distance else 1):
+    status, sweeps = CONVERGED, 0
+    while here.away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
             status = CAPPED
             break
-        plain = x + damping * (own_best - x)
-        proposal = problem.clip(memory.extrapolate(plain, plain - x))
-        new_loss, new_gradient, new_best = _look(problem, proposal)
+        plain = here.x + damping * (here.own_best - here.x)
+        x = problem.clip(memory.extrapolate(plain, plain - here.x))
+        there = _look(problem, x, problem.moments.products(x))
         sweeps += 1
-        if new_loss > loss + problem.rounding:
-            if memory.used:
-                memory.clear()  # the extrapolation went too far: the next try is the plain step
-            else:
+        if there.loss > here.loss + problem.rounding:
+            extrapolated = memory.used
+            memory.clear()  # of this step, too: half of it would tell nothing new
+            if not extrapolated:
                 damping /= 2
-                if not np.any(x + damping * (own_best - x) != x):
+                if not np.any(here.x + damping * (here.own_best - here.x) != here.x):
                     status = STALLED
                     break
             continue
         damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
-        x, loss, gradient, own_best = proposal, new_loss, new_gradient, new_best
-        before, away = away, problem.mean_size(own_best - x)
+        before, here = here.away, there
+        if renewed is not None and here.away <= SETTLING and (new := renewed(here.x)) is not None:
+            problem, here = new, _look(new, here.x, here.products)
         if told is not None:
-            told("sweeps", sweeps, sweeps + sweeps_left(before, away, tolerance))
+            told("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
         if record:
-            path.append(x)
-    norm = problem.stationarity(x, gradient)
-    distance = away / max(memory.least_curvature(), 1e-300) if by_distance and away else None
-    return Solution(x, "coordinate", status, sweeps, loss, norm, tuple(path) if record else (), distance)
+            path.append(here.x)
+    norm = problem.stationarity(here.x, here.gradient)
+    distance = here.away / max(memory.least_curvature(), 1e-300) if by_distance and here.away else None
+    return Solution(here.x, "coordinate", status, sweeps, here.loss, norm, tuple(path) if record else (), distance)
 
 
 def sweeps_left(before: float, change: float, tolerance: float) -> int:
@@ -126,10 +134,24 @@ def sweeps_left(before: float, change: float, tolerance: float) -> int:
     return int(np.ceil(np.log(tolerance / change) / np.log(shrinking) - 1e-9))
 
 
-def _look(problem: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Evaluate the loss, the gradient, and each worker's best skill given the others'."""
-    signed, squares = problem.moments.products(x)
-    return *problem.evaluate(x, signed, squares), problem.own_best(x, signed, squares)
+@dataclass(frozen=True)
+class _Place:
+    """What is seen from given skills."""
+
+    x: FloatArray
+    products: tuple[FloatArray, FloatArray]  # (N∘C) x and N x², all that a sweep tells
+    loss: float
+    gradient: FloatArray
+    own_best: FloatArray  # of each worker given the others
+    away: float  # how far the skills are from that, on average
+
+
+def _look(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> _Place:
+    """Look around; outside of a box that was renewed, anything within it is an improvement."""
+    loss, gradient = problem.evaluate(x, *products)
+    own_best = problem.own_best(x, *products)
+    inside = bool(np.all(problem.clip(x) == x))
+    return _Place(x, products, loss if inside else np.inf, gradient, own_best, problem.mean_size(own_best - x))
 
 
 class _Memory:
