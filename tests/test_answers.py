@@ -1,9 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.arrays import over_answers, starts_of
+from quorate.arrays import starts_of
 from tests.crowds import answers_of, rows
 
 
@@ -49,9 +48,3 @@ def test_places_and_sums_are_those_of_plain_loops(table: list[tuple[int, str, st
 def test_runs_begin_where_the_one_before_ends() -> None:
     assert starts_of(np.array([], np.int64)).tolist() == [0]
     assert starts_of(np.array([3, 0, 1])).tolist() == [0, 3, 3, 4]
-
-
-@pytest.mark.parametrize("n_answers", range(1, 12))
-def test_sums_over_the_answers_are_numpys_to_the_bit(n_answers: int) -> None:
-    table = np.random.default_rng(n_answers).random((40, n_answers, n_answers))
-    assert over_answers(table).tolist() == table.sum(axis=1, keepdims=True).tolist()

@@ -9,7 +9,6 @@ from quorate.errors import (
     UnknownDatasetError,
     UnknownMethodError,
     UnknownNameError,
-    one_of,
 )
 from quorate.evaluation import datasets
 
@@ -30,7 +29,6 @@ def test_every_family_has_its_own_error() -> None:
     assert issubclass(NotInMemoryError, OptionError)
 
 
-def test_a_choice_is_returned_and_the_others_are_listed() -> None:
-    assert one_of("last", ["first", "last"], "conflict policy") == "last"
-    with pytest.raises(UnknownNameError, match="there is no conflict policy 'both'; choose from first, last"):
-        one_of("both", ["first", "last"], "conflict policy")
+def test_what_there_is_is_listed() -> None:
+    with pytest.raises(UnknownNameError, match="there is no conflict policy 'both'; choose from error, first, last"):
+        quorate.read(ROWS, on_conflict="both")

@@ -18,7 +18,7 @@ IntArray: TypeAlias = NDArray[np.integer]
 FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
+TEXT = frozenset({pa.string(), pa.large_string()})  # the types of a column of strings
 
 # Arrow's own table of these, `to_pandas_dtype`, imports pandas before Arrow 26, and fails where there is none.
 NUMPY_KINDS = {
@@ -105,21 +105,6 @@ def starts_of(sizes: IntArray) -> IntArray:
     starts: IntArray = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
-
-
-def over_answers(table: FloatArray) -> FloatArray:
-    """Sum workers × answers × classes over the answers, to the bit as numpy does, which takes longer over so few.
-
-    >>> over_answers(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
-    [[[4.0, 6.0]]]
-    """
-    if table.shape[1] > FEW_ANSWERS:
-        many: FloatArray = table.sum(axis=1, keepdims=True)
-        return many
-    total: FloatArray = table[:, :1].copy()
-    for answer in range(1, table.shape[1]):
-        total += table[:, answer : answer + 1]
-    return total
 
 
 def sortable(values: FloatArray) -> FloatArray:
@@ -221,12 +206,3 @@ class Shown:
     def _repr_html_(self) -> str:
         lines = "".join(f"<p>{escape(line)}</p>" for line in in_python(self.summary()).splitlines())
         return f"<div class='quorate'>{lines}{''.join(table_html(each) for each in self._tables())}</div>"
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether the values are strings.
-
-    >>> is_text(pa.string()), is_text(pa.int64())
-    (True, False)
-    """
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))

@@ -241,8 +241,10 @@ def rows_phrase(rows: Sequence[int], most: int = 5) -> str:
     return f"row{'s' if len(rows) > 1 else ''} {head}{rest}"
 
 
-def one_of(value: str, allowed: Iterable[str], what: str, error: type[UnknownNameError] = UnknownNameError) -> str:
-    """Return ``value`` if it is allowed, and name the choices if it is not.
+def unknown(
+    value: str, allowed: Iterable[str], what: str, error: type[UnknownNameError] = UnknownNameError
+) -> UnknownNameError:
+    """Return the error for a name that is not among those there are, which it lists.
 
     Args:
         value: the name given.
@@ -250,13 +252,8 @@ def one_of(value: str, allowed: Iterable[str], what: str, error: type[UnknownNam
         what: they are names of.
         error: of the family that they belong to.
 
-    Raises:
-        UnknownNameError: ``value`` is not among them.
-
-    >>> one_of("first", ["first", "last"], "conflict policy")
-    'first'
+    >>> raise unknown("newest", ["first", "last"], "conflict policy")
+    Traceback (most recent call last):
+    quorate.errors.UnknownNameError: there is no conflict policy 'newest'; choose from first, last
     """
-    allowed = list(allowed)
-    if value not in allowed:
-        raise error(f"there is no {what} {shown(value)}; choose from {', '.join(allowed)}")
-    return value
+    return error(f"there is no {what} {shown(value)}; choose from {', '.join(allowed)}")

@@ -7,6 +7,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
+from quorate.voting.confusion import over_answers
 from quorate.voting.posterior import softmax
 from quorate.voting.refine import MOST_WRONG, SETTLED, counted, refine
 from quorate.voting.shrinkage import LEAST_WORTH, MOST_WORTH, SPREAD
@@ -88,3 +89,9 @@ def test_it_stops_where_the_counts_stand_still_and_at_the_cap() -> None:
     assert 3 < settled < 500
     assert np.abs(after(settled) - after(settled - 1)).sum() <= SETTLED * a.n_answers
     assert np.abs(after(settled - 1) - after(settled - 2)).sum() > SETTLED * a.n_answers
+
+
+@pytest.mark.parametrize("n_answers", range(1, 12))
+def test_sums_over_the_answers_are_numpys_to_the_bit(n_answers: int) -> None:
+    table = np.random.default_rng(n_answers).random((40, n_answers, n_answers))
+    assert over_answers(table).tolist() == table.sum(axis=1, keepdims=True).tolist()

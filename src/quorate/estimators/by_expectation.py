@@ -6,7 +6,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 from quorate.estimators.estimator import Estimator, by_name, confusion_frame, index_of, load_pandas
 from quorate.estimators.initial_error import STRATEGIES, first_matrices
 from quorate.gold import known_classes
@@ -29,8 +29,8 @@ class _ByExpectation(Estimator):
     def __init__(
         self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
     ) -> None:
-        if initial_error_strategy is not None:
-            one_of(initial_error_strategy, STRATEGIES, "strategy for initial_error")
+        if initial_error_strategy is not None and initial_error_strategy not in STRATEGIES:
+            raise unknown(initial_error_strategy, STRATEGIES, "strategy for initial_error")
         self.initial_error_strategy = initial_error_strategy
         super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
 

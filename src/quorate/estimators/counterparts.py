@@ -7,7 +7,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 from quorate.estimators.estimator import Estimator, Voter, by_worker
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -32,7 +32,8 @@ class MajorityVote(Estimator):
 
     def __init__(self, default_skill: float | None = None, on_missing_skill: str = "error", **options: Any) -> None:
         super().__init__(**options)
-        one_of(on_missing_skill, ["error", "ignore", "value"], "policy for missing skills")
+        if on_missing_skill not in ["error", "ignore", "value"]:
+            raise unknown(on_missing_skill, ["error", "ignore", "value"], "policy for missing skills")
         if on_missing_skill == "value" and default_skill is None:
             raise OptionError("on_missing_skill='value' needs a default_skill")
         self.default_skill, self.on_missing_skill = default_skill, on_missing_skill

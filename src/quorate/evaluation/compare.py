@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
-from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, one_of
+from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, unknown
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
 from quorate.gold import gold_for, labels_for
 from quorate.methods.registry import METHODS, aggregate
@@ -168,7 +168,8 @@ def parse_method(spec: str) -> tuple[str, dict[str, Any]]:
     ('kos', {'classes': 'ordered', 'iterations': 20})
     """
     name, *options = spec.split(":")
-    one_of(name, METHODS, "method", UnknownMethodError)
+    if name not in METHODS:
+        raise unknown(name, METHODS, "method", UnknownMethodError)
     for option in options:
         if "=" not in option:
             raise OptionError(f"write the options of {name!r} as {name}:option=value, not {spec!r}")

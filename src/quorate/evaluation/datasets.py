@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import Table, table_of
-from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileError, one_of
+from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileError, unknown
 from quorate.evaluation.layouts import LAYOUTS
 from quorate.evaluation.public_sets import FILES, SOURCES, address_of
 from quorate.gold import read_labels
@@ -39,7 +39,9 @@ def load(name: str) -> Dataset:
     >>> len(SOURCES), *SOURCES
     (21, 'rte1', 'temp', 'wsd', 'dogs', 'web', 'bluebird', 'trec', 'weather_cf', 'weather_amt', ...
     """
-    source = SOURCES[one_of(name, SOURCES, "data set", UnknownDatasetError)]
+    if name not in SOURCES:
+        raise unknown(name, SOURCES, "data set", UnknownDatasetError)
+    source = SOURCES[name]
     paths = [fetch(file) for file in source.files]
     parse = LAYOUTS[source.layout]
     answers, truth = parse(*paths, *((source.question,) if source.question else ()))

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Table
-from quorate.errors import NoRowsError, one_of
+from quorate.errors import NoRowsError, unknown
 from quorate.ledger.contradictions import refuse_contradictions
 from quorate.ledger.entries import DROPPED, Added, Entries, coded, read_entries
 from quorate.ledger.file import load_entries, write_entries
@@ -98,7 +98,9 @@ class Ledger:
             ConflictingAnswersError: the two contradict each other.
             ColumnTypeError: their ids are of different types.
         """
-        self._absorb(other._entries(), one_of(on_conflict, POLICIES, "conflict policy"))
+        if on_conflict not in POLICIES:
+            raise unknown(on_conflict, POLICIES, "conflict policy")
+        self._absorb(other._entries(), on_conflict)
 
     def __add__(self, other: "Ledger") -> "Ledger":
         """Return a new ledger with all that both hold; a contradiction between them is an error."""

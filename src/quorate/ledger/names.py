@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import NUMPY_KINDS, IntArray, from_numpy, from_strings, is_text
+from quorate.arrays import NUMPY_KINDS, TEXT, IntArray, from_numpy, from_strings
 from quorate.errors import ColumnTypeError, reason
 
 
@@ -65,7 +65,7 @@ class Names:
 
 def _one_kind(kind: pa.DataType) -> pa.DataType:
     """Choose one type for text, and one for whole numbers: which of several a batch has depends on who wrote it."""
-    if is_text(kind):
+    if kind in TEXT:
         return pa.string()
     return pa.int64() if pa.types.is_integer(kind) and kind != pa.uint64() else kind
 
@@ -80,7 +80,7 @@ def _keys(names: pa.Array) -> list[Any]:
 
 def _array(keys: list[Any], kind: pa.DataType) -> pa.Array:
     """Turn keys back into names."""
-    if pa.types.is_null(kind) or is_text(kind):
+    if pa.types.is_null(kind) or kind in TEXT:
         return from_strings(keys)
     if pa.types.is_temporal(kind):
         return from_numpy(np.array(keys, np.int32 if kind.bit_width == 32 else np.int64)).view(kind)

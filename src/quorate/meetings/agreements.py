@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_numpy, table_of
-from quorate.errors import OptionError, count, listing, one_of
+from quorate.errors import OptionError, count, listing, unknown
 from quorate.meetings.coefficients import ALPHA, DRAWS, FEWEST, PERCENT, WORDS, Coefficient, with_intervals
 from quorate.meetings.coincidences import Scale, Tallied, summed, tallied
 from quorate.reading.files import Source
@@ -177,7 +177,9 @@ def agreement(
     if not 0 < level < 1:
         raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
     answers = given(source, reading).answers
-    where = scale_of(one_of(scale, SCALES, "scale"), answers.classes, ranked)
+    if scale not in SCALES:
+        raise unknown(scale, SCALES, "scale")
+    where = scale_of(scale, answers.classes, ranked)
     counted = tallied(answers)
 
     def found(part: Answers, tally: Tallied) -> Any:

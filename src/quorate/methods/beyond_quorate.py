@@ -13,7 +13,7 @@ from quorate.blocks.gilded import own_gold
 from quorate.blocks.kernels import beliefs, task_scores
 from quorate.blocks.memory import answers_in, blocks_of
 from quorate.blocks.scatter import drawn, sampled
-from quorate.errors import one_of
+from quorate.errors import unknown
 from quorate.methods.fitted import Fitted
 from quorate.methods.opinions import LEAST_MEAN, UNKNOWN_MEAN, learn_voices
 from quorate.skills.evidence import IDENTIFIED, gather
@@ -67,7 +67,9 @@ def standard(
     >>> bool((labels == crowd.truth).mean() > 0.85)
     True
     """
-    independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
+    if dependence not in DEPENDENCES:
+        raise unknown(dependence, DEPENDENCES, "dependence")
+    independent = dependence == INDEPENDENT
     gold = own_gold(blocks)
     alone = gather(blocks)
     evidence = alone if gold is None else gather(blocks, gold)

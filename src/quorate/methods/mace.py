@@ -13,7 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import one_of
+from quorate.errors import unknown
 from quorate.gold import known_classes
 from quorate.methods.m3v import check_positive
 from quorate.methods.outcome import outcome
@@ -91,7 +91,9 @@ def inference_of(name: str, n_classes: int, alpha: float = 0.5, beta: float = 0.
     >>> inference_of("vb", 2).shares(np.array([[3.0, 1.0]])).round(2).tolist()  # few answers count for less
     [[0.72, 0.16]]
     """
-    if one_of(name, INFERENCES, "inference") == "vb":
+    if name not in INFERENCES:
+        raise unknown(name, INFERENCES, "inference")
+    if name == "vb":
         return Inference(np.array([alpha, beta]), STRATEGY_PRIOR, _geometric)
     return Inference(np.full(2, SMOOTHING / n_classes), SMOOTHING / n_classes, _arithmetic)
 

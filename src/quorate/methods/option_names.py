@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 from quorate.skills import SOLVERS
 
 
@@ -27,7 +27,9 @@ def option_names(run: Callable[..., object], given: dict[str, object]) -> list[s
     parameters = inspect.signature(run).parameters
     names = _by_keyword(parameters.values())
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
-        solver = one_of(str(given.get("solver", parameters["solver"].default)), SOLVERS, "solver")
+        solver = str(given.get("solver", parameters["solver"].default))
+        if solver not in SOLVERS:
+            raise unknown(solver, SOLVERS, "solver")
         names += _by_keyword(inspect.signature(SOLVERS[solver]).parameters.values())
     return names
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.errors import one_of
+from quorate.errors import unknown
 from quorate.gold import known_classes
 from quorate.methods.opinions import opinions_of
 from quorate.methods.outcome import outcome
@@ -68,7 +68,9 @@ def standard(
     True
     """
     check_size(answers, "quorate", matrices=False)
-    independent = one_of(dependence, DEPENDENCES, "dependence") == INDEPENDENT
+    if dependence not in DEPENDENCES:
+        raise unknown(dependence, DEPENDENCES, "dependence")
+    independent = dependence == INDEPENDENT
     known = known_classes(gold, answers)
     priors = priors_of(skills, answers.worker_names, answers.classes)
 

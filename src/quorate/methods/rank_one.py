@@ -7,7 +7,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.blocks.memory import Answered
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 from quorate.gold import known_classes
 from quorate.methods.outcome import outcome
 from quorate.reading.files import Source
@@ -104,8 +104,11 @@ def check_choices(
 
     >>> check_choices(solver="gradient")
     """
-    one_of(solver, SOLVERS, "solver")
-    one_of(weighting, WEIGHTINGS, "weighting")
-    one_of(signs, SIGN_RULES, "sign rule")
+    if solver not in SOLVERS:
+        raise unknown(solver, SOLVERS, "solver")
+    if weighting not in WEIGHTINGS:
+        raise unknown(weighting, WEIGHTINGS, "weighting")
+    if signs not in SIGN_RULES:
+        raise unknown(signs, SIGN_RULES, "sign rule")
     if not tau >= 0:
         raise OptionError(f"tau must be zero or more, not {tau}")

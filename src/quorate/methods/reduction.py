@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import one_of
+from quorate.errors import unknown
 from quorate.meetings.graph import identify
 from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import Ballot, decide, majority
@@ -97,7 +97,8 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     >>> vote_by_class(answers, even, "ordered").ballot.label.tolist()
     [2, 1]
     """
-    one_of(classes, REDUCTIONS, "extension to more classes")
+    if classes not in REDUCTIONS:
+        raise unknown(classes, REDUCTIONS, "extension to more classes")
     m = answers.n_classes
     if m < 2:
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from quorate.answers import Answers
-from quorate.errors import OptionError, UnknownMethodError, one_of
+from quorate.errors import OptionError, UnknownMethodError, unknown
 from quorate.gold import answers_and_gold
 from quorate.methods.option_names import check_options
 from quorate.reading.cost_table import read_costs
@@ -115,8 +115,12 @@ def aggregate(
     >>> quorate.aggregate(answers).labels["label"].to_pylist()
     ['x', 'x']
     """
-    run = METHODS[one_of(method, METHODS, "method", UnknownMethodError)].load()
-    choice = IntervalChoice(check_level(level), one_of(intervals, KINDS, "kind of interval"))
+    if method not in METHODS:
+        raise unknown(method, METHODS, "method", UnknownMethodError)
+    if intervals not in KINDS:
+        raise unknown(intervals, KINDS, "kind of interval")
+    run = METHODS[method].load()
+    choice = IntervalChoice(check_level(level), intervals)
     reading, options = split_reading(options)
     check_options(method, run, options)
     answers, known = answers_and_gold(source, gold, reading)

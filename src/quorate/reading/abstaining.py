@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray, is_text, take
+from quorate.arrays import TEXT, BoolArray, IntArray, take
 from quorate.errors import OptionError, shown
 from quorate.reading.columns import positions
 from quorate.reading.grades import Grades
@@ -163,6 +163,6 @@ def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
 
 
 def _as_text(names: pa.Array) -> pa.Array:
-    if is_text(names.type):
+    if names.type in TEXT:
         return names.cast(pa.string())
     return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())

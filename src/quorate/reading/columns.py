@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import BoolArray, IntArray, from_numpy, from_strings, is_text, table_of, take, to_numpy
+from quorate.arrays import TEXT, BoolArray, IntArray, from_numpy, from_strings, table_of, take, to_numpy
 from quorate.errors import ColumnTypeError, OptionError, listing, reason
 from quorate.reading.kinds import check_values, plain
 
@@ -51,7 +51,7 @@ def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tup
 
 
 def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
-    if is_text(names.type):
+    if names.type in TEXT:
         return to_numpy(pc.match_substring_regex(names, NO_LABEL if is_label else BLANK))
     if pa.types.is_floating(names.type):
         return to_numpy(pc.is_nan(names))
@@ -128,7 +128,7 @@ def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Arra
 def _sorting_order(values: pa.Array) -> IntArray:
     """Sort text that is all numbers as numbers, so that class 10 comes after class 9."""
     columns, keys = {"value": values}, [("value", "ascending")]
-    if is_text(values.type):
+    if values.type in TEXT:
         with suppress(pa.ArrowInvalid):  # some class is no number: the alphabet decides
             columns["number"] = values.cast(pa.float64())
             keys = [("number", "ascending"), *keys]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import is_text
+from quorate.arrays import TEXT
 from quorate.errors import ColumnTypeError, reason, shown
 
 is_kind = pa.types
@@ -55,7 +55,7 @@ def check_values(names: pa.Array, name: str) -> None:
     """
     kind = names.type
     try:
-        if is_text(kind):
+        if kind in TEXT:
             names.validate(full=True)
         elif not (is_kind.is_integer(kind) or is_kind.is_floating(kind) or is_kind.is_boolean(kind)):
             names.to_pylist()

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict
 
-from quorate.errors import OptionError, one_of, shown
+from quorate.errors import OptionError, shown, unknown
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
@@ -85,10 +85,12 @@ class ReadOptions:
     map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
 
     def __post_init__(self) -> None:
-        one_of(self.on_conflict, POLICIES, "conflict policy")
-        one_of(self.tool, TOOLS, "tool")
-        if self.format is not None:
-            one_of(self.format, FORMATS, "input format")
+        if self.on_conflict not in POLICIES:
+            raise unknown(self.on_conflict, POLICIES, "conflict policy")
+        if self.tool not in TOOLS:
+            raise unknown(self.tool, TOOLS, "tool")
+        if self.format is not None and self.format not in FORMATS:
+            raise unknown(self.format, FORMATS, "input format")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
             raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
         if self.multi is not None and (not self.multi or not self.multi.isprintable()):

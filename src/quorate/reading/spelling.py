@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import IntArray, from_strings, is_text
+from quorate.arrays import TEXT, IntArray, from_strings
 from quorate.errors import listing
 
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
@@ -24,7 +24,7 @@ def likenesses(classes: pa.Array) -> list[list[str]]:
     >>> likenesses(pa.array(["Cat", "cat", "cat ", "dog"]))
     [['Cat', 'cat', 'cat ']]
     """
-    if not is_text(classes.type) or len(classes) > MOST:
+    if classes.type not in TEXT or len(classes) > MOST:
         return []
     found: dict[str, list[str]] = {}
     for label in classes.to_pylist():
@@ -55,7 +55,7 @@ def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
     >>> codes.tolist(), names.to_pylist()
     ([0, 0, 0, 1], ['cat', 'dog'])
     """
-    if not is_text(names.type) or not len(names):
+    if names.type not in TEXT or not len(names):
         return codes, names
     times = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
     stands: dict[str, tuple[int, str]] = {}
@@ -73,7 +73,7 @@ def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
     >>> respelled(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
     ['cat', 'elk']
     """
-    if not is_text(classes.type) or not is_text(labels.type):
+    if classes.type not in TEXT or labels.type not in TEXT:
         return labels
     known = {spelled(name): name for name in classes.to_pylist()}
     return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])

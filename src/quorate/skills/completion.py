@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 from quorate.meetings.graph import Identifiability, identify_pairs
 from quorate.meetings.pairs import PairStats
 from quorate.skills import SOLVERS, Problem, from_pairs
@@ -87,7 +87,8 @@ def complete(
     >>> quorate.complete([0, 1], [1, 2], [2.0, 3.0]).matrix().round(6).tolist()  # no odd cycle: two sides
     [[nan, 2.0, nan], [2.0, nan, 3.0], [nan, 3.0, nan]]
     """
-    one_of(solver, [name for name in SOLVERS if name != "exponentiated"], "solver")
+    if solver not in [name for name in SOLVERS if name != "exponentiated"]:
+        raise unknown(solver, [name for name in SOLVERS if name != "exponentiated"], "solver")
     rows, columns, entries, weight = _checked(i, j, values, weights)
     n = max(int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1, size or 0)
     verdict = identify_pairs(PairStats.linked(rows, columns), n)

@@ -104,7 +104,7 @@ def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArra
     omega = task_weights(answers)
     u, squared = own.mean(axis=0), (own * own).mean(axis=0)
     alone = answers.by_task(np.stack([size, u * size, squared * size], axis=1))
-    total, *pulled = (answers.by_task(factor[:, None] * z) for factor in (np.ones(len(z)), u, *own))
+    total, *pulled = [answers.by_task(factor[:, None] * z) for factor in (np.ones(len(z)), u, *own)]
     pairs = [(total, total), (total, pulled[0]), *((each, each) for each in pulled[1:])]
     products = [np.einsum("tl,tl->t", a, b) for a, b in pairs]
     return omega[:, None] * (np.stack([*products[:2], np.mean(products[2:], axis=0)], axis=1) - alone)

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.errors import OptionError, one_of
+from quorate.errors import OptionError, unknown
 
 LEVEL = 0.95
 KINDS = ("auto", "full", "fast", "none")
@@ -100,7 +100,8 @@ def interval_kind(inference: Inference | None, kind: str) -> str:
     >>> interval_kind(None, "auto")
     'none'
     """
-    one_of(kind, KINDS, "kind of interval")
+    if kind not in KINDS:
+        raise unknown(kind, KINDS, "kind of interval")
     if inference is None or inference.n_classes < 2:
         return "none"
     if kind == "auto":

@@ -3,11 +3,11 @@
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, over_answers
+from quorate.arrays import FloatArray
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
-from quorate.voting.confusion import cells_of, most_entries
+from quorate.voting.confusion import cells_of, most_entries, over_answers
 from quorate.voting.posterior import FLOOR
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit

@@ -11,7 +11,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.errors import one_of
+from quorate.errors import unknown
 from quorate.progress import report
 from quorate.voting.condensed import condensed
 from quorate.voting.posterior import FLOOR, alike_shares, hold_known, log_likelihood, logarithm, softmax
@@ -77,7 +77,8 @@ def fit_one_coin(
     >>> bool(np.abs(2 * fit.accuracy - 1 - crowd.skills).max() < 0.1)
     True
     """
-    one_of(standing, STANDING, "rule to stop by")
+    if standing not in STANDING:
+        raise unknown(standing, STANDING, "rule to stop by")
     m, all_known = answers.n_classes, gold
     q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
     few = condensed(answers) if prior is alike_shares else None

@@ -5,7 +5,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.plain import by_row
 from quorate.blocks.plain import softmax as softmax
-from quorate.errors import one_of
+from quorate.errors import unknown
 
 ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out
 FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
@@ -100,6 +100,8 @@ def logarithm(p: FloatArray, zeros: str) -> FloatArray:
     ([0.0, -708.4], [0.0, 0.0])
     """
     logs: FloatArray = np.log(np.maximum(p, FLOOR))
-    if one_of(zeros, ZEROS, "treatment of zeros") == "skip":
+    if zeros not in ZEROS:
+        raise unknown(zeros, ZEROS, "treatment of zeros")
+    if zeros == "skip":
         logs[p == 0] = 0.0
     return logs

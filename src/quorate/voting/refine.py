@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, over_answers
+from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks, Sums
 from quorate.blocks.kernels import em_step
 from quorate.progress import tracked
 from quorate.skills.priors import Priors
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.confusion import cells_of
+from quorate.voting.confusion import cells_of, over_answers
 from quorate.voting.posterior import FLOOR, hold_known
 from quorate.voting.shrinkage import above_guessing, crowd_worth
 from quorate.voting.vote import accuracy

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.answers import Roster
-from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, one_of
+from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, unknown
 from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
@@ -56,7 +56,9 @@ def aggregate_held(
     >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).roster.engine
     'duckdb'
     """
-    chosen = one_of(method or "quorate", METHODS, "method", UnknownMethodError)
+    chosen = method or "quorate"
+    if chosen not in METHODS:
+        raise unknown(chosen, METHODS, "method", UnknownMethodError)
     if chosen not in METHODS_BEYOND:
         raise held.refuse(f"the method {chosen!r}")
     if held.reading.group is not None:

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 import pyarrow as pa
 
-from quorate.errors import EngineError, OptionError, QuorateError, one_of
+from quorate.errors import EngineError, OptionError, QuorateError, unknown
 from quorate.progress import listener, report
 from quorate.warehouse.batches import batches_of, table_from
 from quorate.warehouse.expressions import Backend, Column, EngineTable
@@ -46,7 +46,8 @@ class EngineOptions:
                 if getattr(self, option) is not None:
                     raise OptionError(f"a connection string says which engine it is; leave out {option}= (--{option})")
             return
-        one_of(self.name, ENGINES, "engine")
+        if self.name not in ENGINES:
+            raise unknown(self.name, ENGINES, "engine")
         for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
             if getattr(self, option) is not None and owner != self.name:
                 raise OptionError(f"{option} (--{option}) is for {owner}, not for {self.name}")

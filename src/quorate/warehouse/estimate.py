@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from quorate.errors import NotInMemoryError, UnknownMethodError, one_of
+from quorate.errors import NotInMemoryError, UnknownMethodError, unknown
 from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.methods.registry import aggregate as aggregate_here
@@ -57,8 +57,10 @@ def aggregate(
     >>> aggregate(rows, "majority").labels["label"].to_pylist()
     ['x', 'x']
     """
-    one_of(method or "quorate", METHODS, "method", UnknownMethodError)
-    one_of(intervals, KINDS, "kind of interval")
+    if method is not None and method not in METHODS:
+        raise unknown(method, METHODS, "method", UnknownMethodError)
+    if intervals not in KINDS:
+        raise unknown(intervals, KINDS, "kind of interval")
     reading, where, options = split_options(options)
     held = find_answers(source, reading, where)
     if not held.is_small:
@@ -90,7 +92,9 @@ def interval_choice(intervals: str, level: float) -> IntervalChoice:
     >>> interval_choice("auto", 0.9)
     IntervalChoice(level=0.9, kind='fast')
     """
-    if one_of(intervals, KINDS, "kind of interval") == "full":
+    if intervals not in KINDS:
+        raise unknown(intervals, KINDS, "kind of interval")
+    if intervals == "full":
         raise NotInMemoryError(
             "full intervals need every answer in memory, and these are too many; choose intervals='fast'"
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import ColumnTypeError, OptionError, one_of, shown
+from quorate.errors import ColumnTypeError, OptionError, shown, unknown
 from quorate.reading.columns import encode
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Record, as_text, look
@@ -103,7 +103,8 @@ def write_results(export: Export, labels: Source, path: str | Path, to: str, *, 
     >>> write_results(read_export([record]), {"task": ["7"], "label": ["glad"]}, "-", "argilla")
     [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
     """
-    one_of(to, TOOLS, "tool to write results for")
+    if to not in TOOLS:
+        raise unknown(to, TOOLS, "tool to write results for")
     if export.tool != to:
         raise OptionError(f"results go back to the tool they came from: this export is of {export.tool}, not {to}")
     write_json(results_for(export, labels, agent=agent), path)

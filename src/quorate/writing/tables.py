@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import Table, is_text
-from quorate.errors import OptionError, one_of
+from quorate.arrays import TEXT, Table
+from quorate.errors import OptionError, unknown
 from quorate.writing.whole import once_written, together, write_whole
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -36,7 +36,9 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
     {"task": 1, "label": "cat"}
     """
-    written_as = one_of(format or _format_of(path), FORMATS, "output format")
+    written_as = format or _format_of(path)
+    if written_as not in FORMATS:
+        raise unknown(written_as, FORMATS, "output format")
     write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[written_as]
     arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
     _to(path, lambda stream: write(arrow, stream))
@@ -98,7 +100,7 @@ def without_formulas(table: pa.Table) -> pa.Table:
     ["'=1+1", '-3', 'cat']
     """
     for k, field in enumerate(table.schema):
-        if is_text(field.type):
+        if field.type in TEXT:
             column = table.column(k)
             risky = pc.match_substring_regex(column, FORMULA)
             number = pc.match_substring_regex(column, NUMBER)
@@ -146,7 +148,7 @@ def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
 
     table = with_text(table)
     # The writer quotes all text or none; most ids need no quotes, and read better without.
-    text = [table.column(field.name) for field in table.schema if is_text(field.type)]
+    text = [table.column(field.name) for field in table.schema if field.type in TEXT]
     needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
     stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
     options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, to_numpy
-from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, one_of, rows_phrase
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase, unknown
 from quorate.evaluation.estimates.meters import FEWEST
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
@@ -40,8 +40,8 @@ def sample_of(
     10
     """
     rows = np.flatnonzero(known >= 0)
-    if sampled is not None:
-        one_of(sampled, SAMPLED, "way of sampling")
+    if sampled is not None and sampled not in SAMPLED:
+        raise unknown(sampled, SAMPLED, "way of sampling")
     written = probability is not None and bool(np.isfinite(probability[rows]).all())
     if sampled is None:
         sampled = ADVISED if written else RANDOM

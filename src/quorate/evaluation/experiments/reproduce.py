@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import quorate
-from quorate.errors import QuorateError, UnwritableFileError, one_of
+from quorate.errors import QuorateError, UnwritableFileError, unknown
 from quorate.evaluation.experiments import (
     advising,
     benchmark_sets,
@@ -173,7 +173,8 @@ def reproduce(
         UnwritableFileError: the folder cannot be written to.
     """
     for each in items:
-        one_of(each, [*ITEMS, "all"], "item")
+        if each not in [*ITEMS, "all"]:
+            raise unknown(each, [*ITEMS, "all"], "item")
     chosen = [name for name in ITEMS if "all" in items or name in items]
     altair(), converter()  # before hours of work, not after
     folder = Path(folder)
