@@ -247,9 +247,9 @@ class Result:
         confidence: mean 0.83, 1 task below 0.9; no ties
         """
         first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
-        skills = self.workforce.lines(self.interval_choice)
-        alike = told_likenesses(self.roster.classes)
-        return in_python("\n".join([*first, *skills, *self._confidence_lines(), *left_out(self.roster), *alike]))
+        skills = tuple(self.workforce.lines(self.interval_choice))
+        seen = (*self._confidence_lines(), *left_out(self.roster), *told_likenesses(self.roster.classes))
+        return in_python("\n".join([*first, *skills, *seen]))
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"

@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem
-from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.coordinate import Place, coordinate_sweeps
 from quorate.skills.descent import descend
 from quorate.skills.solution import STALLED
 from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
@@ -69,20 +69,20 @@ def test_a_capped_run_says_so() -> None:
 def test_where_every_step_raises_the_loss_steps_are_halved_until_they_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """No loss of real answers does so. Every other sweep is extrapolated, and that memory is dropped with it."""
+    """No loss of real answers does so. What was refused is not remembered: none of these is extrapolated."""
     problem = exact_problem(np.array([0.8, 0.6, 0.7]), *simulate.clique(3), np.ones(3))
     start, best = np.array([0.5, 0.4, 0.3]), np.array([0.75, 0.5, 0.1])
     tried: list[FloatArray] = []
 
-    def rising(_: Problem, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def rising(_: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Place:
         tried.append(x)
-        return float(len(tried)), np.zeros(3), best
+        return Place(x, products, float(len(tried)), np.zeros(3), best, 1.0)
 
     monkeypatch.setattr("quorate.skills.coordinate._look", rising)
     solution = coordinate_sweeps(problem, start, max_iterations=1000)
     assert (solution.status, solution.skills.tolist()) == (STALLED, start.tolist())
     steps = [0.5**k * (best - start) for k in range(1, 200)]
-    assert np.array_equal(tried[1::2], [start + step for step in steps if np.any(start + step != start)])
+    assert np.array_equal(tried[1:], [start + step for step in steps if np.any(start + step != start)])
 
 
 def test_gradient_descent_halves_its_steps_until_they_change_nothing() -> None:

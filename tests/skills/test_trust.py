@@ -8,7 +8,7 @@ import pytest
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import folds_by_id
+from quorate.blocks.scatter import divided
 from quorate.evaluation import simulate
 from quorate.skills import trust as module
 from quorate.skills.centred import Habits, centred_skills, habits_of
@@ -117,7 +117,7 @@ def test_each_task_s_sums_are_the_mean_over_the_divisions() -> None:
 def test_divisions_differ() -> None:
     """Folds by one bit pattern of the hash say nothing of those by another."""
     many = simulate.crowd(4000, 5, 3, seed=0).answers
-    folds = np.stack([folds_by_id(many, FOLDS, division) for division in range(DIVISIONS)])
+    folds = divided(many, FOLDS, DIVISIONS)
     alike = (folds[:, None] == folds[None]).mean(axis=2)[~np.eye(DIVISIONS, dtype=bool)]
     assert alike == pytest.approx(1 / FOLDS, abs=0.05)
 

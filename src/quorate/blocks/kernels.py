@@ -4,9 +4,10 @@ Each takes some blocks and returns their sums, so that every thread or partition
 `Blocks.sums` adds those up. Those that return something for each task take one block.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +18,19 @@ from quorate.blocks.block import Block, Sums
 
 native: ModuleType | None = native_kernels()
 LINE = 8  # numbers in a line of the cache
+Passes: TypeAlias = Sequence[Callable[[], None]]
 SPARSE = 50  # cells an answer, above which sorting the answers costs less than a table of tasks × classes
 
 
-def _run(name: str, block: Block, *own: Any) -> None:
-    """Run a kernel by its name on one block; both forms take the same arrays."""
+def _prepared(name: str, block: Block, *own: Any) -> Callable[[], None]:
+    """Find a kernel by its name, for one block; both forms take the same arrays."""
     if native is None:
-        twin: Callable[..., None] = getattr(plain_meetings if name in ("joined", "met") else plain, name)
-        twin(block, *own)
-    else:
-        getattr(native, name)(block.start, block.worker, block.label, *own)
+        return partial(getattr(plain_meetings if name in ("joined", "met") else plain, name), block, *own)
+    return partial(getattr(native, name), block.start, block.worker, block.label, *own)
+
+
+def _run(name: str, block: Block, *own: Any) -> None:
+    _prepared(name, block, *own)()
 
 
 def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArray) -> Sums:
@@ -41,14 +45,35 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
     >>> [sums.tolist() for sums in centred_products([block], np.ones(2), np.full((2, 2), 0.5))]
     [[0.5, 0.5], [1.0, 1.0]]
     """
-    n, m = frequency.shape
-    stride = -(-(m + 4) // LINE) * LINE
-    table = _aligned(n, stride)
-    table[:, 0], table[:, 1], table[:, 4 : 4 + m] = x, np.einsum("wl,wl->w", frequency, frequency), frequency
+    table = _centred_table(frequency)
+    table[:, 0] = x
     for block in blocks:
-        _run("centred", block, table, stride, m)
+        _run("centred", block, table, table.shape[1], frequency.shape[1])
     signed, squares = table[:, 2:4].T.copy()
     return signed, squares
+
+
+def centred_passes(blocks: Sequence[Block], frequency: FloatArray) -> tuple[FloatArray, Passes]:
+    """Prepare that sum for one x after another: a table, and for each block what adds to it.
+
+    In a row of the table are x of a worker, |f|², the two sums, and its habit f.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
+    >>> table, (add,) = centred_passes([block], np.full((2, 2), 0.5))
+    >>> table[:, 0] = 1
+    >>> add()
+    >>> table[:, 2:4].tolist()
+    [[0.5, 1.0], [0.5, 1.0]]
+    """
+    table = _centred_table(frequency)
+    return table, [_prepared("centred", block, table, table.shape[1], frequency.shape[1]) for block in blocks]
+
+
+def _centred_table(frequency: FloatArray) -> FloatArray:
+    n, m = frequency.shape
+    table = _aligned(n, -(-(m + 4) // LINE) * LINE)
+    table[:, 1], table[:, 4 : 4 + m] = np.einsum("wl,wl->w", frequency, frequency), frequency
+    return table
 
 
 def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -> Sums:

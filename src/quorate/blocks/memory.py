@@ -160,8 +160,8 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
         return answers
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
-        arrays = (answers.start, answers.worker, answers.label)
-        kept = MemoryBlocks(check_codes(Block(*arrays, answers.n_workers, answers.n_classes)))
+        sizes = (answers.n_workers, answers.n_classes)
+        kept = MemoryBlocks(check_codes(Block(answers.start, answers.worker, answers.label, *sizes)))
         answers.__dict__["_blocks"] = kept
     return kept if known is None else MemoryBlocks(replace(kept.whole, known=known))
 

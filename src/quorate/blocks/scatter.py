@@ -86,6 +86,16 @@ def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
     return folds
 
 
+def divided(answers: Answers, n: int, n_divisions: int) -> IntArray:
+    """Put each task into one of n folds, in so many ways; divisions × tasks.
+
+    >>> import quorate
+    >>> divided(quorate.simulate.crowd(1000, 10, 3, seed=0).answers, 4, 2).shape
+    (2, 1000)
+    """
+    return np.stack([folds_by_id(answers, n, division) for division in range(n_divisions)])
+
+
 def drawn(answers: Answers, enough: int) -> BoolArray | None:
     """Choose tasks with at most so many answers between them, in the order of their hashes; None: all of them.
 

@@ -69,7 +69,8 @@ def weigh(
     (1.0, True)
     """
     asked = opinions.determined and not independent
-    heard = _as_groups(answers, own_groups(group) if opinions.determined else None, opinions)
+    given = None if group is None or not opinions.determined else own_groups(group)
+    heard = _as_groups(answers, given, opinions)
     trusted = believed = trust(heard.answers) if asked else None
     is_found = False
     if heard.group is None and trusted is not None and trusted < LOW_TRUST and fits(answers):
@@ -168,8 +169,8 @@ def _dependence(opinions: Opinions) -> Dependence:
     if not opinions.determined:
         return ratio(np.zeros(0), np.zeros(0))
     enough = enough_of(opinions.answers.n_classes)
-    looked_at = sampled(opinions.answers, enough)
-    return dependence_of(looked_at, opinions.belief(enough), opinions.confusion(looked_at.n_classes))
+    believed, looked_at = opinions.belief(enough), sampled(opinions.answers, enough)
+    return dependence_of(looked_at, believed, opinions.confusion(looked_at.n_classes))
 
 
 def _names(answers: Answers, group: IntArray) -> tuple[tuple[str, ...], ...]:

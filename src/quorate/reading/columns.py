@@ -38,11 +38,11 @@ def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tup
         ) from None
     if isinstance(encoded, pa.ChunkedArray):  # what older versions give
         encoded = encoded.chunk(0)
-    codes, names = to_numpy(encoded.indices), encoded.dictionary
+    names = encoded.dictionary
     check_values(names, name)
+    absent, codes = _is_missing(names, is_label), to_numpy(encoded.indices)
     if encoded.null_count:
         codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
-    absent = _is_missing(names, is_label)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us
         new_code = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int32)
         codes = np.where(codes >= 0, new_code[codes], -1)

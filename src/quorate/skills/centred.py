@@ -17,6 +17,7 @@ from quorate.blocks.kernels import centred_products, habit_counts, power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.skills.centred_pairs import CentredPairs, centred_pairs, pairs_pay
 from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.kept_pass import KeptPass, kept_pass
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
 from quorate.skills.priors import Priors
@@ -118,17 +119,17 @@ class _CentredSums:
 
     blocks: Blocks
     habits: Habits
-    by_pair: CentredPairs | None = None  # instead of the blocks, where classes are many
+    in_memory: CentredPairs | KeptPass | None  # instead of the blocks, where they are there
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         return self.both(v)[0]
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
-        if self.by_pair is not None:
-            signed, squares = self.by_pair.both(x)
-        else:
+        if self.in_memory is None:
             signed, squares = self.blocks.sums(centred_products, x, self.habits.frequency)
+        else:
+            signed, squares = self.in_memory.both(x)
         return signed / self.habits.spread, squares
 
 
@@ -142,12 +143,14 @@ def centred_moments(answers: Answered, habits: Habits) -> Moments:
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
+    in_memory: CentredPairs | KeptPass | None
+    if isinstance(answers, Answers) and pairs_pay(answers):
+        in_memory = centred_pairs(answers, habits.frequency, task_weights(answers))
+    else:
+        in_memory = kept_pass(answers, habits.frequency)
     blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
     degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
-    by_pair = None
-    if isinstance(answers, Answers) and pairs_pay(answers):
-        by_pair = centred_pairs(answers, habits.frequency, task_weights(answers))
-    signed = _CentredSums(blocks, habits, by_pair)
+    signed = _CentredSums(blocks, habits, in_memory)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
     return Moments(_Meetings(blocks), signed, degree, energy=0.0, both=signed.both)
 

@@ -135,7 +135,7 @@ def sweeps_left(before: float, change: float, tolerance: float) -> int:
 
 
 @dataclass(frozen=True)
-class _Place:
+class Place:
     """What is seen from given skills."""
 
     x: FloatArray
@@ -146,12 +146,12 @@ class _Place:
     away: float  # how far the skills are from that, on average
 
 
-def _look(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> _Place:
+def _look(problem: Problem, x: FloatArray, products: tuple[FloatArray, FloatArray]) -> Place:
     """Look around; outside of a box that was renewed, anything within it is an improvement."""
     loss, gradient = problem.evaluate(x, *products)
     own_best = problem.own_best(x, *products)
     inside = bool(np.all(problem.clip(x) == x))
-    return _Place(x, products, loss if inside else np.inf, gradient, own_best, problem.mean_size(own_best - x))
+    return Place(x, products, loss if inside else np.inf, gradient, own_best, problem.mean_size(own_best - x))
 
 
 class _Memory:

@@ -59,7 +59,8 @@ class Evidence:
     @cached_property
     def anchored(self) -> BoolArray:
         """Which components known labels, or workers who are known from before, turn the right way round."""
-        by_gold = np.isin(np.arange(self.verdict.n_components), self.gold_component)
+        by_gold = np.zeros_like(self.verdict.bipartite)
+        by_gold[self.gold_component] = True
         return by_gold if self.settled is None else by_gold | self.settled
 
     @cached_property

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import folds_by_id, sampled, those_who_answered
+from quorate.blocks.scatter import divided, sampled, those_who_answered
 from quorate.skills.centred import Habits, centred_answers, centred_skills, habits_of, task_weights
 
 FOLDS = 4
@@ -44,7 +44,7 @@ def trust(answers: Answers, habits: Habits | None = None) -> float:
     enough = min(ENOUGH, ENTRIES // answers.n_classes)
     looked_at = sampled(answers, enough)
     n_divisions = min(max(enough // max(looked_at.n_answers, 1), 1), DIVISIONS)
-    folds = np.stack([folds_by_id(looked_at, FOLDS, division) for division in range(n_divisions)])
+    folds = divided(looked_at, FOLDS, n_divisions)
     each = zip(folds, left_out_skills(looked_at, folds), strict=True)
     sums = _tetrad_sums(looked_at, habits, np.stack([u[fold[looked_at.task], looked_at.worker] for fold, u in each]))
     a0, a1, a2 = sums.sum(axis=0)
@@ -103,8 +103,8 @@ def _tetrad_sums(answers: Answers, habits: Habits, own: FloatArray) -> FloatArra
     size = np.einsum("al,al->a", z, z)
     omega = task_weights(answers)
     u, squared = own.mean(axis=0), (own * own).mean(axis=0)
-    alone = answers.by_task(np.stack([size, u * size, squared * size], axis=1))
     total, *pulled = [answers.by_task(factor[:, None] * z) for factor in (np.ones(len(z)), u, *own)]
+    alone = answers.by_task(np.stack([size, u * size, squared * size], axis=1))
     pairs = [(total, total), (total, pulled[0]), *((each, each) for each in pulled[1:])]
     products = [np.einsum("tl,tl->t", a, b) for a, b in pairs]
     return omega[:, None] * (np.stack([*products[:2], np.mean(products[2:], axis=0)], axis=1) - alone)

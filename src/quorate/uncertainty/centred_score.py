@@ -150,9 +150,9 @@ class CentredInference(Estimated):
         """Return what these answers alone say of each worker's skill, its peers being as they are known."""
         spread = self.habits.spread
         _, one, cube, q4, both, _ = self._powers
+        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
         pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
-        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
         alpha = (a * pairs + c * one) / scale**2
         n = np.maximum(self._in_habit, 1)
@@ -170,11 +170,15 @@ class CentredInference(Estimated):
 
         What was known of a worker before is on the other scale already.
         """
-        before = self.habits.spread
+        told, known = self.parts(skills)
+        return rescaled(told, self.habits.spread, after) + known
+
+    def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
+        """Part skills into what rests on the spread of the classes, and what was known before whatever that is."""
         if self.priors is None or self.pull is None:
-            return rescaled(skills, before, after)
+            return skills, 0.0
         known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
-        return rescaled(skills - self.prior_scale * known, before, after) + known
+        return skills - self.prior_scale * known, known
 
     def noise(self) -> FloatArray:
         """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""

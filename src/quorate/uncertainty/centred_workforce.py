@@ -25,14 +25,11 @@ class CentredWorkforce:
     status: IntArray  # of each worker without gold
     skills: FloatArray  # for the vote: the crowd's mean where they are not determined
     mean: float  # the crowd's mean skill
-    found: Centred | None  # None where no skill is determined
+    found: Centred | None = None  # None where no skill is determined, as the next two are
+    standing: "_Standing | None" = None
+    habits: Habits | None = None  # of the workers, with the class prior that the vote starts from
     priors: Priors | None = None  # what was known of the workers from before, on the scale that is told
     prior_scale: float = 1.0  # and on which skills were solved for
-
-    @property
-    def habits(self) -> Habits | None:
-        """Of the workers, with the class prior that the vote starts from; None where no skill is determined."""
-        return None if self.found is None else self.found.habits
 
     @cached_property
     def workforce(self) -> Workforce:
@@ -58,12 +55,14 @@ class CentredWorkforce:
         The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
         settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
         """
-        assert self.found is not None  # something is determined
-        x, problem, before = self.found.solution.skills, self.found.problem, self.found.habits.spread
-        first = _inference(self.evidence, self.found, self.priors, self.prior_scale)
+        found, standing = self.found, self.standing
+        assert found is not None  # something is determined
+        assert standing is not None
+        first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
         habits = settled_habits(first)
-        everyone = problem.clip(first.on_scale(x, habits.spread))
-        return _inference(self.evidence, self.found, self.priors, scaled=(everyone, habits, before / habits.spread))
+        everyone = found.problem.clip(first.on_scale(found.solution.skills, habits.spread))
+        scaled = (everyone, habits, found.habits.spread / habits.spread)
+        return _inference(self.evidence, found, standing, self.priors, scaled=scaled)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -101,26 +100,45 @@ def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) ->
     n = int((~evidence.is_gold).sum())
     if priors is not None:
         evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
-    status = statuses(evidence)[:n]
-    mended = np.isin(status, (BIPARTITE, ISOLATED)) & determined_by(evidence.verdict, priors)[:n]
+    status, determined = statuses(evidence)[:n], determined_by(evidence.verdict, priors)
+    mended = np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n]
     status = np.where(mended, IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
-        return CentredWorkforce(evidence, status, np.zeros(n), 0.0, None)
+        return CentredWorkforce(evidence, status, np.zeros(n), 0.0)
     everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
     found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
     if everyone is not None:
         # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
-        after = settled_habits(_inference(evidence, found, everyone)).spread
+        standing = _standing(evidence, determined, found)
+        after = settled_habits(_inference(evidence, found, standing, everyone)).spread
         factor = float(np.sqrt(after / found.habits.spread))
         found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
-    filled = np.where(is_known, _oriented(evidence, found.solution.skills)[:n], found.mean)
-    return CentredWorkforce(evidence, status, filled, found.mean, found, everyone, factor)
+    standing = _standing(evidence, determined, found)
+    filled = np.where(is_known, (standing.sign * found.solution.skills)[:n], found.mean)
+    return CentredWorkforce(evidence, status, filled, found.mean, found, standing, found.habits, everyone, factor)
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """How each worker stands, the known labels included, whatever the scale of the skills."""
+
+    determined: BoolArray  # its skill is
+    sign: FloatArray  # by which its component is the right way round
+    moves: BoolArray  # its skill is within its box, and would move if the data did
+
+
+def _standing(evidence: AnswerEvidence, determined: BoolArray, found: Centred) -> _Standing:
+    """Turn every component the right way round; those with known labels, or workers who are known, are."""
+    skills, component = found.solution.skills, evidence.verdict.component
+    turned = orient(skills, component, evidence.anchored)[1]
+    return _Standing(determined, np.where(turned[component], -1.0, 1.0), found.problem.is_inside(skills))
 
 
 def _inference(
     evidence: AnswerEvidence,
     found: Centred,
+    standing: _Standing,
     priors: Priors | None,
     prior_scale: float = 1.0,
     *,
@@ -131,14 +149,16 @@ def _inference(
     There the least squares stay the same, with a ridge to match.
     """
     skills, habits, factor = (found.solution.skills, found.habits, 1.0) if scaled is None else scaled
-    everyone = np.where(determined_by(evidence.verdict, priors), _oriented(evidence, skills), np.nan)
-    moves = found.problem.is_inside(found.solution.skills)
+    everyone = np.where(standing.determined, standing.sign * skills, np.nan)
     pull = None if found.pull is None else found.pull * factor
     return CentredInference(
-        evidence.crowd, everyone, evidence.is_gold, moves, habits, found.ridge * factor, priors, pull, prior_scale
+        evidence.crowd,
+        everyone,
+        evidence.is_gold,
+        standing.moves,
+        habits,
+        found.ridge * factor,
+        priors,
+        pull,
+        prior_scale,
     )
-
-
-def _oriented(evidence: AnswerEvidence, skills: FloatArray) -> FloatArray:
-    """Turn every component the right way round; those with known labels, or workers who are known, are."""
-    return orient(skills, evidence.verdict.component, evidence.anchored)[0]

@@ -23,6 +23,7 @@ from quorate.voting.habit_vote import class_shares_by_habit
 ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
 STEPS = 30  # at the most; two or three where classes are even
 SETTLED = 3e-4  # change of a class's share
+MOST_AHEAD = 0.9  # of a step that the next is taken to be: nine further steps at once, at the most
 MOST_SKILL = 0.99  # of a worker that the prior is told by: nobody's answer settles a task alone
 
 
@@ -49,18 +50,29 @@ def settled_habits(inference: CentredInference) -> Habits:
     if some.n_tasks == 0:
         return habits
     some, there = those_who_answered(some)
-    skills = drawn_to_mean(inference, inference.noise())
+    told, known = inference.parts(drawn_to_mean(inference, inference.noise()))
     prior, spread = habits.prior, habits.spread
+    last: FloatArray | None = None
     for _ in range(STEPS):
-        on_scale = np.where(gold, 1.0, inference.on_scale(skills, spread))
+        on_scale = np.where(gold, 1.0, told * np.sqrt(habits.spread / spread) + known)
         x = np.clip(on_scale[there], -MOST_SKILL, MOST_SKILL)[:, None]
         habit = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
         now = replace(habits, frequency=habit, prior=prior, spread=spread)
         before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
-        spread = float(1 - prior @ prior)
-        if np.abs(prior - before).max() < SETTLED:
+        moved = prior - before
+        if np.abs(moved).max() < SETTLED:
             break
-    return replace(habits, prior=prior, spread=spread)
+        prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
+        spread = float(1 - prior @ prior)
+    return replace(habits, prior=prior, spread=float(1 - prior @ prior))
+
+
+def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
+    """Go where steps lead that shrink as the last two did (Aitken's extrapolation)."""
+    shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MOST_AHEAD)
+    further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
+    ahead: FloatArray = further / further.sum()
+    return ahead
 
 
 def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:

@@ -95,14 +95,12 @@ def repeated(group: IntArray, fitted: Families, per_worker: IntArray) -> float:
     return float(min(shares))
 
 
-def own_groups(group: IntArray | None) -> IntArray | None:
+def own_groups(group: IntArray) -> IntArray | None:
     """Give groups numbers from 0, whoever is in none (-1) being one of its own; None where nobody shares one.
 
     >>> own_groups(np.array([5, -1, 5, -1])).tolist(), own_groups(np.array([0, 1]))
     ([2, 1, 2, 0], None)
     """
-    if group is None:
-        return None
     apart = np.where(group >= 0, group, -1 - np.arange(len(group)))
     codes = np.unique(apart, return_inverse=True)[1].astype(np.int64)
     return None if int(codes.max(initial=0)) + 1 == len(group) else codes

@@ -74,7 +74,7 @@ def refine(
     counts, believed = start
     n_answers = counts.sum(axis=(1, 2))
     worth = n_answers if priors is None else n_answers + priors.worth
-    relative = relative_errors(worth, skills, blocks.n_classes)
+    relative = relative_errors(worth, skills, len(believed))
     for step in tracked("refining", range(1, steps + 1)):
         prior = (believed + 1) / (believed + 1).sum()  # a task of each class besides (Laplace's rule)
         before, (theta, strength) = counts, shrunk(_and_known(counts, prior, priors), relative)
