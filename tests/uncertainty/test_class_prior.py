@@ -1,7 +1,10 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
 from quorate.skills.centred import centred_skills
 from quorate.skills.evidence import gather
@@ -9,6 +12,7 @@ from quorate.uncertainty import class_prior
 from quorate.uncertainty.centred_score import CentredInference, rescaled
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.uncertainty.class_prior import drawn_to_mean, settled_habits
+from quorate.voting.habit_vote import class_shares_by_habit
 
 SKEWED = np.array([0.85, 0.1, 0.05])
 
@@ -89,3 +93,26 @@ def test_a_sample_of_the_tasks_tells_the_prior(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(class_prior, "ENOUGH", 10_000)
     some = settled_habits(found).prior
     assert 0 < np.abs(some - whole).max() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_steps_are_extrapolated_to_where_plain_ones_lead(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 32 : 1 plain steps shrink by a tenth each: thirty end a hundredth off, half as many ahead do not."""
+    prior, skills = np.array([0.97, 0.03]), np.linspace(0, 1, 50)
+    found = first(simulate.crowd(4000, 50, 5, prior=prior, skills=skills, seed=seed).answers)
+    counted: list[int] = []
+
+    def steps(*given: Any) -> FloatArray:
+        counted.append(1)
+        return class_shares_by_habit(*given)
+
+    monkeypatch.setattr(class_prior, "class_shares_by_habit", steps)
+    ahead, n_ahead = settled_habits(found).prior, len(counted)
+    monkeypatch.setattr(class_prior, "MOST_AHEAD", 0.0)
+    plain, n_plain = settled_habits(found).prior, len(counted) - n_ahead
+    monkeypatch.setattr(class_prior, "SETTLED", 1e-9)
+    monkeypatch.setattr(class_prior, "STEPS", 2000)
+    end = settled_habits(found).prior
+    assert n_ahead < n_plain / 2
+    assert np.abs(ahead - end).max() < 0.01
+    assert np.abs(ahead - end).max() <= np.abs(plain - end).max() + 1e-4

@@ -122,7 +122,7 @@ class _Counts:
         drawn = _drawn_counts(units, q[a.task[units.first]] / 2)
         drawn[:, -1] = NOTHING / (1 - NOTHING) * drawn.sum(axis=1)
         none = np.zeros(a.n_workers)
-        return _Counts(_own_counts(a, q[a.task]), drawn, none, none)
+        return _Counts(_own_counts(units, q[a.task]), drawn, none, none)
 
 
 class _Model:
@@ -167,7 +167,7 @@ class _Model:
         belief = q[a.task]
         if len(rows) == 0:
             none = np.zeros(a.n_workers)
-            return _Counts(_own_counts(a, belief), np.zeros(self.n_drawn), none, none)
+            return _Counts(_own_counts(units, belief), np.zeros(self.n_drawn), none, none)
         copied = self.drew[units.cell_of_row] * self.repeats[units.spoken_of_row] * belief[rows]
         own = belief.copy()
         own[rows] -= copied
@@ -176,13 +176,13 @@ class _Model:
         drawn[:, -1] = _sums(units.unit_groups, idle, units.n_groups)
         could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
         both = _sums(a.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), a.n_workers)
-        return _Counts(_own_counts(a, own), drawn, both[:, 0], both[:, 1])
+        return _Counts(_own_counts(units, own), drawn, both[:, 0], both[:, 1])
 
 
-def _own_counts(answers: Answers, weight: FloatArray) -> FloatArray:
+def _own_counts(units: Units, weight: FloatArray) -> FloatArray:
     """Sum answers × classes of weights into workers × answers × classes."""
-    m = answers.n_classes
-    return _sums(answers.worker_cells, weight, answers.n_workers * m).reshape(-1, m, m)
+    m = units.answers.n_classes
+    return _sums(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
 
 
 def _drawn_counts(units: Units, weight: FloatArray) -> FloatArray:

@@ -44,17 +44,22 @@ class Units:
         return inside[np.lexsort([a.label[inside], self.group[a.worker[inside]], a.task[inside]])]
 
     @cached_property
+    def own_cells(self) -> IntArray:
+        """Each answer as worker·M + class."""
+        return self.answers.worker_cells
+
+    @cached_property
     def spoken(self) -> IntArray:
-        """Every worker with every class that it ever gave, as worker·M + class: all that a chance can depend on."""
+        """Every worker with every class that it ever gave: all that a chance can depend on."""
         a = self.answers
-        return np.flatnonzero(np.bincount(a.worker_cells, minlength=a.n_workers * a.n_classes))
+        return np.flatnonzero(np.bincount(self.own_cells, minlength=a.n_workers * a.n_classes))
 
     @cached_property
     def spoken_of(self) -> IntArray:
         """Which of these each answer is."""
         place = np.zeros(self.answers.n_workers * self.answers.n_classes, np.int64)
         place[self.spoken] = np.arange(len(self.spoken))
-        return place[self.answers.worker_cells]
+        return place[self.own_cells]
 
     @cached_property
     def spoken_of_row(self) -> IntArray:
