@@ -110,6 +110,8 @@ def load_entries(path: str | Path) -> Entries:
     quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
     """
     try:
+        if Path(path).is_char_device():  # some give zeros for ever
+            raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
         content = Path(path).read_bytes()
     except FileNotFoundError:
         raise UnreadableFileError(f"there is no ledger {path}") from None
