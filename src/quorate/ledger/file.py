@@ -89,10 +89,9 @@ def write_entries(entries: Entries, path: str | Path) -> None:
     ['a']
     """
     payload = _to_bytes(entries)
-    head = MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
 
     def write(stream: BinaryIO) -> None:
-        stream.write(head)
+        stream.write(_first_line(payload))
         stream.write(payload)
 
     write_whole(path, write, durable=True)
@@ -124,6 +123,10 @@ def load_entries(path: str | Path) -> Entries:
         raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
 
 
+def _first_line(payload: pa.Buffer | memoryview) -> bytes:
+    return MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
+
+
 def _checked(content: bytes, path: str | Path) -> memoryview:
     """Return what follows the first line, if it is all that was written."""
     start = min(len(content), len(MAGIC))
@@ -145,7 +148,7 @@ def _checked(content: bytes, path: str | Path) -> memoryview:
     size = int(fields[1])
     if len(payload) < size:
         raise LedgerFileError(f"{path} is cut short: {len(payload):,} of {size:,} bytes are there. {remedy}")
-    if hashlib.sha256(payload).hexdigest().encode() != fields[2]:
+    if head + newline != _first_line(payload):
         raise LedgerFileError(f"{path} is damaged: its bytes are not those that were written. {remedy}")
     return payload
 
