@@ -184,7 +184,7 @@ labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Stud
 # The tests run in copies of the tree; docs/testing.md lists the faults that make no difference.
 MUTANTS ?= 200
 mutate: .venv/.dev  ## put faults into the code, one at a time, and list those that no test notices
-	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty --sample $(MUTANTS)
+	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty blocks --sample $(MUTANTS)
 
 MINUTES ?= 3
 fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what ends badly is kept in fuzz-found/

@@ -4,6 +4,8 @@ import gzip
 import os
 import resource
 import signal
+import sys
+import zipfile
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,9 +33,12 @@ def packed_zeros(path: Path, size: int) -> None:
             stream.write(block)
 
 
+FILES = ("zeros.csv.gz", "text.parquet", "rows.parquet", "wide.csv", "wide.jsonl", "log.eval", "deep.jsonl")
+
+
 def make(folder: Path, size: int = 12 << 30) -> dict[str, Path]:
     """Make bombs that unpack to about ``size`` bytes."""
-    made = {name: folder / name for name in ("zeros.csv.gz", "text.parquet", "rows.parquet", "wide.csv", "wide.jsonl")}
+    made = {name: folder / name for name in FILES}
     packed_zeros(made["zeros.csv.gz"], size)
     long = pa.array(["x" * 100_000])
     rows = max(size // 100_000, 1000)
@@ -48,40 +53,48 @@ def make(folder: Path, size: int = 12 << 30) -> dict[str, Path]:
     made["wide.csv"].write_text(",".join(["task,worker,label", *names]) + "\n" + ",".join(["1"] * 100_003) + "\n")
     fields = ",".join(f'"{name}":1' for name in names)
     made["wide.jsonl"].write_text(f'{{"x":1,{fields}}}\n')
-    return made
+    with zipfile.ZipFile(made["log.eval"], "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", '{"status": "success", "eval": {}}')
+        with archive.open("samples/1_epoch_1.json", "w", force_zip64=True) as member:
+            for _ in range(max(size >> 26, 1)):  # a quarter of the size, for it takes a minute to pack
+                member.write(b" " * (1 << 24))
+    made["deep.jsonl"].write_text('{"task":' + "[" * 1_000_000 + "]" * 1_000_000 + "}\n")
+    return made | {"zeros without end": Path("/dev/zero")}
 
 
 def bombs(folder: Path) -> dict[str, int]:
-    """Give each to the command line; it must be refused in one line, soon, and without the memory."""
-    told = {"tried": 0, "refused": 0, "not named": 0, "too slow": 0}
-    for path in make(folder).values():
+    """Give each to the command line; it must be refused in one line, soon, and before the memory is full."""
+    told = {"tried": 0, "refused": 0, "not named": 0, "too slow": 0, "too large": 0}
+    for name, path in make(folder).items():
         before = os.times()
-        code = _limited(path)
+        code, said = _limited(path, folder / "said.txt")
         after = os.times()
+        took = after.children_user + after.children_system - before.children_user - before.children_system
         told["tried"] += 1
         told["refused"] += code == 2
-        told["not named"] += code != 2
-        told["too slow"] += after.children_user - before.children_user > SECONDS
-        took = after.children_user + after.children_system - before.children_user - before.children_system
-        print(
-            f"  {path.name}: {path.stat().st_size / 1e6:.1f} MB, exit code {code} after {took:.1f} s of CPU", flush=True
-        )
+        told["not named"] += (code, said.count("\n"), said[:9]) != (2, 1, "quorate: ")
+        told["too slow"] += took > SECONDS
+        told["too large"] += " memory" in said and "kept in memory" not in said  # it met the limit, not ours
+        size = path.stat().st_size / 1e6
+        print(f"  {name}: {size:.1f} MB, exit code {code} after {took:.1f} s of CPU: {said[:150].strip()}", flush=True)
     return told
 
 
-def _limited(path: Path) -> int:
+def _limited(path: Path, told: Path) -> tuple[int, str]:
+    """Return the exit code, and what is said on standard error."""
     child = os.fork()
     if child == 0:
         code = 70
         try:
-            nothing = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nothing, 1)
+            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+            os.dup2(os.open(told, os.O_RDWR | os.O_CREAT | os.O_TRUNC), 2)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             signal.alarm(600)
-            main(["aggregate", str(path), "--method", "majority"])
+            main(["aggregate", str(path), "--method", "majority", *(["--input-format", "csv"] * path.is_char_device())])
         except SystemExit as stopped:
             code = stopped.code if isinstance(stopped.code, int) else 1
         finally:
+            sys.stderr.flush()
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    return os.waitstatus_to_exitcode(status), told.read_text()

@@ -4,8 +4,9 @@
     python tools/console.py --check    # say which pages are out of date, and exit with 1
 
 A page runs from its top to its end, in a folder of its own that has answers.csv and truth.csv (200 tasks, 12 workers).
-A line of three dots stands for any lines; the column `seconds` may hold any figures; a command below which nothing
-stands may print what it likes, but must succeed. Besides `quorate` a block may use `head -N FILE`, also with `> FILE`,
+A line of three dots stands for any lines; the column `seconds` may hold any figures; a long fraction counts to ten
+places, for another processor adds in another order; a command below which nothing stands may print what it likes, but
+must succeed. Besides `quorate` a block may use `head -N FILE`, also with `> FILE`,
 `cat FILE`, and `cat > FILE << END` and `python << END` up to a line that says END. `pip` and `make` are not run, but
 for `make demo`.
 """
@@ -25,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 STEP = re.compile(r"^\$ ((?:[^\n]*\\\n)*[^\n]*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 DOTS = "..."
+LONG = re.compile(r"\d+\.\d{11,}(?:e-\d+)?")
 CROWD = "simulate -o answers.csv --truth-out truth.csv --tasks 200 --workers 12"
 
 
@@ -106,13 +108,21 @@ def _quorate(arguments: list[str]) -> int:
 
 
 def agrees(shown: list[str], real: list[str]) -> bool:
-    """Whether the lines shown are the lines printed, dots and seconds allowed for.
+    """Whether the lines shown are the lines printed, dots, seconds and last digits allowed for.
 
     >>> agrees(["a", "...", "d"], ["a", "b", "c", "d"]), agrees(["a", "..."], ["b"])
     (True, False)
+    >>> agrees(["x,0.583834421391915"], ["x,0.5838344213919232"]), agrees(["x,0.58383"], ["x,0.58384"])
+    (True, False)
     """
-    pattern = [".*" if line == DOTS else re.escape(line) + "\n" for line in _untimed(shown)]
-    return re.fullmatch("".join(pattern), "".join(line + "\n" for line in _untimed(real)), re.DOTALL) is not None
+    pattern = [".*" if line == DOTS else re.escape(line) + "\n" for line in _shortened(_untimed(shown))]
+    text = "".join(line + "\n" for line in _shortened(_untimed(real)))
+    return re.fullmatch("".join(pattern), text, re.DOTALL) is not None
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    """Write fractions of more than ten places with ten."""
+    return [LONG.sub(lambda found: f"{float(found[0]):.10f}", line) for line in lines]
 
 
 def _untimed(lines: list[str]) -> list[str]:

@@ -102,6 +102,7 @@ def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = command
         "half a file": 0,
         "left for ever": 0,
         "folders that the next run swept": 0,
+        "one new beside one old": 0,  # between two names: told, and no fault
     }
     every = chosen(folder)
     for arguments, outputs in every.values():
@@ -118,6 +119,7 @@ def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = command
             code = forked(quorate(*arguments), kill_after=rng.uniform(0, took))
             told["killed" if code == -signal.SIGKILL else "finished first"] += 1
             found = {name: (folder / name).read_bytes() for name in outputs}
+            told["one new beside one old"] += len({found[name] == after[name] for name in outputs}) > 1
             told["half a file"] += any(found[name] not in (before[name], after[name]) for name in outputs)
             told["folders that the next run swept"] += len(list(folder.glob(".quorate-*")))
         for name, data in before.items():
@@ -181,6 +183,7 @@ def main_program() -> int:
     """Run all of it, and print the counts."""
     import vl_convert  # noqa: F401  # here, so that no child has to
     from tools.bombs import bombs
+    from tools.push_kills import killed_pushes
 
     import quorate.reporting.build  # noqa: F401
 
@@ -192,6 +195,7 @@ def main_program() -> int:
     bad = 0
     for title, run in (
         ("killed at random moments", lambda folder: kills(folder, given.kills, random.Random(given.seed))),
+        ("pushes killed", lambda folder: killed_pushes(folder, given.kills // 5, random.Random(given.seed))),
         ("a full disk", full_disks),
         ("two processes add to one ledger", lambda folder: two_at_once(folder, given.rounds)),
         ("bombs", bombs),
@@ -208,6 +212,7 @@ FAULTS = (
     "left for ever",
     "old files changed",
     "left behind",
+    "pieces torn or twice",
     "lost",
     "too slow",
     "too large",

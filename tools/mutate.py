@@ -31,7 +31,7 @@ from tools import trial
 from tools.mutations import Mutation, mutated, mutations
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("skills", "voting", "meetings", "uncertainty")
+ROOMS = ("skills", "voting", "meetings", "uncertainty", "blocks")
 WIDER = ("methods", "advice")  # rooms whose tests exercise them, too
 COPIED = ("src", "tests", "tools", "docs", "pyproject.toml", "README.md")
 LOADED = (

@@ -122,6 +122,9 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
         (["aggregate", "ANSWERS", "--tau", "x"], "Invalid value for '--tau'"),
         (["aggregate", "ANSWERS", "--task", "item"], "no column 'item'"),
         (["aggregate", "ANSWERS", "-o", "no/such/folder/x.csv"], "cannot write"),
+        (["aggregate", "ANSWERS", "-o", ""], "-o names no file"),
+        (["aggregate", ""], "the name of a file is empty"),
+        (["aggregate", "ANSWERS", "--gold", ""], "the name of a file is empty"),
         (["aggregate", "ANSWERS", "--format", "xlsx"], "there is no output format 'xlsx'"),
         (["aggregate", "ANSWERS", "--method", "majority", "--solver", "gradient"], "has no option 'solver'"),
         (["nonsense"], "No such command 'nonsense'"),
@@ -147,8 +150,9 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, answers: Path, mon
     monkeypatch.setattr(output, "_write_csv", interrupted)
     target = tmp_path / "labels.csv"
     target.write_text("the old labels")
-    with pytest.raises((KeyboardInterrupt, SystemExit)):
+    with pytest.raises(SystemExit) as end:
         main(["aggregate", str(answers), "-o", str(target)])
+    assert end.value.code == 130
     assert target.read_text() == "the old labels"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["answers.csv", "labels.csv"]
 

@@ -11,6 +11,7 @@ if sys.platform == "win32":
 
 from tools.bombs import packed_zeros
 from tools.faults import full_disks, kills, quick, two_at_once
+from tools.push_kills import killed_pushes
 
 from quorate import errors
 from quorate.reading import loading
@@ -21,6 +22,12 @@ def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path:
     told = kills(tmp_path, 16, random.Random(1), quick)
     assert told["killed"] + told["finished first"] == 16
     assert (told["half a file"], told["left for ever"]) == (0, 0)
+
+
+def test_a_killed_push_has_sent_whole_pieces_each_once(tmp_path: Path) -> None:
+    told = killed_pushes(tmp_path, 4, random.Random(1))
+    assert told["killed"] + told["finished first"] == 4
+    assert (told["pieces torn or twice"], told["left behind"]) == (0, 0)
 
 
 def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:

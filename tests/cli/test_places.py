@@ -1,6 +1,7 @@
 """What a command writes never replaces what it reads, nor another of its outputs; a failure leaves nothing."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,22 @@ def test_nothing_is_replaced_that_is_read_or_written_beside_it(
     assert "would" in err
     assert answers.read_text() == ROWS
     assert names(folder) == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names of 300 letters, as Unix refuses them")
+@pytest.mark.parametrize(
+    "arguments",
+    [["aggregate", "X"], ["aggregate", "A", "--gold", "X"], ["aggregate", "A", "-o", "X"], ["ledger", "add", "X", "A"]],
+    ids=" ".join,
+)
+def test_a_name_that_is_too_long_is_the_files_and_not_standard_outputs(
+    capsys: Any, answers: Path, arguments: list[str]
+) -> None:
+    places = {"A": answers, "X": answers.parent / ("x" * 300)}
+    code, _, err = quorate(capsys, *(places.get(each, each) for each in arguments))
+    assert (code, err.count("\n")) == (2, 1)
+    assert "File name too long" in err
+    assert "standard output" not in err
 
 
 def test_what_cannot_be_printed_leaves_no_file(

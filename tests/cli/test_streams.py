@@ -101,6 +101,7 @@ def test_a_terminal_shows_ids_and_obeys_none(odd: Path, command: str) -> None:
     text = shown([*command.split(), str(odd)]).replace("\r\n", "\n")
     ours = text.replace("\x1b[1m", "").replace("\x1b[0m", "")
     assert not any(mark in ours for mark in OBEYED)
+    assert ("[red]r" if "compare" not in command else "majority") in text  # it came so far as to show something
     assert "Traceback" not in text
 
 
@@ -112,14 +113,15 @@ def test_ids_are_shown_as_they_are(odd: Path) -> None:
 
 def test_errors_ledgers_and_plain_tables_obey_nothing(capsys: Any, odd: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "a.ledger"
-    for arguments in (
-        ["ledger", "add", ledger, odd],
-        ["ledger", "show", ledger],
-        ["diagnose", odd],
-        ["aggregate", odd, "--task", "no\x1b]0;x\x07"],
-        ["aggregate", odd, "--method", "no\x1b[2J"],
-        ["aggregate", "no\x1b[2Jfile.csv"],
-        ["aggregate", "--no\x1b[2Joption"],
+    for expected, arguments in (
+        (0, ["ledger", "add", ledger, odd]),
+        (0, ["ledger", "show", ledger]),
+        (0, ["diagnose", odd]),
+        (2, ["aggregate", odd, "--task", "no\x1b]0;x\x07"]),
+        (2, ["aggregate", odd, "--method", "no\x1b[2J"]),
+        (2, ["aggregate", "no\x1b[2Jfile.csv"]),
+        (2, ["aggregate", "--no\x1b[2Joption"]),
     ):
-        _, out, err = quorate(capsys, *arguments)
+        code, out, err = quorate(capsys, *arguments)
+        assert code == expected
         assert not any(mark in out + err for mark in OBEYED)

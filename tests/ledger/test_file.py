@@ -79,9 +79,20 @@ def test_a_file_that_is_cut_short_anywhere_is_refused(kept: Path) -> None:
 
 
 def test_a_file_with_a_flipped_bit_is_refused(kept: Path) -> None:
+    """Every bit of the first line, which says how long the rest is and of what version, and one of every other byte."""
     whole = kept.read_bytes()
-    for place in [*range(0, len(whole), 7), len(whole) - 1]:
-        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    first = whole.index(b"\n") + 1
+    bits = [(place, bit) for place in range(first) for bit in range(8)]
+    for place, bit in bits + [(place, 0) for place in range(first, len(whole))]:
+        kept.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+        with pytest.raises(LedgerFileError):
+            Ledger.load(kept)
+    for other in (
+        whole.replace(b" ", b"  ", 3),
+        whole.replace(b"ledger 1 ", b"ledger 01 "),
+        whole.replace(b" ", b"\t", 3),
+    ):
+        kept.write_bytes(other)
         with pytest.raises(LedgerFileError):
             Ledger.load(kept)
     kept.write_bytes(whole + b" ")

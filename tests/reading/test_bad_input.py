@@ -57,6 +57,25 @@ FILES: list[tuple[str, bytes, type[errors.InputError], str]] = [
         errors.BlankFieldError,
         "row 2",
     ),
+    (
+        "deep.jsonl",
+        b'{"task":1,"worker":2,"label":' + b"[" * 5000 + b"]" * 5000 + b"}",
+        errors.WrongFormatError,
+        "line 1 of {path} has lists or records in each other, too deep",
+    ),
+    (
+        "digits.jsonl",
+        b'{"task":' + b"7" * 5000 + b"}",
+        errors.WrongFormatError,
+        "line 1 of {path} has a number of more",
+    ),
+    (
+        "digits.json",
+        b'[{"annotations":[],"data":{},"id":' + b"7" * 5000 + b"}]",
+        errors.WrongFormatError,
+        "{path} has a number of more than",
+    ),
+    ("row.csv", HEADER.encode() + b"1,a," + b"x" * (1 << 25), errors.WrongFormatError, "a row of more than 8 MB"),
     ("nested.jsonl", b'{"task": [1], "worker": 2, "label": "x"}\n', errors.ColumnTypeError, "'task' holds list"),
 ]
 
@@ -67,7 +86,7 @@ def test_bad_files(tmp_path: Path, name: str, content: bytes, error: type[Except
     path.write_bytes(content)
     with pytest.raises(error) as caught:
         read(path)
-    assert says in str(caught.value)
+    assert says.replace("{path}", str(path)) in str(caught.value)
     assert type(caught.value) is error
 
 

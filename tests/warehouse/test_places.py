@@ -71,7 +71,13 @@ def test_csv_is_read_as_in_memory(tmp_path: Path, header: str, rows: str) -> Non
 
 @pytest.mark.parametrize(
     "url",
-    ["nosuch://user:SECRET@h/db", "nosuch://u:SEC%40RET@h/db?password=SECRET", "postgres://x:SECRET@127.0.0.1:1/d"],
+    [
+        "nosuch://user:SECRET@h/db",
+        "nosuch://u:SEC%40RET@h/db?password=SECRET",
+        "postgres://x:SECRET@127.0.0.1:1/d",
+        "host=127.0.0.1 port=1 user=x password=SECRET",
+        "postgres:/x:SECRET@127.0.0.1:1/d",
+    ],
 )
 def test_no_password_is_shown(url: str) -> None:
     with pytest.raises(EngineError) as caught:
@@ -79,3 +85,8 @@ def test_no_password_is_shown(url: str) -> None:
     assert "SECRET" not in str(caught.value)
     assert "RET" not in str(caught.value).replace("***", "")
     assert caught.value.__cause__ is None
+
+
+def test_a_short_name_of_a_user_leaves_the_message_whole() -> None:
+    with pytest.raises(EngineError, match="Don't know how to connect"):
+        connect(EngineOptions(connect="nosuch://o:SECRET@h/db"))

@@ -1,5 +1,6 @@
 """Several files appear together or not at all, and what a killed writer left goes with the next one."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -36,6 +37,26 @@ def test_files_appear_together(tmp_path: Path) -> None:
             write_whole(tmp_path / name, writing(name))
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []
     assert contents(tmp_path) == {"a": "a", "b": "b"}
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "Make room"),
+        (errno.EROFS, "can be written to"),
+        (errno.EACCES, "can be written to"),
+        (errno.ENAMETOOLONG, "a shorter name"),
+        (errno.ENOENT, "Make the folder"),
+        (errno.EIO, "choose another"),
+    ],
+)
+def test_the_remedy_fits_the_cause(tmp_path: Path, number: int, remedy: str) -> None:
+    def fail(_: BinaryIO) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(UnwritableFileError, match=f"{os.strerror(number)}.*{remedy}"):
+        write_whole(tmp_path / "a", fail)
+    assert contents(tmp_path) == {}
 
 
 @pytest.mark.parametrize("accident", [KeyboardInterrupt, ValueError, OSError])

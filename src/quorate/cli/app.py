@@ -28,7 +28,7 @@ from quorate.cli import (
 from quorate.cli.places import keeping_places
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
-from quorate.errors import QuorateError, in_shell, visible
+from quorate.errors import QuorateError, in_shell, shown, visible
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -105,8 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(1)
     except MemoryError:
         _fail("there is not enough memory for this; give fewer answers, or an engine that spills to disk (--engine)")
-    except OSError as error:  # files have errors of their own: this is standard output
-        give_up_output()
+    except OSError as error:
+        if error.filename is not None:  # a name that cannot even be asked about: too long, or in a ring of links
+            _fail(f"cannot use the file {shown(error.filename)}: {error.strerror}. Choose another name")
+        give_up_output()  # other files have errors of their own: this is standard output
         _fail(f"cannot write to standard output: {error.strerror or error}")
     finally:
         in_shell.reset(speaking)

@@ -89,10 +89,9 @@ def write_entries(entries: Entries, path: str | Path) -> None:
     ['a']
     """
     payload = _to_bytes(entries)
-    head = MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
 
     def write(stream: BinaryIO) -> None:
-        stream.write(head)
+        stream.write(_first_line(payload))
         stream.write(payload)
 
     write_whole(path, write, durable=True)
@@ -110,6 +109,8 @@ def load_entries(path: str | Path) -> Entries:
     quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
     """
     try:
+        if Path(path).is_char_device():  # some give zeros for ever
+            raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
         content = Path(path).read_bytes()
     except FileNotFoundError:
         raise UnreadableFileError(f"there is no ledger {path}") from None
@@ -120,6 +121,10 @@ def load_entries(path: str | Path) -> Entries:
         return _from_bytes(payload)
     except Exception as error:  # what a damaged stream makes of its parts is not foreseen
         raise LedgerFileError(f"{path} does not hold what a ledger should ({reason(error)}); make it anew") from None
+
+
+def _first_line(payload: pa.Buffer | memoryview) -> bytes:
+    return MAGIC + f"{VERSION} {len(payload)} {hashlib.sha256(payload).hexdigest()}\n".encode()
 
 
 def _checked(content: bytes, path: str | Path) -> memoryview:
@@ -143,7 +148,7 @@ def _checked(content: bytes, path: str | Path) -> memoryview:
     size = int(fields[1])
     if len(payload) < size:
         raise LedgerFileError(f"{path} is cut short: {len(payload):,} of {size:,} bytes are there. {remedy}")
-    if hashlib.sha256(payload).hexdigest().encode() != fields[2]:
+    if head + newline != _first_line(payload):
         raise LedgerFileError(f"{path} is damaged: its bytes are not those that were written. {remedy}")
     return payload
 

@@ -3,6 +3,8 @@
 import codecs
 import csv
 import io
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -12,9 +14,11 @@ from quorate.progress import Observer, listener
 from quorate.reading.objects import Columns, check_columns
 from quorate.reading.quotes import check_quotes
 
-HEAD = 1 << 18  # bytes in which the header must end
+HEAD = 1 << 18  # bytes that are looked at first; most headers end in them
+LONGEST_HEADER = 1 << 24  # bytes: ten thousand columns, the most that are read, of a kilobyte and a half each
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
+LINE_END = re.compile("[\r\n]")
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
@@ -40,7 +44,7 @@ def read_csv(
     """
     remedy = "" if fixed else _other_encoding(encoding)
     data = _as_utf8(data, name, encoding, remedy)
-    text = bytes(data[:HEAD]).decode("utf-8", errors="replace")
+    text = with_header(lambda size: bytes(data[:size]).decode("utf-8", errors="replace"))
     if "\0" in text[:4096]:
         convert = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
         raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {convert}")
@@ -54,7 +58,28 @@ def read_csv(
     except (pa.ArrowException, UnicodeError) as error:
         explain_bytes(data, name, "utf-8", remedy)
         _explain_ragged(data, name, columns, delimiter)
+        if "straddling object" in str(error):  # Arrow's word for a row that one block does not hold
+            raise WrongFormatError(
+                f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which no answer is; look for a line end that is "
+                "missing, or a field that holds a file"
+            ) from None
         raise WrongFormatError(f"{name} cannot be read as CSV: {reason(error)}") from None
+
+
+def with_header(first: Callable[[int], str]) -> str:
+    r"""Return the beginning of a text, so much of it that the header ends in it.
+
+    Args:
+        first: returns what so many bytes at the beginning hold.
+
+    >>> len(with_header(lambda size: ("a," * HEAD + "z\n1,2\n")[:size])) == 2 * HEAD + 6
+    True
+    """
+    size, text, before = HEAD, first(HEAD), ""
+    while not LINE_END.search(text.lstrip()) and len(text) > len(before) and size < LONGEST_HEADER:
+        size, before = 8 * size, text
+        text = first(size)
+    return text
 
 
 def first_row(text: str, delimiter: str) -> list[str]:

@@ -40,7 +40,7 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
 
 
 def _look(source: Source, reading: ReadOptions) -> Content:
-    if isinstance(source, str | Path) and reading.tool != TABLE and Path(source).is_dir():
+    if isinstance(source, str | Path) and str(source) and reading.tool != TABLE and Path(source).is_dir():
         from quorate.reading.log_folders import look_into
 
         return look_into(Path(source), reading)

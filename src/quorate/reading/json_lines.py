@@ -6,6 +6,7 @@ large numbers the nearest fraction, and of some lines that are no objects a faul
 """
 
 import json
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -77,11 +78,23 @@ def parse_line(line: str, where: str) -> Any:
     try:
         value, end = _DECODER.raw_decode(line)
     except (ValueError, RecursionError) as error:
-        why = f" ({reason(error)})" if not isinstance(error, json.JSONDecodeError) else ""
-        raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}{why}. {ONE_OBJECT}") from None
+        raise WrongFormatError(f"{where} {what_is_wrong(error, shown(line.strip()))}. {ONE_OBJECT}") from None
     if line[end:].strip():
         raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}. {ONE_OBJECT}")
     return value
+
+
+def what_is_wrong(error: Exception, text: str) -> str:
+    """Say why a text could not be parsed: it is no JSON, or none that can be held.
+
+    >>> what_is_wrong(RecursionError(), "'[[[[['…")
+    "has lists or records in each other, too deep to be read: '[[[[['…"
+    """
+    if isinstance(error, RecursionError):
+        return f"has lists or records in each other, too deep to be read: {text}"
+    if "integer string conversion" in str(error):  # Python's own limit, against numbers that take hours to read
+        return f"has a number of more than {sys.get_int_max_str_digits():,} digits, which as an id is text: {text}"
+    return f"is not JSON: {text}" + ("" if isinstance(error, json.JSONDecodeError) else f" ({reason(error)})")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -4,19 +4,35 @@ https://api.labelstud.io: /api/projects/N/export, /api/projects/N/import/predict
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from quorate.errors import OptionError, ServiceError, shown
+from quorate.errors import OptionError, ServiceError, reason, shown
 from quorate.progress import report
 from quorate.reading.formats.content import Record
 
 AT_ONCE = 500  # predictions in one request: a few hundred kilobytes
+VISIBLE = re.compile("[!-~]+")  # what an address and a token are made of
 PATIENCE = 300  # seconds for one request; an export of 100,000 tasks takes a minute
+
+
+def _check_url(url: str) -> None:
+    """Refuse what is no address, without showing a password that stands in it."""
+    if "@" in url:
+        raise OptionError("the URL of Label Studio has a user or a password in it; leave them out, and give --token")
+    try:
+        parts = urlsplit(url)
+        well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half of a bracket, a port that is no number
+        well = False
+    if not well or not VISIBLE.fullmatch(url):
+        raise OptionError(f"the URL of Label Studio begins with http:// or https:// and a host, not {shown(url)}")
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -39,12 +55,14 @@ class LabelStudio:
     project: int
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise OptionError(f"the URL of Label Studio begins with http:// or https://, not {shown(self.url)}")
-        if not self.token.strip():
+        _check_url(self.url)
+        token = self.token.strip()
+        if not token:
             raise OptionError("Label Studio asks for a token: --token, or LABEL_STUDIO_API_KEY in the environment")
+        if not VISIBLE.fullmatch(token):
+            raise OptionError("the token holds blanks or letters that no token has; copy it again from Label Studio")
         object.__setattr__(self, "url", self.url.rstrip("/"))
+        object.__setattr__(self, "token", token)
 
     def __repr__(self) -> str:
         return f"<LabelStudio: project {self.project} of {self.url}>"  # never the token
@@ -90,7 +108,11 @@ class LabelStudio:
         for start in range(0, len(ready), AT_ONCE):
             report("predictions", start, len(ready))
             some = ready[start : start + AT_ONCE]
-            self._ask("POST", f"/api/projects/{self.project}/import/predictions", some)
+            try:
+                self._ask("POST", f"/api/projects/{self.project}/import/predictions", some)
+            except ServiceError as error:
+                sent = f"; {start:,} of {len(ready):,} predictions were sent, and stay: push again under another name"
+                raise ServiceError(f"{error}{sent if start else ''}") from None
         report("predictions", len(ready), len(ready))
         return len(ready)
 
@@ -99,7 +121,10 @@ class LabelStudio:
         if self.token.count(".") != 2:
             return {"Authorization": f"Token {self.token}"}
         answer = self._send("POST", "/api/token/refresh", {"refresh": self.token}, {})
-        return {"Authorization": f"Bearer {answer['access']}"}
+        access = answer.get("access") if isinstance(answer, dict) else None
+        if not isinstance(access, str) or not VISIBLE.fullmatch(access):
+            raise ServiceError(f"{self.url} gave no token in exchange for yours; is it a Label Studio server?")
+        return {"Authorization": f"Bearer {access}"}
 
     def _ask(self, verb: str, path: str, body: Any = None) -> Any:
         return self._send(verb, path, body, self._headers())
@@ -116,7 +141,9 @@ class LabelStudio:
             raise ServiceError(f"{self.url} refuses ({error.code}): {why}") from None
         except (URLError, TimeoutError, ConnectionError) as error:
             raise ServiceError(f"cannot reach {self.url}: {getattr(error, 'reason', error)}") from None
-        except ValueError:
+        except HTTPException as error:  # it broke off, or speaks no HTTP
+            raise ServiceError(f"{self.url} broke off in the middle ({reason(error)}); try again") from None
+        except (ValueError, RecursionError):
             raise ServiceError(f"{self.url} sent something that is no JSON; is it a Label Studio server?") from None
 
     def _why(self, error: HTTPError) -> Iterator[str]:
@@ -127,7 +154,7 @@ class LabelStudio:
         try:
             told = json.loads(error.read() or b"{}")
             yield shown(told.get("detail", "no reason given"), 200)
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError, OSError, HTTPException):
             yield "no reason given"
         if error.code in (401, 403):
             yield "check --token (Account & Settings in Label Studio)"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -33,17 +33,20 @@ def hold(source: Any) -> Any:
 
     Raises:
         UnreadableFileError: it cannot be read.
+        TooLargeError: it does not end.
 
     >>> hold("answers.csv"), hold({"task": [1]})
     ('answers.csv', {'task': [1]})
     """
     if not isinstance(source, str | Path):
         return source
+    if not str(source):
+        raise UnreadableFileError("the name of a file is empty; give a file")
     if str(source) == "-":
         if sys.stdin is None:
             raise UnreadableFileError("standard input is closed; give a file")
         with reading_from("standard input"):
-            return Loaded("standard input", pa.py_buffer(sys.stdin.buffer.read()))
+            return Loaded("standard input", _whole(sys.stdin.buffer, "standard input"))
     try:
         mode = os.stat(source).st_mode
     except (OSError, ValueError):  # whoever loads it says what is wrong
@@ -51,7 +54,45 @@ def hold(source: Any) -> Any:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return source
     with reading_from(str(source)), open(source, "rb") as stream:
-        return Loaded(str(source), pa.py_buffer(stream.read()))
+        return Loaded(str(source), _whole(stream, str(source)))
+
+
+def _whole(stream: BinaryIO, name: str) -> pa.Buffer:
+    """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
+    free = free_memory()
+    most = ROOM if _is_device(stream) else float("inf") if free is None else max(free // 2, ROOM)
+    pieces, size = [], 0
+    while piece := stream.read(PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise TooLargeError(
+                f"{name} goes on after {most / 1e9:.3g} GB, more than is kept in memory; write it to a file, which an "
+                "engine reads whatever its size (--engine duckdb)"
+            )
+    return pa.py_buffer(b"".join(pieces))
+
+
+def _is_device(stream: BinaryIO) -> bool:
+    """Tell whether it is a device, such as one that gives zeros for ever."""
+    try:
+        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stand-in that is no file
+        return False
+
+
+def free_memory() -> int | None:
+    """Return the bytes of memory that are free; None where the system does not say.
+
+    >>> (free_memory() or 1) > 0
+    True
+    """
+    try:
+        with open("/proc/meminfo") as told:
+            kilobytes = next(line.split()[1] for line in told if line.startswith("MemAvailable"))
+        return int(kilobytes) * 1024
+    except (OSError, StopIteration):
+        return None
 
 
 def load(source: str | Path | Loaded) -> Loaded:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from quorate.errors import OptionError
 from quorate.reading.files import Source, format_of
+from quorate.reading.loading import free_memory
 from quorate.warehouse.engine import EngineOptions
 
 # Schemes of files in another place, which DuckDB and Spark read; any other scheme is an engine's.
@@ -123,17 +124,3 @@ def _too_large(source: str | Path) -> str | None:
     if swells is None or free is None or size * swells <= free:
         return None
     return f"{source} would take about {size * swells / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB of memory are free"
-
-
-def free_memory() -> int | None:
-    """Return the bytes of memory that are free; None where the system does not say.
-
-    >>> (free_memory() or 1) > 0
-    True
-    """
-    try:
-        with open("/proc/meminfo") as told:
-            kilobytes = next(line.split()[1] for line in told if line.startswith("MemAvailable"))
-        return int(kilobytes) * 1024
-    except (OSError, StopIteration):
-        return None

@@ -213,7 +213,8 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     if find_spec("ibis") is None:
         raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
     if "://" not in url:
-        raise EngineError(f"--connect takes the URL of an engine, as postgres://user@host/database; {url!r} is none")
+        # Not shown: what is no URL may hold a password all the same, as "host=... password=..." does.
+        raise EngineError("--connect takes the URL of an engine, as postgres://user@host/database; this has no ://")
     import ibis
 
     try:
@@ -236,12 +237,12 @@ def _public(url: str) -> str:
 
 def _without_secrets(text: str, url: str) -> str:
     """Take out of a message what stands in an address before the host or as the value of an option."""
-    inside = re.split("[:@]", url.partition("://")[2].rpartition("@")[0])
+    user, *inside = re.split("[:@]", url.partition("://")[2].rpartition("@")[0])
     options = [value for _, value in parse_qsl(url.partition("?")[2], keep_blank_values=True)]
     hidden = {form for each in (*inside, *options) if each for form in (each, unquote(each), quote(each))}
     for secret in sorted(hidden, key=len, reverse=True):
         text = text.replace(secret, "***")
-    return text
+    return re.sub(rf"\b{re.escape(user)}\b", "***", text) if user else text  # a word: "u" is a part of many
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from quorate.errors import OptionError, UnwritableFileError
+from quorate.writing.whole import naming
 
 STREAM = "-"  # standard input or output
 
@@ -27,6 +28,8 @@ def check_places(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, 
     for name, path in outputs.items():
         if path is None:
             continue
+        if not str(path):
+            raise OptionError(f"{name} names no file: what it was given is empty")
         place = _identity(path)
         if place in read:
             raise OptionError(f"{name} {path} would replace what is read, {read[place]}; choose another name")
@@ -41,9 +44,11 @@ def check_places(outputs: Mapping[str, str | Path | None], inputs: Mapping[str, 
 
 
 def _check(path: str | Path) -> None:
-    if Path(path).is_dir():
-        raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
-    if not Path(os.path.realpath(path)).parent.is_dir():
+    with naming(path):  # a name may be too long even to ask
+        if Path(path).is_dir():
+            raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+        has_folder = Path(os.path.realpath(path)).parent.is_dir()
+    if not has_folder:
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
 
 

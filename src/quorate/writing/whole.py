@@ -4,6 +4,7 @@ The folder is locked while its writer lives. What a killed writer left is free t
 there takes it away.
 """
 
+import errno
 import os
 import shutil
 import tempfile
@@ -19,6 +20,16 @@ from quorate.errors import UnwritableFileError
 from quorate.writing.locks import lock, unlock
 
 PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
+REMEDIES = {  # where it is not that the folder is missing
+    errno.ENOSPC: "Make room, or choose another disk",
+    errno.EDQUOT: "Make room, or choose another disk",
+    errno.EFBIG: "Let files be larger (ulimit -f), or choose another disk",
+    errno.EROFS: "Choose a folder that can be written to",
+    errno.EACCES: "Choose a folder that can be written to",
+    errno.EPERM: "Choose a folder that can be written to",
+    errno.ENAMETOOLONG: "Choose a shorter name",
+    errno.ELOOP: "Choose another name",
+}
 DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
 
 
@@ -47,7 +58,7 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durabl
                 os.fsync(stream.fileno())
 
     if _is_device(path):  # nothing to rename
-        with _naming(path), Path(path).open("wb") as stream:
+        with naming(path), Path(path).open("wb") as stream:
             write(stream)
     else:
         fill_whole(path, fill)
@@ -70,7 +81,7 @@ def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool
     ['note.txt']
     """
     place = Path(os.path.realpath(path))
-    with together(), _naming(path):
+    with together(), naming(path):
         if place.is_dir() and not folder:
             raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
         batch = _open.get()
@@ -157,7 +168,7 @@ class _Batch:
         undo: list[tuple[Path | None, Path]] = []
         try:
             for part, place in self.filled:
-                with _naming(place):
+                with naming(place):
                     before = self._kept(part, place)
                     os.replace(part, place)
                 undo.append((before, place))
@@ -222,15 +233,22 @@ def _is_device(path: str | Path) -> bool:
 
 
 @contextmanager
-def _naming(path: str | Path) -> Iterator[None]:
-    """Let a failure say which file could not be written, and what to do."""
+def naming(path: str | Path) -> Iterator[None]:
+    """Let a failure say which file could not be written, and what to do.
+
+    >>> with naming("a.csv"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    quorate.errors.UnwritableFileError: cannot write a.csv: No space left on device. Make room, or choose another disk
+    """
     try:
         yield
     except BrokenPipeError:  # whoever read it has seen enough
         raise
     except OSError as error:
         why = error.strerror or str(error)
-        raise UnwritableFileError(f"cannot write {path}: {why}. Make the folder, or choose another") from None
+        remedy = REMEDIES.get(error.errno or 0, "Make the folder, or choose another")
+        raise UnwritableFileError(f"cannot write {path}: {why}. {remedy}") from None
 
 
 def _mode(place: Path) -> int:

@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.reading.columns import BLANKS
-from quorate.reading.delimited import first_row
+from quorate.reading.delimited import first_row, with_header
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.archives import is_archive, log_in
-from quorate.reading.json_lines import each_line
+from quorate.reading.json_lines import each_line, what_is_wrong
 from quorate.reading.loading import Loaded, head, hold, load
 from quorate.reading.objects import names_of
 from quorate.reading.options import AS_USUAL, ReadOptions
@@ -114,6 +114,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
         return Content(source, name)
+    text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), reading.encoding))
     delimiter = reading.delimiter
     if delimiter is None:
         delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(first_row(text, mark)))
@@ -265,5 +266,5 @@ def _parse_json(text: str, name: str) -> Any:
         if error.msg != "Extra data":
             raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
-        raise WrongFormatError(f"{name} cannot be read as JSON: {reason(error)}") from None
+        raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None
     return list(each_line(text, name))
