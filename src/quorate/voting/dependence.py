@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import CELLS, FloatArray, IntArray
 from quorate.voting.vote import accuracy
 
 MEASURED, INDEPENDENT = "measured", "independent"
@@ -23,7 +23,6 @@ TYPICAL, WORTH = 0.05, 200.0  # a typical crowd's measured correlation, and the 
 LIKELIEST = 2  # classes of each task that are looked at: the others hold next to no belief
 ENOUGH = 150_000  # answers that it is measured on, at the most: they tell it to .007
 ENTRIES = 30_000_000  # of answers × classes, 240 MB: of many classes, fewer answers
-CELLS = 1 << 21  # of answers × classes that are worked on at a time: 16 MB a table
 SIDE = 1.96  # standard errors on each side of an interval of 95 %
 
 
