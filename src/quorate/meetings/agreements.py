@@ -24,7 +24,7 @@ from quorate.meetings.coefficients import (
     rows_of,
     with_intervals,
 )
-from quorate.meetings.coincidences import Scale, Tallied, summed, tallied
+from quorate.meetings.coincidences import Scale, Sums, Tallied, summed, tallied
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
@@ -54,8 +54,9 @@ class Agreement:
     overall: dict[str, Coefficient]
     by_worker: WorkerAgreement
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
-    draws: int = DRAWS  # of the bootstrap
-    seed: int = 0
+    sums: Sums  # over groups of tasks
+    draws: int  # of the bootstrap
+    seed: int
 
     @cached_property
     def n_paired(self) -> int:
@@ -65,8 +66,8 @@ class Agreement:
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
         """The coefficients of each class against all others; computed when first asked for."""
-        sums, rng = summed(tallied(self.answers), self.answers.n_classes), np.random.default_rng(self.seed)
-        return tuple(classes_with_intervals(sums, rng, level=self.level, draws=self.draws))
+        rng = np.random.default_rng(self.seed)
+        return tuple(classes_with_intervals(self.sums, rng, level=self.level, draws=self.draws))
 
     @cached_property
     def classes(self) -> Table:
@@ -199,17 +200,16 @@ def agreement(
     where = scale_of(one_of(scale, SCALES, "scale"), answers.classes, ranked)
     counted = tallied(answers)
 
-    def found(part: Answers, tally: Tallied) -> dict[str, Coefficient]:
-        rng = np.random.default_rng(seed)
-        return with_intervals(summed(tally, part.n_classes, where), where, rng, level=level, draws=draws)
+    def found(sums: Sums) -> dict[str, Coefficient]:
+        return with_intervals(sums, where, np.random.default_rng(seed), level=level, draws=draws)
 
-    whole = found(answers, counted)
+    sums = summed(counted, answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        groups.append(found(part, tallied(part)))
+        groups.append(found(summed(tallied(part), part.n_classes, where)))
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, whole, workers, tuple(groups), draws, seed)
+    return Agreement(answers, scale, level, found(sums), workers, tuple(groups), sums, draws, seed)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
