@@ -9,14 +9,14 @@ import pytest
 import quorate
 from quorate.meetings import coefficients, coincidences
 from quorate.meetings.agreements import SCALES, agreement
-from quorate.meetings.coefficients import Coefficient, classes_with_intervals
+from quorate.meetings.coefficients import Coefficient, classes_with_intervals, drawn
 from quorate.meetings.coincidences import Scale, summed, tallied
 
 
 def same(one: dict[str, Coefficient], two: dict[str, Coefficient]) -> bool:
     """Whether both say the same, but for sums in another order."""
-    ends = [[(c.value, c.low, c.high) for c in found.values()] for found in (one, two)]
-    return np.allclose(*np.array(ends, dtype=float), rtol=1e-9, atol=1e-12, equal_nan=True)
+    first, second = (np.array([(c.value, c.low, c.high) for c in found.values()], float) for found in (one, two))
+    return np.allclose(first, second, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 @pytest.mark.parametrize("scale", SCALES)
@@ -52,10 +52,11 @@ def test_of_very_many_classes_those_given_most_have_intervals(monkeypatch: pytes
     """The others keep their values; whatever is drawn at a time, the draws are the same."""
     answers = quorate.simulate.crowd(200, 8, 4, n_classes=12, prior=np.arange(12, 0, -1) / 78, seed=0).answers
     sums = summed(tallied(answers), 12)
-    every = classes_with_intervals(sums, np.random.default_rng(0), level=0.9, draws=40)
+    draws = drawn(sums, np.random.default_rng(0), 40)
+    every = classes_with_intervals(sums, draws, level=0.9)
     monkeypatch.setattr(coefficients, "MOST_CLASSES", 5)
     monkeypatch.setattr(coefficients, "AT_A_TIME", 80)  # two classes
-    some = classes_with_intervals(sums, np.random.default_rng(0), level=0.9, draws=40)
+    some = classes_with_intervals(sums, draws, level=0.9)
     given = np.bincount(answers.label, minlength=12)
     told = [c for c in range(12) if some[c]["gwet_ac1"].low is not None]
     assert len(told) == 5

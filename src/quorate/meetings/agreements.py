@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
 from quorate.errors import OptionError, count, listing, one_of
 from quorate.meetings.coefficients import (
     ALPHA,
@@ -21,6 +21,7 @@ from quorate.meetings.coefficients import (
     as_dict,
     beside,
     classes_with_intervals,
+    drawn,
     rows_of,
     with_intervals,
 )
@@ -55,8 +56,7 @@ class Agreement:
     by_worker: WorkerAgreement
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
     sums: Sums  # over groups of tasks
-    draws: int  # of the bootstrap
-    seed: int
+    draws: IntArray  # of those, for the bootstrap
 
     @cached_property
     def n_paired(self) -> int:
@@ -66,8 +66,7 @@ class Agreement:
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
         """The coefficients of each class against all others; computed when first asked for."""
-        rng = np.random.default_rng(self.seed)
-        return tuple(classes_with_intervals(self.sums, rng, level=self.level, draws=self.draws))
+        return tuple(classes_with_intervals(self.sums, self.draws, level=self.level))
 
     @cached_property
     def classes(self) -> Table:
@@ -200,16 +199,18 @@ def agreement(
     where = scale_of(one_of(scale, SCALES, "scale"), answers.classes, ranked)
     counted = tallied(answers)
 
-    def found(sums: Sums) -> dict[str, Coefficient]:
-        return with_intervals(sums, where, np.random.default_rng(seed), level=level, draws=draws)
+    def chosen(sums: Sums) -> IntArray:
+        return drawn(sums, np.random.default_rng(seed), draws)
 
     sums = summed(counted, answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        groups.append(found(summed(tallied(part), part.n_classes, where)))
+        own = summed(tallied(part), part.n_classes, where)
+        groups.append(with_intervals(own, where, chosen(own), level=level))
+    whole = with_intervals(sums, where, again := chosen(sums), level=level)
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, found(sums), workers, tuple(groups), sums, draws, seed)
+    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, again)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:

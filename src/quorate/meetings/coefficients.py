@@ -5,13 +5,13 @@ Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by
 Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from quorate.arrays import FloatArray, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
 from quorate.meetings.coincidences import Scale, Sums
 
 ALPHA, KAPPA, AC1, AC2, PERCENT, SPECIFIC = (
@@ -113,47 +113,55 @@ def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
     }
 
 
-def with_intervals(
-    sums: Sums, scale: Scale | None, rng: np.random.Generator, *, level: float, draws: int = DRAWS
-) -> dict[str, Coefficient]:
+def drawn(sums: Sums, rng: np.random.Generator, draws: int = DRAWS) -> IntArray:
+    """Draw groups of tasks with replacement: how often each, a row a draw; no row where tasks are too few.
+
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> answers = quorate.simulate.crowd(300, 6, 4, seed=1).answers
+    >>> drawn(summed(tallied(answers), 2), np.random.default_rng(0), 5).sum(axis=1).tolist()
+    [300, 300, 300, 300, 300]
+    """
+    groups = len(sums.paired)
+    n = draws if sums.paired.sum() >= FEWEST else 0
+    return rng.multinomial(groups, np.full(groups, 1 / max(groups, 1)), size=n).astype(np.int32)
+
+
+def with_intervals(sums: Sums, scale: Scale | None, draws: IntArray, *, level: float) -> dict[str, Coefficient]:
     """Compute every coefficient, and its interval by drawing groups of tasks with replacement.
 
     Args:
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
-        rng: draws.
+        draws: by `drawn`.
         level: of the intervals.
-        draws: how many.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
-    >>> answers, rng = quorate.simulate.crowd(300, 6, 4, seed=1).answers, np.random.default_rng(0)
-    >>> found = with_intervals(summed(tallied(answers), 2), None, rng, level=0.95)["gwet_ac1"]
+    >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> found = with_intervals(sums, None, drawn(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """
     values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
-    at_once = max(AT_A_TIME // max(sums.answers.shape[1], 1), 1)
-    drawn = [overall(sums.of(weights), scale) for weights in _drawn(sums, rng, draws, at_once)]
-    ends = {name: _ends([each[name] for each in drawn], level, ()) for name in values}
+    portions = runs(len(draws), sums.answers.shape[1], AT_A_TIME)
+    again = [overall(sums.of(draws[some].astype(np.float64)), scale) for some in portions]
+    ends = {name: _ends([each[name] for each in again], level, ()) for name in values}
     return {name: _coefficient(value[0], *ends[name]) for name, value in values.items()}
 
 
-def classes_with_intervals(
-    sums: Sums, rng: np.random.Generator, *, level: float, draws: int = DRAWS
-) -> list[dict[str, Coefficient]]:
+def classes_with_intervals(sums: Sums, draws: IntArray, *, level: float) -> list[dict[str, Coefficient]]:
     """Compute the coefficients of each class; with intervals, of very many classes for those given most.
 
     Args:
         sums: over groups of tasks.
-        rng: draws, the same groups as for `with_intervals`.
+        draws: by `drawn`.
         level: of the intervals.
-        draws: how many.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
-    >>> answers, rng = quorate.simulate.crowd(300, 6, 4, seed=1).answers, np.random.default_rng(0)
-    >>> found = classes_with_intervals(summed(tallied(answers), 2), rng, level=0.95)[1]["gwet_ac1"]
+    >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> found = classes_with_intervals(sums, drawn(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """
@@ -161,28 +169,14 @@ def classes_with_intervals(
     point = sums.of(np.ones((1, len(sums.paired))))
     values = by_class(point)
     ends = {name: np.full((2, m), np.nan) for name in values}
-    weights = np.concatenate(list(_drawn(sums, rng, draws, draws)) or [np.zeros((0, len(n)))])
     most = np.sort(np.argsort(-point.answers[0], kind="stable")[:MOST_CLASSES])
-    at_once = max(AT_A_TIME // max(draws, 1), 1)
-    for low in range(0, len(most) if len(weights) else 0, at_once):
-        some = most[low : low + at_once]
-        drawn = by_class((sums if len(some) == m else sums.only(some)).of(weights), (weights @ n)[:, None])
-        for name, each in drawn.items():
+    weights = draws.astype(np.float64)
+    for run in runs(len(most) if len(draws) else 0, len(draws), AT_A_TIME):
+        some = most[run]
+        again = by_class((sums if len(some) == m else sums.only(some)).of(weights), (weights @ n)[:, None])
+        for name, each in again.items():
             ends[name][:, some] = _ends([each], level, (len(some),))
     return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
-
-
-def _drawn(sums: Sums, rng: np.random.Generator, draws: int, at_once: int) -> Iterator[FloatArray]:
-    """Draw groups of tasks with replacement: how often each, a row a draw; nothing where tasks are too few."""
-    groups = len(sums.paired)
-    for n in _portions(draws if sums.paired.sum() >= FEWEST else 0, at_once):
-        yield rng.multinomial(groups, np.full(groups, 1 / groups), size=n).astype(np.float64)
-
-
-def _portions(total: int, most: int) -> Iterator[int]:
-    while total > 0:
-        yield min(total, most)
-        total -= most
 
 
 def _ends(drawn: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
