@@ -108,6 +108,19 @@ def starts_of(sizes: IntArray) -> IntArray:
     return starts
 
 
+def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Sum rows over runs that lie one after another, from where each begins; see `starts_of`.
+
+    >>> sums_of(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 2, 2, 3])).tolist()
+    [[4.0, 6.0], [0.0, 0.0], [5.0, 6.0]]
+    """
+    sums = np.zeros((len(starts) - 1, *values.shape[1:]))
+    filled = np.flatnonzero(np.diff(starts))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, starts[filled], axis=0)
+    return sums
+
+
 def runs(n_rows: int, n_columns: int, cells: int | None = None) -> Iterator[slice]:
     """Divide the rows of a table into runs of about so many cells, so that what is made of them on the way stays small.
 

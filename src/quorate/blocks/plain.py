@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray, runs
+from quorate.arrays import FloatArray, IntArray, runs, sums_of
 from quorate.blocks.block import Block
 
 STEP = 0.1  # between the powers of a calibration
@@ -251,11 +251,7 @@ def answers_of(block: Block) -> tuple[IntArray, IntArray, IntArray]:
 
 def _by_task(block: Block, values: FloatArray) -> FloatArray:
     """Sum a value, or a row of values, of each answer over each task."""
-    sums = np.zeros((block.n_tasks, *values.shape[1:]))
-    answered = np.flatnonzero(block.per_task)
-    if len(answered):
-        sums[answered] = np.add.reduceat(values, block.start[answered] - block.start[0], axis=0)
-    return sums
+    return sums_of(values, block.start - block.start[0])
 
 
 def _omega(block: Block) -> FloatArray:
