@@ -4,7 +4,7 @@ Arrow's own conversions look for pandas objects and so import pandas wherever it
 command would spend on nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
@@ -19,6 +19,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 TEXT = frozenset({pa.string(), pa.large_string()})  # the types of a column of strings
+CELLS = 1 << 21  # of a table of tasks × classes that are worked on at a time: 16 MB
 
 # Arrow's own table of these, `to_pandas_dtype`, imports pandas before Arrow 26, and fails where there is none.
 NUMPY_KINDS = {
@@ -105,6 +106,48 @@ def starts_of(sizes: IntArray) -> IntArray:
     starts: IntArray = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
+
+
+def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Sum rows over runs that lie one after another, from where each begins; see `starts_of`.
+
+    >>> sums_of(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 2, 2, 3])).tolist()
+    [[4.0, 6.0], [0.0, 0.0], [5.0, 6.0]]
+    """
+    sums = np.zeros((len(starts) - 1, *values.shape[1:]))
+    filled = np.flatnonzero(np.diff(starts))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, starts[filled], axis=0)
+    return sums
+
+
+def runs(n_rows: int, n_columns: int, cells: int | None = None) -> Iterator[slice]:
+    """Divide the rows of a table into runs of about so many cells, so that what is made of them on the way stays small.
+
+    >>> [(run.start, run.stop) for run in runs(5, 10, cells=25)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    at_once = max((CELLS if cells is None else cells) // max(n_columns, 1), 1)
+    for low in range(0, n_rows, at_once):
+        yield slice(low, min(low + at_once, n_rows))
+
+
+def in_one(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
+    """Lay tables under each other as they come, so that the parts and the whole are never all there at once.
+
+    >>> in_one(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    whole, done = None, 0
+    for part in parts:
+        if len(part) == n_rows:
+            return part
+        whole = np.empty((n_rows, *part.shape[1:])) if whole is None else whole
+        whole[done : done + len(part)] = part
+        done += len(part)
+    assert whole is not None
+    assert done == n_rows  # as many as were promised
+    return whole
 
 
 def sortable(values: FloatArray) -> FloatArray:

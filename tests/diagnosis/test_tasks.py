@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from quorate.answers import Answers
+from quorate.diagnosis import tasks
 from quorate.diagnosis.tasks import FEW, MANY, PARTS, TaskTest, _drawn, _Model, task_findings, task_test
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
@@ -47,6 +48,20 @@ def test_the_p_value_is_that_of_all_outcomes_counted_one_by_one(m: int) -> None:
         p = _drawn(model, answers, np.array([0]), found, MANY, np.random.default_rng(0))[0]
         assert p == pytest.approx(min(exact, np.exp(-ratio[labels])), rel=0.2)
         assert FEW < MANY
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 40])
+def test_a_class_that_nobody_gives_needs_no_cell(n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the cells that occur and by a table of all: of answers, of draws, and of a task without an answer."""
+    answers = crowd(20, 12, 5, n_classes=n_classes, seed=0).answers
+    answers = answers.where(answers.task != 7)
+    model = _Model.of(np.linspace(-0.5 / (n_classes - 1), 0.99, 12), n_classes)
+    labels = np.stack([answers.label, np.random.default_rng(0).integers(0, n_classes, answers.n_answers)])
+    found = []
+    for cells in (0, 1 << 40):
+        monkeypatch.setattr(tasks, "SPARSE", cells)
+        found.append(model.log_chances(answers.task, answers.worker, labels, 20))
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 def guessed(share: float, seed: int, n_classes: int) -> tuple[Answers, np.ndarray]:

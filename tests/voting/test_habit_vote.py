@@ -5,7 +5,7 @@ import pytest
 
 from quorate.evaluation import simulate
 from quorate.skills.centred import habits_of
-from quorate.voting.habit_vote import _by_cell, _shares_by_cell
+from quorate.voting.habit_vote import _shares_by_cell, habit_cells
 from quorate.voting.posterior import one_more_each, softmax
 
 
@@ -16,5 +16,5 @@ def test_shares_of_the_classes_given_are_those_of_a_table_of_all(n_classes: int)
     skills = np.linspace(-0.5, 0.999, 12)
     skills = np.where(skills < 0, skills / (n_classes - 1), skills)
     habits = habits_of(answers)
-    expected = one_more_each(softmax(_by_cell(answers, skills, habits)))
+    expected = one_more_each(softmax(habit_cells(answers, skills, habits).table()))
     assert _shares_by_cell(answers, skills, habits) == pytest.approx(expected, rel=1e-9)

@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate import arrays
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.evaluation import simulate
-from quorate.voting import vote
 from quorate.voting.vote import (
     accuracy,
     check_prior,
@@ -174,6 +174,6 @@ def test_ties_are_settled_alike_a_few_tasks_at_a_time(
     scores = np.random.default_rng(0).integers(0, 2, (50, 3)).astype(float)
     whole = decide(answers, scores, scores, prior)
     assert 0 < whole.tied.sum() < 50
-    monkeypatch.setattr(vote, "CELLS", 9)
+    monkeypatch.setattr(arrays, "CELLS", 9)
     some = decide(answers, scores, scores, prior)
     assert (some.label.tolist(), some.tied.tolist()) == (whole.label.tolist(), whole.tied.tolist())

@@ -8,14 +8,13 @@ from functools import reduce
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, runs, sums_of
 from quorate.blocks.block import Block
 
 STEP = 0.1  # between the powers of a calibration
 LEAST_STEP = 1e-20  # its powers are still ordinary numbers; smaller ones would be slow, and as good as nothing
 LEAST_SHARE = 1e-6  # of a power, for it to be added
 FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
-CELLS = 1 << 21  # of a table that calibrations are averaged over at a time: 16 MB
 
 
 def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
@@ -227,9 +226,8 @@ def averaged(p: FloatArray, share: FloatArray) -> FloatArray:
     [[0.25, 0.75]]
     """
     mixed = np.full(p.shape, (1 - share.sum()) / p.shape[1])
-    at_once = max(CELLS // max(p.shape[1], 1), 1)  # rows
-    for low in range(0, len(p), at_once):
-        some, own = p[low : low + at_once], mixed[low : low + at_once]
+    for run in runs(*p.shape):
+        some, own = p[run], mixed[run]
         step = np.maximum((some / some.max(axis=1, keepdims=True)) ** STEP, LEAST_STEP)
         power = np.ones(some.shape)
         for part in share:
@@ -253,11 +251,7 @@ def answers_of(block: Block) -> tuple[IntArray, IntArray, IntArray]:
 
 def _by_task(block: Block, values: FloatArray) -> FloatArray:
     """Sum a value, or a row of values, of each answer over each task."""
-    sums = np.zeros((block.n_tasks, *values.shape[1:]))
-    answered = np.flatnonzero(block.per_task)
-    if len(answered):
-        sums[answered] = np.add.reduceat(values, block.start[answered] - block.start[0], axis=0)
-    return sums
+    return sums_of(values, block.start - block.start[0])
 
 
 def _omega(block: Block) -> FloatArray:

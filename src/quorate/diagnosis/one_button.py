@@ -75,9 +75,9 @@ def _explained(answers: Answers, posterior: FloatArray, favourite: IntArray) -> 
     """Return how often each favourite was to be expected, and how much its worker's answers move with the task."""
     n, mine = np.maximum(answers.per_worker, 1), favourite[answers.worker]
     own = (answers.label == mine).astype(np.float64)
-    habit = answers.counts.sum(axis=0) / max(answers.n_answers, 1)
+    habit = np.bincount(answers.label, minlength=answers.n_classes) / max(answers.n_answers, 1)
     # What share of a task's others gave it; one answer of the whole crowd's is added, for tasks that have no others.
-    others = (answers.counts[answers.task, mine] - own + habit[mine]) / answers.per_task[answers.task]
+    others = (_given(answers, mine) - own + habit[mine]) / answers.per_task[answers.task]
     believed = posterior[answers.task, mine]
     by_others, by_belief = answers.by_worker(others) / n, answers.by_worker(believed) / n
     # The slope of its answer on the others': 0 for a button, near 1 for someone who goes along with them.
@@ -88,6 +88,14 @@ def _explained(answers: Answers, posterior: FloatArray, favourite: IntArray) -> 
     where = answers.by_worker(own * believed) / np.maximum(answers.by_worker(believed), 1e-9)
     elsewhere = answers.by_worker(own * (1 - believed)) / np.maximum(answers.by_worker(1 - believed), 1e-9)
     return np.maximum(by_others, by_belief), np.maximum(slope, where - elsewhere)
+
+
+def _given(answers: Answers, label: IntArray) -> IntArray:
+    """Count, for each answer, how many gave its task this class."""
+    cells, n = np.unique(answers.cells, return_counts=True)
+    wanted = answers.cells - answers.label + label
+    place = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[place] == wanted, n[place], 0)
 
 
 def button_findings(found: Buttons, result: Result) -> list[Finding]:

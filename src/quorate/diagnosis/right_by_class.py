@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
 LEAST_SHARE, MOST_SHARE = 0.01, 0.99  # nobody is always right, as far as answers can tell
@@ -50,18 +50,20 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
     >>> bool(((found.low < 0.8) & (0.8 < found.high)).all())
     True
     """
-    votes, total = answers.counts, answers.per_task[:, None].astype(np.float64)
-    share = (votes * posterior).sum(axis=0) / np.maximum((total * posterior).sum(axis=0), 1e-9)
+    m, total = answers.n_classes, np.zeros(answers.n_classes)
+    for run in runs(*posterior.shape):
+        total += (answers.per_task[run, None] * posterior[run]).sum(axis=0)
+    cells, times = np.unique(answers.cells, return_counts=True)
+    share = np.bincount(cells % m, times * posterior[cells // m, cells % m], m) / np.maximum(total, 1e-9)
     low, high = share - OFF, share + OFF
     checked = np.zeros(answers.n_classes, dtype=bool)
     if known is not None:
-        for k in range(answers.n_classes):
-            mine = (known == k) & (answers.per_task > 0)
-            n = int(mine.sum())
-            if n < ENOUGH:
-                continue
+        right = answers.by_task(answers.label == known[answers.task])
+        tasks = np.bincount(known[(known >= 0) & (answers.per_task > 0)], minlength=m)
+        for k in np.flatnonzero(tasks >= ENOUGH).tolist():
+            mine, n = known == k, int(tasks[k])
             checked[k] = True
-            share[k] = votes[mine, k].sum() / answers.per_task[mine].sum()
+            share[k] = right[mine].sum() / answers.per_task[mine].sum()
             # Wilson's interval, of as many tasks: answers to one task hang together.
             middle = (share[k] + Z**2 / (2 * n)) / (1 + Z**2 / n)
             half = Z * np.sqrt(share[k] * (1 - share[k]) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)

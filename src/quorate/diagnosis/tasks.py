@@ -8,13 +8,14 @@ not millions. Only tasks that look hard at all are drawn for, and those that loo
 draws.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.kernels import SPARSE
 from quorate.diagnosis.discovery import LEVEL, adjusted
 from quorate.diagnosis.finding import Finding, named
 from quorate.progress import report
@@ -92,17 +93,42 @@ class _Model:
         """
         m, n = self.n_classes, len(labels)
         cell = ((np.arange(n)[:, None] * n_tasks + task) * m + labels).ravel()
+        sums = _cell_sums(cell) if n_tasks * m > SPARSE * len(task) else _table_sums(cell)
         found: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
         for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
             gains = np.tile((right - wrong)[worker], n)
-            scores = np.bincount(cell, gains, n * n_tasks * m).astype(np.float64, copy=False).reshape(-1, m)
-            found[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + log_sums(scores)
+            found[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + sums(gains, n * n_tasks, m)
         return found
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: some part of the skills against all of them."""
         ratio: FloatArray = log_sums(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
         return ratio
+
+
+def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
+    """Sum what answers gain by cell, and the exponentials of that over the classes of each row; its logarithm."""
+
+    def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
+        scores = np.bincount(cell, gains, n_rows * n_classes).astype(np.float64, copy=False)
+        return log_sums(scores.reshape(-1, n_classes))
+
+    return sums
+
+
+def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
+    """Do the same without a table of rows × classes, which would be mostly zero: a class that nobody gives adds one."""
+    filled, place = np.unique(cell, return_inverse=True)
+
+    def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
+        row, scores = filled // n_classes, np.bincount(place, gains, len(filled))
+        most = np.zeros(n_rows)
+        np.maximum.at(most, row, scores)
+        said = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
+        total: FloatArray = said + (n_classes - np.bincount(row, minlength=n_rows)) * np.exp(-most)
+        return np.log(total) + most
+
+    return sums
 
 
 def _drawn(
@@ -145,10 +171,11 @@ def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
     """
     answers = result.answers
     for task in test.flagged.tolist():
-        given = np.flatnonzero(answers.counts[task])
-        given = given[np.argsort(-answers.counts[task, given], kind="stable")]
-        votes = {str(answers.classes[int(k)].as_py()): int(answers.counts[task, k]) for k in given}
-        told = ", ".join(f"{answers.classes[int(k)].as_py()!r} {int(answers.counts[task, k])}" for k in given[:4])
+        given, n = np.unique(answers.label[answers.start[task] : answers.start[task + 1]], return_counts=True)
+        most = np.argsort(-n, kind="stable")
+        ranked = [(answers.classes[int(k)].as_py(), int(times)) for k, times in zip(given[most], n[most], strict=True)]
+        votes = {str(name): times for name, times in ranked}
+        told = ", ".join(f"{name!r} {times}" for name, times in ranked[:4])
         yield Finding(
             "hard-task",
             f"task {named(answers.task_names, [task])} looks hard or ill-posed: its "

@@ -9,10 +9,23 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
 from quorate.errors import OptionError, count, listing, unknown
-from quorate.meetings.coefficients import ALPHA, DRAWS, FEWEST, PERCENT, WORDS, Coefficient, with_intervals
-from quorate.meetings.coincidences import Scale, Tallied, summed, tallied
+from quorate.meetings.coefficients import (
+    ALPHA,
+    DRAWS,
+    FEWEST,
+    PERCENT,
+    WORDS,
+    Coefficient,
+    as_dict,
+    beside,
+    classes_with_intervals,
+    drawn,
+    rows_of,
+    with_intervals,
+)
+from quorate.meetings.coincidences import Scale, Sums, Tallied, summed, tallied
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.read import given
@@ -40,9 +53,10 @@ class Agreement:
     scale: str
     level: float
     overall: dict[str, Coefficient]
-    by_class: tuple[dict[str, Coefficient], ...]
     by_worker: WorkerAgreement
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
+    sums: Sums  # over groups of tasks
+    draws: IntArray  # of those, for the bootstrap
 
     @cached_property
     def n_paired(self) -> int:
@@ -50,24 +64,29 @@ class Agreement:
         return int((self.answers.per_task > 1).sum())
 
     @cached_property
+    def by_class(self) -> tuple[dict[str, Coefficient], ...]:
+        """The coefficients of each class against all others; computed when first asked for."""
+        return tuple(classes_with_intervals(self.sums, self.draws, level=self.level))
+
+    @cached_property
     def classes(self) -> Table:
         """One row a class against all others: label, answers, and each coefficient with its interval."""
         given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
-        return _table({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
+        return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
 
     @cached_property
     def groups(self) -> Table:
         """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
         group, names = self.answers.group, self.answers.group_names
         if group is None or names is None:
-            return _table({"group": pa.nulls(0, pa.string())}, ())
+            return beside({"group": pa.nulls(0, pa.string())}, ())
         member = np.where(group < 0, len(names), group)
         columns = {
             "group": names,
             "n_workers": np.bincount(member, minlength=len(names))[: len(names)],
             "n_answers": np.bincount(member[self.answers.worker], minlength=len(names))[: len(names)],
         }
-        return _table(columns, self.by_group)
+        return beside(columns, self.by_group)
 
     @cached_property
     def workers(self) -> Table:
@@ -93,15 +112,15 @@ class Agreement:
             "answers": self.answers.n_answers,
             "tasks": self.answers.n_tasks,
             "tasks_with_two_answers": self.n_paired,
-            **_as_dict(self.overall),
-            "by_class": _rows(self.classes, self.by_class),
+            **as_dict(self.overall),
+            "by_class": rows_of(self.classes, self.by_class),
             "by_worker": self.workers.to_pylist(),
-            "by_group": _rows(self.groups, self.by_group),
+            "by_group": rows_of(self.groups, self.by_group),
         }
 
     def brief(self) -> dict[str, Any]:
         """Return the coefficients of all answers alone, as JSON has them."""
-        return {"scale": self.scale, "level": self.level, **_as_dict(self.overall)}
+        return {"scale": self.scale, "level": self.level, **as_dict(self.overall)}
 
     def line(self) -> str:
         """Say in one line how alike the answers are.
@@ -182,17 +201,18 @@ def agreement(
     where = scale_of(scale, answers.classes, ranked)
     counted = tallied(answers)
 
-    def found(part: Answers, tally: Tallied) -> Any:
-        rng = np.random.default_rng(seed)
-        return with_intervals(summed(tally, part.n_classes, where), where, rng, level=level, draws=draws)
+    def chosen(sums: Sums) -> IntArray:
+        return drawn(sums, np.random.default_rng(seed), draws)
 
-    whole = found(answers, counted)
+    sums = summed(counted, answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
-        groups.append(found(part, tallied(part)).overall)
+        own = summed(tallied(part), part.n_classes, where)
+        groups.append(with_intervals(own, where, chosen(own), level=level))
+    whole = with_intervals(sums, where, again := chosen(sums), level=level)
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, whole.overall, tuple(whole.by_class), workers, tuple(groups))
+    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, again)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
@@ -277,23 +297,3 @@ def _numbers(names: Sequence[Any]) -> FloatArray | None:
     except (TypeError, ValueError):
         return None
     return values if np.isfinite(values).all() else None
-
-
-def _as_dict(found: dict[str, Coefficient]) -> dict[str, Any]:
-    return {name: value.to_dict() for name, value in found.items()}
-
-
-def _rows(table: Table, found: Sequence[dict[str, Coefficient]]) -> list[dict[str, Any]]:
-    """Return the first columns of a table, and the coefficients as objects."""
-    names = [name for name in table.column_names if name in ("label", "group", "n_workers", "n_answers")]
-    return [row | _as_dict(each) for row, each in zip(table.select(names).to_pylist(), found, strict=True)]
-
-
-def _table(columns: dict[str, Any], found: Sequence[dict[str, Coefficient]]) -> Table:
-    """Put coefficients beside what they are of: each with two columns for its interval."""
-    columns = dict(columns)
-    for name in found[0] if found else ():
-        for ending, part in (("", "value"), ("_low", "low"), ("_high", "high")):
-            values = np.array([np.nan if (v := getattr(each[name], part)) is None else v for each in found])
-            columns[name + ending] = from_numpy(values, mask=np.isnan(values))
-    return Table(table_of(columns))

@@ -5,13 +5,13 @@ Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by
 Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
 from quorate.meetings.coincidences import Scale, Sums
 
 ALPHA, KAPPA, AC1, AC2, PERCENT, SPECIFIC = (
@@ -34,6 +34,7 @@ DRAWS = 1000  # of the bootstrap: their own noise moves the end of an interval b
 FEWEST = 5  # tasks with two answers, below which a bootstrap says nothing, and no interval is stated
 TINY = 1e-12  # a chance of differing below this is none
 AT_A_TIME = 1 << 22  # entries of a table of draws × classes
+MOST_CLASSES = 2_000  # whose intervals are drawn, of more those given most: each class takes half a millisecond
 Values: TypeAlias = dict[str, FloatArray]
 
 
@@ -80,13 +81,17 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
         PERCENT: alike,
     }
     if scale is not None:
-        by_chance = scale.gwet.sum() * mixed / max(m * (m - 1), 1)
+        by_chance = scale.gwet_total * mixed / max(m * (m - 1), 1)
         found[AC2] = 1 - _over(_over(sums.apart_share, sums.paired), 1 - by_chance)
     return found
 
 
-def by_class(sums: Sums) -> Values:
+def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
     """Compute the coefficients of each class against all others taken together; one row for each row of the sums.
+
+    Args:
+        sums: of all classes, or of some.
+        total: the answers of all classes, a column, where the sums are of some.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
@@ -95,7 +100,7 @@ def by_class(sums: Sums) -> Values:
     >>> by_class(sums)["fleiss_kappa"].round(3).tolist()
     [[-0.333, -0.333]]
     """
-    n = sums.answers.sum(axis=-1, keepdims=True)
+    n = sums.answers.sum(axis=-1, keepdims=True) if total is None else total
     alike = 1 - _over(2 * sums.unlike_share, sums.paired[..., None])
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = 2 * pi * (1 - pi)
@@ -108,58 +113,70 @@ def by_class(sums: Sums) -> Values:
     }
 
 
-@dataclass(frozen=True)
-class Found:
-    """Coefficients of all answers, and of each class against the others."""
+def drawn(sums: Sums, rng: np.random.Generator, draws: int = DRAWS) -> IntArray:
+    """Draw groups of tasks with replacement: how often each, a row a draw; no row where tasks are too few.
 
-    overall: dict[str, Coefficient]
-    by_class: list[dict[str, Coefficient]]
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> answers = quorate.simulate.crowd(300, 6, 4, seed=1).answers
+    >>> drawn(summed(tallied(answers), 2), np.random.default_rng(0), 5).sum(axis=1).tolist()
+    [300, 300, 300, 300, 300]
+    """
+    groups = len(sums.paired)
+    n = draws if sums.paired.sum() >= FEWEST else 0
+    return rng.multinomial(groups, np.full(groups, 1 / max(groups, 1)), size=n).astype(np.int32)
 
 
-def with_intervals(
-    sums: Sums, scale: Scale | None, rng: np.random.Generator, *, level: float, draws: int = DRAWS
-) -> Found:
+def with_intervals(sums: Sums, scale: Scale | None, draws: IntArray, *, level: float) -> dict[str, Coefficient]:
     """Compute every coefficient, and its interval by drawing groups of tasks with replacement.
 
     Args:
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
-        rng: draws.
+        draws: by `drawn`.
         level: of the intervals.
-        draws: how many.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
-    >>> answers, rng = quorate.simulate.crowd(300, 6, 4, seed=1).answers, np.random.default_rng(0)
-    >>> found = with_intervals(summed(tallied(answers), 2), None, rng, level=0.95).overall["gwet_ac1"]
+    >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> found = with_intervals(sums, None, drawn(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """
-    groups, m = len(sums.paired), sums.answers.shape[1]
-    enough = sums.paired.sum() >= FEWEST
-    point = sums.of(np.ones((1, groups)))
-    values, of_class = overall(point, scale), by_class(point)
-    drawn: list[Values] = []
-    drawn_of_class: list[Values] = []
-    for n in _portions(draws if enough else 0, max(AT_A_TIME // max(m, 1), 1)):
-        again = sums.of(rng.multinomial(groups, np.full(groups, 1 / groups), size=n).astype(np.float64))
-        drawn.append(overall(again, scale))
-        drawn_of_class.append(by_class(again))
-    ends = {name: _ends([each[name] for each in drawn], level, ()) for name in values}
-    class_ends = {name: _ends([each[name] for each in drawn_of_class], level, (m,)) for name in of_class}
-    return Found(
-        {name: _coefficient(value[0], *ends[name]) for name, value in values.items()},
-        [
-            {name: _coefficient(value[0, c], *(end[c] for end in class_ends[name])) for name, value in of_class.items()}
-            for c in range(m)
-        ],
-    )
+    values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
+    portions = runs(len(draws), sums.answers.shape[1], AT_A_TIME)
+    again = [overall(sums.of(draws[some].astype(np.float64)), scale) for some in portions]
+    ends = {name: _ends([each[name] for each in again], level, ()) for name in values}
+    return {name: _coefficient(value[0], *ends[name]) for name, value in values.items()}
 
 
-def _portions(total: int, most: int) -> Iterator[int]:
-    while total > 0:
-        yield min(total, most)
-        total -= most
+def classes_with_intervals(sums: Sums, draws: IntArray, *, level: float) -> list[dict[str, Coefficient]]:
+    """Compute the coefficients of each class; with intervals, of very many classes for those given most.
+
+    Args:
+        sums: over groups of tasks.
+        draws: by `drawn`.
+        level: of the intervals.
+
+    >>> import quorate
+    >>> from quorate.meetings.coincidences import summed, tallied
+    >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
+    >>> found = classes_with_intervals(sums, drawn(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
+    >>> bool(found.low < found.value < found.high)
+    True
+    """
+    m, n = sums.answers.shape[1], sums.answers.sum(axis=1)
+    point = sums.of(np.ones((1, len(sums.paired))))
+    values = by_class(point)
+    ends = {name: np.full((2, m), np.nan) for name in values}
+    most = np.sort(np.argsort(-point.answers[0], kind="stable")[:MOST_CLASSES])
+    weights = draws.astype(np.float64)
+    for run in runs(len(most) if len(draws) else 0, len(draws), AT_A_TIME):
+        some = most[run]
+        again = by_class((sums if len(some) == m else sums.only(some)).of(weights), (weights @ n)[:, None])
+        for name, each in again.items():
+            ends[name][:, some] = _ends([each], level, (len(some),))
+    return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
 
 
 def _ends(drawn: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
@@ -185,3 +202,36 @@ def _over(part: FloatArray, whole: FloatArray) -> FloatArray:
     part, whole = np.broadcast_arrays(part, whole)
     share: FloatArray = np.divide(part, whole, out=np.full(part.shape, np.nan), where=np.abs(whole) > TINY)
     return share
+
+
+def as_dict(found: dict[str, Coefficient]) -> dict[str, Any]:
+    """Return coefficients by their names, as JSON has them.
+
+    >>> as_dict({"gwet_ac1": Coefficient(0.5, 0.4, 0.6)})
+    {'gwet_ac1': {'value': 0.5, 'low': 0.4, 'high': 0.6}}
+    """
+    return {name: value.to_dict() for name, value in found.items()}
+
+
+def rows_of(table: Table, found: Sequence[dict[str, Coefficient]]) -> list[dict[str, Any]]:
+    """Return the first columns of a table, and the coefficients as objects.
+
+    >>> rows_of(Table(table_of({"n_answers": np.array([3])})), [{"gwet_ac1": Coefficient(0.5, None, None)}])
+    [{'n_answers': 3, 'gwet_ac1': {'value': 0.5, 'low': None, 'high': None}}]
+    """
+    names = [name for name in table.column_names if name in ("label", "group", "n_workers", "n_answers")]
+    return [row | as_dict(each) for row, each in zip(table.select(names).to_pylist(), found, strict=True)]
+
+
+def beside(columns: dict[str, Any], found: Sequence[dict[str, Coefficient]]) -> Table:
+    """Put coefficients beside what they are of: each with two columns for its interval.
+
+    >>> beside({"n_answers": np.array([3])}, [{"gwet_ac1": Coefficient(0.5, 0.4, None)}]).to_pylist()
+    [{'n_answers': 3, 'gwet_ac1': 0.5, 'gwet_ac1_low': 0.4, 'gwet_ac1_high': None}]
+    """
+    columns = dict(columns)
+    for name in found[0] if found else ():
+        for ending, part in (("", "value"), ("_low", "low"), ("_high", "high")):
+            values = np.array([np.nan if (v := getattr(each[name], part)) is None else v for each in found])
+            columns[name + ending] = from_numpy(values, mask=np.isnan(values))
+    return Table(table_of(columns))

@@ -5,7 +5,7 @@ c and something else. Such counts are all that a coefficient needs, so the cost 
 workers share a task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,9 @@ GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a st
 FEWEST_GROUPS = 100  # where classes are very many
 ENTRIES = 1 << 23  # of a table of groups × classes
 TINY = np.finfo(np.float64).tiny
+FULL = 1 << 20  # entries of such a table, up to which it is kept as it is
+BY_CLASS = ("answers", "unlike", "share", "unlike_share")  # sums that have a column a class
+FEW_PLACES = 1_000  # of a scale, up to which Gwet's weights of every two are kept
 DENSE = 8  # a table of tasks × classes may have so many entries for each answer; else the filled ones are sorted out
 
 
@@ -86,6 +89,10 @@ class Sums:
         """Weigh the groups: draws × groups gives one row a draw."""
         return Sums(*(weights @ getattr(self, name) for name in self.__dataclass_fields__))
 
+    def only(self, classes: IntArray) -> "Sums":
+        """Keep some classes; the sums over all of them stay."""
+        return replace(self, **{name: getattr(self, name)[:, classes] for name in BY_CLASS})
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -93,6 +100,19 @@ class Scale:
 
     ranked: bool  # ordinal: only their order counts; otherwise interval: their values do
     places: FloatArray  # ranks from 0, or values
+
+    @cached_property
+    def gwet_total(self) -> float:
+        """The sum of Gwet's weights; of many classes from sums over their order, without a table of every two."""
+        if len(self.places) <= FEW_PLACES:
+            return float(self.gwet.sum())
+        at, m = np.sort(self.places - self.places.mean()), len(self.places)
+        squared = 2 * (m * (at @ at) - at.sum() ** 2)
+        far = float(at[-1] - at[0])
+        if self.ranked:
+            squared += 2 * float((2 * np.arange(m) - m + 1) @ at)  # |i - j| over every two
+            far += 1
+        return float(m**2 - squared / max((at[-1] - at[0]) * far, TINY))
 
     @cached_property
     def gwet(self) -> FloatArray:
@@ -136,7 +156,15 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
     paired = np.where(two, n, 0.0)
     unlike = np.where(two, n * (r - n) / np.maximum(r - 1, 1), 0.0)
 
+    # Of many classes most groups have few, and what is multiplied by draws is only what is there.
+    is_empty = n_groups * n_classes > max(FULL, DENSE * len(at))
+
     def table(values: FloatArray) -> FloatArray:
+        if is_empty:
+            from scipy import sparse
+
+            filled: FloatArray = sparse.csr_array((values, (at // n_classes, at % n_classes)), (n_groups, n_classes))
+            return filled
         flat = np.bincount(at, values, n_groups * n_classes).astype(np.float64, copy=False)
         return flat.reshape(n_groups, n_classes)
 

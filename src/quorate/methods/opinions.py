@@ -16,12 +16,13 @@ from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_work
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.confusion import most_entries
 from quorate.voting.dependence import HIDDEN, TYPICAL, Matrices, flattening, matrices_by_skill
-from quorate.voting.habit_vote import habit_matrices, habit_scores
+from quorate.voting.habit_vote import habit_cells, habit_matrices
 from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.refine import refine
 from quorate.voting.sparse_refine import refine_sparse
+from quorate.voting.sparse_voices import SparseScores, SparseVoices, counted
 from quorate.voting.voices import Voices
-from quorate.voting.vote import tally, weight
+from quorate.voting.vote import weight
 
 LEAST_MEAN = 0.05  # skill of the crowd, for its plain vote to say anything
 UNKNOWN_MEAN = 0.5  # a crowd's skill where none is determined: half way from guessing to perfect
@@ -33,22 +34,31 @@ class Opinions:
 
     answers: Answers
     voices: Voices | None  # None where matrices would not fit, or nothing is determined
-    given: tuple[FloatArray, ...]  # the scores themselves, where there are no voices
+    given: SparseVoices | None  # the scores themselves, where there are no voices
     matrices: ConfusionMatrices | None
     skills: FloatArray  # that the votes were weighed by
     determined: bool  # whether any worker's skill is
     vote: float  # log-odds of a worker of the crowd's mean skill
 
+    @property
+    def told(self) -> Voices | SparseVoices:
+        """What scores are made of."""
+        told = self.given if self.voices is None else self.voices
+        assert told is not None  # there is one or the other
+        return told
+
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
         """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
-        return self.given if self.voices is None else self.voices.all_scores(self.answers)
+        return self.told.all_scores(self.answers)
 
     def belief(self, enough: int | None = None) -> FloatArray:
         """Return what the tasks, or those of a sample of so many answers, are thought to be by the matrices."""
         if self.voices is None:
+            assert self.given is not None
             kept = None if enough is None else drawn(self.answers, enough)
-            return softmax(self.scores[1] if kept is None else self.scores[1][kept])
+            tasks = np.arange(self.answers.n_tasks) if kept is None else np.flatnonzero(kept)
+            return softmax(self.given.opinions[1].rows(tasks))
         of = self.answers if enough is None else sampled(self.answers, enough)
         logs = (self.voices.by_matrix, self.voices.shifts[1])
         return softmax(np.concatenate(list(blocks_of(of).each(task_scores, *logs))))
@@ -89,16 +99,22 @@ def opinions_of(answers: Answers, workers: CentredWorkforce, anchors: IntArray |
     mean = max(workers.mean, LEAST_MEAN) if determined else UNKNOWN_MEAN
     vote = float(weight(np.array([mean]), answers.n_classes)[0])
     if habits is None:
-        even = tally(answers, np.full(answers.n_workers, vote))
+        even = _plain_votes(answers, vote)
         skills = np.full(answers.n_workers, UNKNOWN_MEAN)
-        return Opinions(answers, None, (even, even, even), None, skills, determined, vote)
+        return Opinions(answers, None, SparseVoices((even, even, even)), None, skills, determined, vote)
     if not fits(answers):
-        even = tally(answers, np.full(answers.n_workers, vote))
-        first = habit_scores(answers, workers.skills, habits)
-        second = refine_sparse(answers, softmax(first), workers.skills)
-        return Opinions(answers, None, (first, second, even), None, workers.skills, determined, vote)
+        first = habit_cells(answers, workers.skills, habits)
+        given = SparseVoices(
+            (first, refine_sparse(answers, first, workers.skills), _plain_votes(answers, vote)),
+        )
+        return Opinions(answers, None, given, None, workers.skills, determined, vote)
     voices, matrices = learn_voices(blocks_of(answers, anchors), workers, vote)
-    return Opinions(answers, voices, (), matrices, workers.skills, determined, vote)
+    return Opinions(answers, voices, None, matrices, workers.skills, determined, vote)
+
+
+def _plain_votes(answers: Answers, vote: float) -> SparseScores:
+    """Let every vote count the same."""
+    return counted(answers, np.full(answers.n_answers, vote), np.zeros(answers.n_tasks), np.zeros(answers.n_classes))
 
 
 def learn_voices(

@@ -35,6 +35,7 @@ from quorate.voting.left_out import left_out_scores
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity
+from quorate.voting.sparse_voices import SparseVoices
 from quorate.voting.spoken import spoken_scores, tells_nothing
 from quorate.voting.voices import Voices
 
@@ -117,7 +118,9 @@ class _Heard:
 
     answers: Answers  # of the voices
     opinions: Opinions  # by the voices
-    told: Voices | tuple[FloatArray, ...]  # what they say of the tasks: by skill, by matrix and by majority
+    told: (
+        Voices | SparseVoices | tuple[FloatArray, ...]
+    )  # what they say of the tasks: by skill, by matrix and by majority
     worth: FloatArray  # of each task's answers in voices, before those err together
     group: IntArray | None  # of each worker; None where all speak for themselves
 
@@ -129,8 +132,7 @@ def _as_groups(answers: Answers, group: IntArray | None, opinions: Opinions) -> 
     .277; on simulated panels both are alike.
     """
     if group is None:
-        told = opinions.scores if opinions.voices is None else opinions.voices
-        return _Heard(answers, opinions, told, answers.per_task.astype(np.float64), None)
+        return _Heard(answers, opinions, opinions.told, answers.per_task.astype(np.float64), None)
     check_size(answers, "quorate with groups of workers")
     among = one_voice(answers, group)
     voices = opinions_of(among, centred_workforce(gather(among)))
@@ -152,15 +154,15 @@ def _unvouched(answers: Answers, opinions: Opinions, heard: _Heard) -> _Heard:
 
 
 def _with_grades(
-    answers: Answers, opinions: Opinions, told: Voices | tuple[FloatArray, ...], factor: FloatArray
-) -> tuple[Voices | tuple[FloatArray, ...], FloatArray | None]:
+    answers: Answers, opinions: Opinions, told: Voices | SparseVoices | tuple[FloatArray, ...], factor: FloatArray
+) -> tuple[Voices | SparseVoices | tuple[FloatArray, ...], FloatArray | None]:
     """Add to every opinion what grades and abstentions tell beside the classes, if they tell anything."""
     if opinions.voices is None or tells_nothing(answers):
         return told, None
     added = spoken_scores(answers, opinions.scores[1], opinions.voices.by_matrix, factor)
     if added is None:
         return told, None
-    scores = opinions.scores if isinstance(told, Voices) else told
+    scores = told if isinstance(told, tuple) else opinions.scores
     return tuple(each + added for each in scores), added
 
 

@@ -146,11 +146,17 @@ class CentredInference(Estimated):
         """By how much skills are drawn to their mean: less where something is known, which takes its place."""
         return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
 
+    @cached_property
+    def _products(self) -> FloatArray:
+        """The sum of z_it · Y_t over each worker's tasks, each by its weight."""
+        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
+        return agreed
+
     def batch_score(self) -> WorkerScore:
         """Return what these answers alone say of each worker's skill, its peers being as they are known."""
         spread = self.habits.spread
         _, one, cube, q4, both, _ = self._powers
-        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
+        agreed = self._products
         pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())

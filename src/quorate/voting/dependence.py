@@ -6,13 +6,12 @@ of two of them. One pass over the answers for each of the two likeliest classes;
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import CELLS, FloatArray, IntArray, sums_of
 from quorate.voting.vote import accuracy
 
 MEASURED, INDEPENDENT = "measured", "independent"
@@ -23,7 +22,6 @@ TYPICAL, WORTH = 0.05, 200.0  # a typical crowd's measured correlation, and the 
 LIKELIEST = 2  # classes of each task that are looked at: the others hold next to no belief
 ENOUGH = 150_000  # answers that it is measured on, at the most: they tell it to .007
 ENTRIES = 30_000_000  # of answers × classes, 240 MB: of many classes, fewer answers
-CELLS = 1 << 21  # of answers × classes that are worked on at a time: 16 MB a table
 SIDE = 1.96  # standard errors on each side of an interval of 95 %
 
 
@@ -140,7 +138,7 @@ def _residuals(
     rows, per_task = slice(start[0], start[-1]), answers.per_task[tasks]
     worker, label = answers.worker[rows], answers.label[rows]
     within = np.repeat(np.arange(len(per_task)), per_task)
-    sums = _ByTask(start - start[0]).sums
+    starts = start - start[0]
     cells = np.bincount(within * answers.n_classes + label, minlength=len(per_task) * answers.n_classes)
     counts = cells.reshape(len(per_task), -1)
     products, alike = np.zeros(len(per_task)), np.zeros(len(per_task))
@@ -150,11 +148,11 @@ def _residuals(
         weight = belief[np.arange(len(given)), given] * share
         column = matrices.columns(worker, given[within])
         square = np.einsum("al,al->a", column, column)
-        rest = counts - sums(column)
-        own = sums(1 - 2 * column[np.arange(len(label)), label] + square)
+        rest = counts - sums_of(column, starts)
+        own = sums_of(1 - 2 * column[np.arange(len(label)), label] + square, starts)
         spread = np.sqrt(np.maximum(1 - square, 0.0))
         products += weight * (np.einsum("tl,tl->t", rest, rest) - own)
-        alike += weight * (sums(spread) ** 2 - sums(spread**2))
+        alike += weight * (sums_of(spread, starts) ** 2 - sums_of(spread**2, starts))
     return products, alike
 
 
@@ -166,20 +164,3 @@ def flattening(per_task: FloatArray | IntArray, rho: float) -> FloatArray:
     """
     factor: FloatArray = 1 / (1 + rho * np.maximum(per_task - 1.0, 0.0))
     return factor
-
-
-@dataclass(frozen=True)
-class _ByTask:
-    """Sums over the answers of each task, of one value an answer or of a row of them."""
-
-    start: IntArray  # of the answers of each task, and last where they all end
-
-    @cached_property
-    def answered(self) -> IntArray:
-        return np.flatnonzero(np.diff(self.start))
-
-    def sums(self, values: FloatArray) -> FloatArray:
-        total = np.zeros((len(self.start) - 1, *values.shape[1:]))
-        if len(self.answered):
-            total[self.answered] = np.add.reduceat(values, self.start[self.answered], axis=0)
-        return total

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, in_one
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
@@ -22,6 +22,7 @@ from quorate.voting.opinion_weights import open_minded
 from quorate.voting.population import LEAST_PROBABILITY, calibrated, updated
 from quorate.voting.posterior import FLOOR, hold_known, one_more_each, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
+from quorate.voting.sparse_voices import SparseVoices
 from quorate.voting.voices import Voices
 
 # Ways of learning that are averaged: pseudo-answers a column that the crowd's own matrix is worth against the known
@@ -43,7 +44,9 @@ class Views:
     """What is thought of the tasks before known labels speak."""
 
     answers: Answers
-    opinions: Voices | tuple[FloatArray, ...]  # by skill, by matrix, by majority: what they know, or their scores
+    opinions: (
+        Voices | SparseVoices | tuple[FloatArray, ...]
+    )  # by skill, by matrix, by majority: what they know, or their scores
     factor: FloatArray  # by which each task's scores are flattened
     rho: float  # the dependence that asks for it
     weights: FloatArray  # of the opinions
@@ -59,7 +62,7 @@ class Views:
     @cached_property
     def scores(self) -> tuple[FloatArray, ...]:
         """Log joint probabilities by skill, by matrix and by majority; tasks × classes each."""
-        return self.opinions.all_scores(self.answers) if isinstance(self.opinions, Voices) else self.opinions
+        return self.opinions if isinstance(self.opinions, tuple) else self.opinions.all_scores(self.answers)
 
     @cached_property
     def belief(self) -> FloatArray:
@@ -68,10 +71,10 @@ class Views:
 
     def calibrated(self) -> FloatArray:
         """Return the belief, averaged over calibrations."""
-        if not isinstance(self.opinions, Voices):
+        if isinstance(self.opinions, tuple):
             return calibrated(self.belief, self.calibration)
         parts = self.opinions.believe(blocks_of(self.answers), self.weights, self.rho, self.calibration)
-        return np.concatenate(list(parts))
+        return in_one(parts, self.answers.n_tasks)
 
     @cached_property
     def cells(self) -> Cells:

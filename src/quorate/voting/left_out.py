@@ -8,7 +8,7 @@ So each task is scored by matrices that were counted from the other tasks; with 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, sums_of
 from quorate.voting.confusion import cells_of
 from quorate.voting.posterior import FLOOR, one_more_each
 from quorate.voting.refine import pooled_matrix, relative_errors, tilted
@@ -39,8 +39,4 @@ def left_out_scores(answers: Answers, posterior: FloatArray, skills: FloatArray)
     given = drawn[answers.worker, answers.label] - own
     chance = given / (drawn.sum(axis=1)[answers.worker] - own)
     logs = np.log(np.maximum(chance, FLOOR))
-    scores = np.zeros_like(posterior)
-    answered = np.flatnonzero(answers.per_task)
-    if len(answered):
-        scores[answered] = np.add.reduceat(logs, answers.start[answered], axis=0)
-    return scores + np.log(one_more_each(posterior))
+    return sums_of(logs, answers.start) + np.log(one_more_each(posterior))

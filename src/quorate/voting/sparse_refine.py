@@ -15,29 +15,31 @@ from quorate.progress import tracked
 from quorate.voting.posterior import FLOOR
 from quorate.voting.refine import MOST_WRONG, SETTLED, STEPS, relative_errors
 from quorate.voting.shrinkage import above_guessing, crowd_worth
+from quorate.voting.sparse_voices import SparseScores
 
 
-def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *, steps: int = STEPS) -> FloatArray:
+def refine_sparse(answers: Answers, start: SparseScores, skills: FloatArray, *, steps: int = STEPS) -> SparseScores:
     """Do what `quorate.voting.refine.refine` does where its matrices would not fit, and return the scores.
 
     A class that nobody gave a task is scored as if each of its answers were one of all wrong ones, alike likely.
 
     Args:
         answers: who answered what.
-        posterior: where to start, tasks × classes.
+        start: the scores to start from, of the classes that somebody gave each task.
         skills: of each worker.
         steps: of EM at the most.
 
     >>> import quorate
-    >>> from quorate.voting.vote import majority
+    >>> from quorate.voting.sparse_voices import counted
     >>> crowd = quorate.simulate.crowd(200, 10, 4, n_classes=3, seed=0)
-    >>> scores = refine_sparse(crowd.answers, majority(crowd.answers).posterior, crowd.skills)
+    >>> votes = counted(crowd.answers, np.ones(800), np.zeros(200), np.zeros(3))
+    >>> scores = refine_sparse(crowd.answers, votes, crowd.skills).table()
     >>> bool((scores.argmax(axis=1) == crowd.truth).mean() > 0.8)
     True
     """
     cells, m = _Occurring(answers), answers.n_classes
     relative = relative_errors(answers.per_worker.astype(np.float64), skills, m)[cells.worker]
-    p = cells.shares(np.maximum(posterior[cells.task, cells.label], FLOOR))
+    p = cells.shares(np.maximum(np.exp(start.value - cells.best(start.value)), FLOOR))
     for _ in tracked("refining", range(steps)):
         prior = (np.bincount(cells.label, p, m) + 1) / (answers.n_tasks + m)
         theta, right = cells.matrices(p, relative)
@@ -49,9 +51,7 @@ def refine_sparse(answers: Answers, posterior: FloatArray, skills: FloatArray, *
         if change <= SETTLED:
             break
     unsaid = answers.per_task * np.log(max((1 - right) / max(m - 1, 1), FLOOR))
-    full: FloatArray = unsaid[:, None] + np.log(prior)
-    full[cells.task, cells.label] = scores
-    return full
+    return SparseScores(cells.task, cells.label, scores, unsaid, np.log(prior))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, in_one, runs, table_of, take
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
@@ -15,7 +15,6 @@ from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
-CELLS = 1 << 21  # of tasks × classes that ties are looked for in at a time: 16 MB
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
@@ -116,9 +115,12 @@ class Ballot:
     @property
     def margin(self) -> FloatArray:
         """By how much the label's probability exceeds that of the best other class."""
-        others = self.posterior.copy()
-        others[np.arange(len(self.label)), self.label] = 0.0
-        gap: FloatArray = self.confidence - others.max(axis=1, initial=0.0)
+        best = np.zeros(len(self.label))
+        for run in runs(*self.posterior.shape):
+            others = self.posterior[run].copy()
+            others[np.arange(len(others)), self.label[run]] = 0.0
+            best[run] = others.max(axis=1, initial=0.0)
+        gap: FloatArray = self.confidence - best
         return gap
 
     def sureness(self) -> Sureness:
@@ -150,7 +152,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     [[2.0, 0.75]]
     """
     answers.check_cells()
-    return np.concatenate(list(blocks_of(answers).each(vote_sums, weights)))
+    return in_one(blocks_of(answers).each(vote_sums, weights), answers.n_tasks)
 
 
 def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Ballot:
@@ -194,9 +196,11 @@ def weighted_majority(answers: Answers, weights: FloatArray) -> Ballot:
     """
     scores = tally(answers, weights)
     against = answers.by_task(np.minimum(weights, 0.0)[answers.worker])
-    cast = np.maximum(scores - against[:, None], 0.0)
-    total = cast.sum(axis=1, keepdims=True)
-    shares = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
+    shares = np.empty_like(scores)
+    for run in runs(*scores.shape):
+        cast = np.maximum(scores[run] - against[run, None], 0.0)
+        total = cast.sum(axis=1, keepdims=True)
+        shares[run] = np.where(total > 0, cast / np.where(total > 0, total, 1.0), 1 / answers.n_classes)
     return decide(answers, scores, shares)
 
 
@@ -211,18 +215,23 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
     """
     label = scores.argmax(axis=1)
     tied = np.zeros(len(scores), dtype=bool)
-    at_once = max(CELLS // max(answers.n_classes, 1), 1)  # tasks
-    for low in range(0, len(scores), at_once):
-        some = slice(low, low + at_once)
+    for some in runs(*scores.shape):
         leaders = leading_classes(scores[some])
         several = leaders.sum(axis=1) > 1
         if several.any():
-            among, counts = leaders[several], answers.counts[some][several]
+            among, counts = leaders[several], _counts(answers, some)[several]
             for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
                 among &= leading_classes(np.where(among, rule, -np.inf))
             label[some][several] = among.argmax(axis=1)
             tied[some] = several
     return Ballot(scores, posterior, label, tied)
+
+
+def _counts(answers: Answers, tasks: slice) -> FloatArray:
+    """Count how many workers gave each class to each task of a run; shape (tasks, classes)."""
+    start, m, n = answers.start, answers.n_classes, tasks.stop - tasks.start
+    cells = answers.cells[start[tasks.start] : start[tasks.stop]] - tasks.start * m
+    return np.bincount(cells, minlength=n * m).reshape(n, m).astype(np.float64)
 
 
 def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
@@ -233,7 +242,8 @@ def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
     >>> by_posterior(answers, np.array([[0.6, 0.4]])).label.tolist()
     [0]
     """
-    return decide(answers, np.log(np.maximum(posterior, FLOOR)), posterior)
+    scores = np.maximum(posterior, FLOOR)
+    return decide(answers, np.log(scores, out=scores), posterior)
 
 
 def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
