@@ -8,6 +8,7 @@ from quorate.arrays import FloatArray
 CONVERGED = "converged"
 CAPPED = "iteration cap reached"
 STALLED = "stalled: no step lowers the loss in floating point"
+EXACT = 1e-10  # a projected gradient below which digits tell the order of additions, and nothing else
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,12 @@ class Rival:
 
 @dataclass(frozen=True)
 class Solution:
-    """Skills, and how they were reached."""
+    """Skills, and how they were reached.
+
+    >>> import numpy as np
+    >>> str(Solution(np.ones(1), "coordinate", CONVERGED, 9, 0.0, 3e-5)), str(Solution(np.ones(1), "x", CAPPED, 1, 0, 0))
+    ('coordinate: converged after 9 sweeps, projected gradient 3.0e-05', 'x: ... after 1 sweeps, ... below 1e-10')
+    """
 
     skills: FloatArray
     solver: str
@@ -51,6 +57,5 @@ class Solution:
         }
 
     def __str__(self) -> str:
-        return (
-            f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {self.gradient_norm:.1e}"
-        )
+        norm = f"{self.gradient_norm:.1e}" if self.gradient_norm > EXACT else f"below {EXACT:.0e}"
+        return f"{self.solver}: {self.status} after {self.iterations} sweeps, projected gradient {norm}"
