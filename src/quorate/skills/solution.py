@@ -25,8 +25,10 @@ class Solution:
     """Skills, and how they were reached.
 
     >>> import numpy as np
-    >>> str(Solution(np.ones(1), "coordinate", CONVERGED, 9, 0.0, 3e-5)), str(Solution(np.ones(1), "x", CAPPED, 1, 0, 0))
-    ('coordinate: converged after 9 sweeps, projected gradient 3.0e-05', 'x: ... after 1 sweeps, ... below 1e-10')
+    >>> print(Solution(np.ones(1), "coordinate", CONVERGED, 9, 0.0, 3e-5))
+    coordinate: converged after 9 sweeps, projected gradient 3.0e-05
+    >>> print(Solution(np.ones(1), "coordinate", CONVERGED, 9, 0.0, 3e-12))
+    coordinate: converged after 9 sweeps, projected gradient below 1e-10
     """
 
     skills: FloatArray
