@@ -45,7 +45,7 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
     told = alphabet_of(labels, used, n_rows, reading)
     everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
-    meant = told.given, told.points_to, told.unheard
+    meant = told.given, told.points_to, told.unheard, told.n_silent
     return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
 
 
