@@ -107,6 +107,19 @@ def starts_of(sizes: IntArray) -> IntArray:
     return starts
 
 
+def is_among(keys: IntArray, those: IntArray) -> BoolArray:
+    """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
+
+    >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
+    [True, True, False]
+    """
+    if len(those) == 0:
+        return np.zeros(len(keys), dtype=bool)
+    place = np.minimum(np.searchsorted(those, keys), len(those) - 1)
+    found: BoolArray = those[place] == keys
+    return found
+
+
 def over_answers(table: FloatArray) -> FloatArray:
     """Sum workers × answers × classes over the answers, to the bit as numpy does, which takes longer over so few.
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.answers import Roster
-from quorate.arrays import IntArray, from_numpy, starts_of, take, to_numpy
+from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
 from quorate.blocks.block import Silent
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.reading.abstaining import takes_blanks
@@ -159,7 +159,7 @@ def _kept(
     n_tasks, n_workers = sizes
     place = slice(None) if ordered else np.argsort(symbol, kind="stable")
     key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
-    alone = ~np.isin(key, found.task.astype(np.int64) * n_workers + found.worker)
+    alone = ~is_among(key, found.task.astype(np.int64) * n_workers + found.worker)
     start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
     return Silent(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
 
