@@ -66,6 +66,15 @@ class Silent:
         return Silent(start, self.worker[within], self.symbol[within])
 
 
+def nobody_silent(n_tasks: int) -> Silent:
+    """Return the abstentions of tasks on which there are none.
+
+    >>> nobody_silent(2).per_task.tolist()
+    [0, 0]
+    """
+    return Silent(np.zeros(n_tasks + 1, np.int64), *(np.zeros(0, np.int32),) * 2)
+
+
 @dataclass(frozen=True)
 class Block:
     """A run of whole tasks: the answers of its task t are those from start[t] to start[t + 1].

@@ -14,7 +14,7 @@ import pyarrow as pa
 from quorate.answers import Answers, Roster
 from quorate.arrays import IntArray, starts_of
 from quorate.blocks import kernels
-from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes
+from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
 from quorate.blocks.plain_meetings import settle_roots
 from quorate.errors import NotInMemoryError
@@ -193,10 +193,7 @@ def said_in(block: Block, points_to: IntArray | None) -> Said | None:
     """
     if points_to is None:
         return None
-    symbol, silent = np.array(block.symbols(len(points_to))), block.silent
-    if silent is None:
-        nobody = np.zeros(0, np.int32)
-        return Said(pa.nulls(len(points_to)), points_to, symbol, nobody, nobody, nobody)
+    symbol, silent = np.array(block.symbols(len(points_to))), block.silent or nobody_silent(block.n_tasks)
     task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), silent.per_task)
     rows = np.array(silent.worker[silent.rows]), silent.symbol[silent.rows].astype(np.int32)
     return Said(pa.nulls(len(points_to)), points_to, symbol, task, *rows)

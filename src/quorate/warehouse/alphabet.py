@@ -25,10 +25,12 @@ class Alphabet:
     classes: pa.Array
     points_to: IntArray | None = None  # the class of each label given; None where labels are classes
     unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
-    n_silent: int = 0  # labels by which workers abstain; a blank, where it may be one, is the last of them
+    n_silent: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
 
 
-def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+def alphabet_of(
+    labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
+) -> Alphabet:
     """Tell what labels mean.
 
     Args:
@@ -36,6 +38,7 @@ def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOpti
         used: how many rows with a worker have each.
         n_rows: all of them.
         reading: what is no answer, the map, and the classes.
+        blanks: whether rows lack a label.
 
     Raises:
         NoRowsError: no answer is left.
@@ -60,7 +63,7 @@ def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOpti
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
     unheard = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
-    n_silent = len(silent) + takes_blanks(reading)
+    n_silent = len(silent) + (blanks and takes_blanks(reading))
     if grades is None:
         return Alphabet(code, given, given, None, unheard, n_silent)
     return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard, n_silent)

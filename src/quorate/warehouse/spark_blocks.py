@@ -94,7 +94,8 @@ class SparkBlocks:
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
-        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes)
+        symbols = 1 if self.points_to is None else len(self.points_to)  # of which they may be counted
+        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
         return self._combined(added, size, kernel, parameters)
 
     def _combined(

@@ -44,7 +44,7 @@ class Piece:
     known: IntArray | None  # which of the known labels each task has, -1 for none
     names: bytes  # an Arrow stream
     symbol: IntArray | None = None  # what each answer said, where there are grades
-    silent: Silent | None = None  # who abstained, where somebody may
+    silent: Silent | None = None  # who abstained; None where nobody did
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _piece(block: Block, names: pa.Array) -> Piece:
         block.known,
         to_stream(names[block.tasks]),
         None if block.symbol is None else block.symbol[inside],
-        None if block.silent is None else block.silent.alone(),
+        None if block.silent is None or not block.silent.per_task.any() else block.silent.alone(),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray, from_numpy
-from quorate.blocks.block import Block, Silent, Sums
+from quorate.blocks.block import Block, Sums, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits
 from quorate.blocks.scatter import scattered
 from quorate.warehouse.spark_packing import Piece, Told, from_stream
@@ -34,7 +34,7 @@ class PieceReading:
             if isinstance(piece, Piece):
                 label = piece.label if self.code is None else self.code[piece.label]
                 known = None if self.known is None or piece.known is None else self.known[piece.known]
-                silent = piece.silent if self.silent else None
+                silent = (piece.silent or nobody_silent(len(piece.start) - 1)) if self.silent else None
                 sizes = self.n_workers, self.n_classes
                 block = Block(piece.start, piece.worker, label, *sizes, first, known, piece.symbol, silent)
                 yield block, piece
@@ -44,7 +44,7 @@ class PieceReading:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
         start, nobody = np.zeros(1, np.int64), np.zeros(0, np.int32)
-        silent = Silent(start, nobody, nobody) if self.silent else None
+        silent = nobody_silent(0) if self.silent else None
         return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, silent=silent)
 
 

@@ -152,7 +152,7 @@ def _named(
     if workers is None or labels is None or not used.any():
         raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
     worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    found = alphabet_of(labels, used, n_rows, reading)
+    found = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
     codes = worker_code, found.code, n_rows, coders["task"].n_missing
     meant = found.given, found.points_to, found.unheard, found.n_silent
     return Spread(files, worker_names, found.classes, *codes, *meant)

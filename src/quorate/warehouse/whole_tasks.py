@@ -102,7 +102,7 @@ def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Tot
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = SILENT - (rows.n_silent - 1) if takes_blanks(reading) else UNUSED
+    blank = SILENT - rows.n_silent + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
