@@ -108,6 +108,19 @@ def starts_of(sizes: IntArray) -> IntArray:
     return starts
 
 
+def is_among(keys: IntArray, those: IntArray) -> BoolArray:
+    """Say which keys are among those, which ascend; `np.isin`, which hashes them all, takes many times as long.
+
+    >>> is_among(np.array([5, 1, 9]), np.array([1, 5])).tolist()
+    [True, True, False]
+    """
+    if len(those) == 0:
+        return np.zeros(len(keys), dtype=bool)
+    place = np.minimum(np.searchsorted(those, keys), len(those) - 1)
+    found: BoolArray = those[place] == keys
+    return found
+
+
 def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
     """Sum rows over runs that lie one after another, from where each begins; see `starts_of`.
 

@@ -269,10 +269,8 @@ class Result:
     def _confidence_lines(self) -> list[str]:
         sure = self.vote.sureness()
         doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {count(sure.ties, 'tie') if sure.ties else 'no ties'}"
-        cost = self.vote.beside.get("expected_cost") if isinstance(self.vote, Ballot) else None
-        costs = (
-            [] if cost is None else [f"expected cost: {float(cost.mean()):.3g} a task, {float(cost.sum()):.3g} in all"]
-        )
+        cost, n = sure.cost, self.roster.n_tasks
+        costs = [] if cost is None else [f"expected cost: {cost / n:.3g} a task, {cost:.3g} in all"]
         if self.confidence_basis is None:
             return [f"confidence: mean {sure.mean:.2f}, {doubt}", *costs]
         return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *costs]

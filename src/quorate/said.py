@@ -44,6 +44,11 @@ class Said:
         """Whether several symbols point to one class."""
         return bool(np.bincount(self.points_to + 1)[1:].max(initial=0) > 1)
 
+    @property
+    def is_more_than_classes(self) -> bool:
+        """Whether anything was said that the classes do not say: an abstention, or which of several grades."""
+        return self.n_abstained > 0 or self.has_grades
+
     def per_task(self, n_tasks: int) -> IntArray:
         """Count the abstentions of each task."""
         return np.bincount(self.task, minlength=n_tasks)

@@ -9,10 +9,11 @@ import pytest
 
 import quorate
 from quorate.answers import Answers
+from quorate.blocks.memory import blocks_of
 from quorate.evaluation.simulate import Crowd
 from quorate.said import Said
 from quorate.voting.posterior import softmax
-from quorate.voting.spoken import balanced, chances
+from quorate.voting.spoken import Believed, balancing, chances, counted, leaning_of
 
 
 def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, Answers]:
@@ -68,6 +69,30 @@ def graded(seed: int, n_tasks: int = 400, n_judges: int = 9) -> tuple[dict[str, 
 SCALE = {grade: int(grade > 4.5) for grade in range(10)}
 
 
+@pytest.mark.parametrize("at_once", [7, 1000])
+def test_counts_are_those_of_a_loop_over_all_that_was_said(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quorate.blocks.memory.PIECE", at_once)
+    table, _ = graded(5, 12, 4)
+    answers = quorate.read(table, map={**SCALE, 5: None})
+    assert answers.said is not None
+    rng = np.random.default_rng(2)
+    logs, prior, factor = np.log(rng.uniform(size=(4, 2, 2))), np.log([0.3, 0.7]), rng.uniform(0.3, 1, answers.n_tasks)
+    said, n_symbols = answers.said, len(answers.said.symbols)
+    rows = [*zip(answers.task, answers.worker, said.symbol, answers.label, strict=True)]
+    rows += [(*row, -1) for row in zip(said.task, said.worker, said.silence, strict=True)]
+    expected, before = np.zeros((4, n_symbols, 2)), np.zeros(2)
+    for t in range(answers.n_tasks):
+        here = [row for row in rows if row[0] == t]
+        scores = prior + sum(logs[worker, label] for _, worker, _, label in here if label >= 0)
+        before += softmax(scores[None] * factor[t])[0]
+        for _, worker, symbol, label in here:
+            others = scores - (logs[worker, label] if label >= 0 else 0.0)
+            expected[worker, symbol] += softmax(others[None] * factor[t])[0]
+    counts, total = blocks_of(answers).sums(counted, Believed(logs, prior, factor), n_symbols)
+    assert np.allclose(counts.reshape(expected.shape), expected, atol=1e-12)  # rounding of sums of a few dozen
+    assert np.allclose(total, before, atol=1e-12)
+
+
 def test_grades_are_worth_more_than_their_cut() -> None:
     losses = []
     for seed in range(4):
@@ -118,9 +143,21 @@ def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
     assert np.ptp(logs[0], axis=1).max() < 1
 
 
-def test_as_many_tasks_stay_in_each_class() -> None:
+@pytest.mark.parametrize("size", [0.1, 2.0, 30.0])
+def test_as_many_tasks_stay_in_each_class(size: float) -> None:
     rng = np.random.default_rng(0)
-    scores, added = rng.normal(size=(50, 3)), rng.normal(1, 2, size=(50, 3))
+    scores, added = rng.normal(size=(50, 3)), size * rng.normal(1, 2, size=(50, 3))
     factor = rng.uniform(0.3, 1, (50, 1))
-    after = softmax((scores + balanced(added, scores, factor)) * factor).sum(axis=0)
-    assert np.allclose(after, softmax(scores * factor).sum(axis=0), atol=1e-3)
+    before = softmax(scores * factor).sum(axis=0)
+    shift = balancing(lambda shift: leaning_of(scores + added + shift, factor), before)
+    after = softmax((scores + added + shift) * factor).sum(axis=0)
+    assert np.allclose(after, before, atol=1e-9)  # Newton's last step is below 1e-6, and its error that step squared
+
+
+def test_how_fast_beliefs_change_is_their_derivative() -> None:
+    rng = np.random.default_rng(1)
+    scores, factor, step = rng.normal(size=(20, 3)), rng.uniform(0.3, 1, (20, 1)), 1e-6
+    _, slope = leaning_of(scores, factor)
+    for k in range(3):
+        ends = [leaning_of(scores + sign * step * np.eye(3)[k], factor)[0] for sign in (1, -1)]
+        assert np.allclose((ends[0] - ends[1]) / (2 * step), slope[k], atol=1e-7)  # of central differences

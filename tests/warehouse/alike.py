@@ -32,11 +32,20 @@ def assert_alike(found: Result, memory: Result) -> None:
     ours, theirs = by_id(found.labels, "task"), by_id(memory.labels, "task")
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():
-        for name in ("label", "n_answers", "tied"):
+        assert list(ours[task]) == list(row)  # the same columns
+        for name in {"label", "n_answers", "n_abstained", "tied"} & row.keys():
             assert ours[task][name] == row[name], (task, name, ours[task], row)
         for name in ("confidence", "margin"):
             assert abs(ours[task][name] - row[name]) < ROUNDING, (task, name, ours[task], row)
     assert_workers_alike(found, memory)
+
+
+def farthest(one: Result, other: Result) -> float:
+    """By how much two results differ at the most in how likely they think a class."""
+    a, b = (by_id(result.labels, "task") for result in (one, other))
+    assert a.keys() == b.keys()
+    alike = {key: float(row["label"] == b[key]["label"]) for key, row in a.items()}
+    return float(max(abs(row["confidence"] - alike[key] * b[key]["confidence"]) for key, row in a.items()))
 
 
 def assert_workers_alike(found: Result, memory: Result) -> None:

@@ -24,7 +24,8 @@ from quorate.warehouse import aggregate as anywhere
 from quorate.warehouse import spark_blocks, spark_labels, spark_packing
 from quorate.warehouse.engine import EngineOptions, connect
 from tests.conftest import RealData, need
-from tests.warehouse.alike import aggregate, assert_alike
+from tests.warehouse.alike import ROUNDING, aggregate, assert_alike, farthest
+from tests.warehouse.spoken_crowds import READING, abstaining_at_random, cut, judged, known, renamed_grades
 
 # Spark warns of the newer pandas at every turn, which is not ours to mend.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
@@ -151,6 +152,32 @@ def test_labels_are_those_of_memory_and_duckdb(spark: Any, method: str, tmp_path
     assert found.roster.n_repeats == 320
     if method == "quorate":  # a copy has what was asked for before, and says so of the rest
         assert pickle.loads(pickle.dumps(found)).workers == found.workers
+
+
+def test_grades_and_abstentions_are_heard_as_in_memory(spark: Any, tmp_path: Path) -> None:
+    path, (table, truth) = tmp_path / "judged.parquet", judged()
+    pa.parquet.write_table(table, path)
+    costs = {"said": ["fine", "toxic"], "true": ["toxic", "fine"], "cost": [10, 1]}
+    options: dict[str, Any] = {**READING, "gold": known(truth), "costs": costs}
+    found = aggregate(str(path), engine="spark", output_table="heard", **options)
+    assert_alike(found, quorate.aggregate(str(path), **options, intervals="fast"))
+    assert "expected cost" in found.summary()
+    assert spark.table("heard").columns[-3:] == ["n_abstained", "tied", "expected_cost"]
+
+    # Labels handed out, no known ones, and grades of other names, which change nothing.
+    renamed, reading = renamed_grades(table)
+    pa.parquet.write_table(renamed, tmp_path / "renamed.parquet")
+    found = aggregate(str(tmp_path / "renamed.parquet"), engine="spark", **reading)
+    assert_alike(found, quorate.aggregate(str(path), **READING, intervals="fast"))
+    assert farthest(found, aggregate(cut(table))) > 0.1  # something is heard
+
+
+def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp_path: Path) -> None:
+    rows, answers = abstaining_at_random(0)
+    pa.parquet.write_table(rows, tmp_path / "rows.parquet")
+    found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", abstain=["unsure", "skip", ""])
+    assert found.roster.n_abstained > 100
+    assert farthest(found, quorate.aggregate(answers)) < ROUNDING
 
 
 def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

@@ -17,11 +17,62 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, to_numpy
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
 T = TypeVar("T")
+
+
+def code_type(n: int) -> type[np.uint8] | type[np.int32]:
+    """Return the type of codes of so many classes or symbols: one byte where that is enough.
+
+    >>> code_type(256).__name__, code_type(257).__name__
+    ('uint8', 'int32')
+    """
+    return np.uint8 if n <= NARROW else np.int32
+
+
+@dataclass(frozen=True)
+class Silent:
+    """The abstentions of a run of tasks: those of its task t are from start[t] to start[t + 1].
+
+    >>> silent = Silent(np.array([0, 1, 3]), np.array([4, 5, 6]), np.array([0, 0, 1]))
+    >>> silent.per_task.tolist(), silent.taken(np.array([1])).worker.tolist()
+    ([1, 2], [5, 6])
+    """
+
+    start: IntArray  # one more than tasks
+    worker: IntArray  # of each abstention
+    symbol: IntArray  # what was said instead of an answer
+
+    @property
+    def per_task(self) -> IntArray:
+        """How many abstained on each task."""
+        return np.diff(self.start)
+
+    @property
+    def rows(self) -> slice:
+        """Where its abstentions lie in `worker` and `symbol`."""
+        return slice(int(self.start[0]), int(self.start[-1]))
+
+    def alone(self) -> "Silent":
+        """Leave out what of its arrays it does not use."""
+        return Silent(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
+
+    def taken(self, order: IntArray) -> "Silent":
+        """Return those of some tasks, in this order."""
+        start, within = _runs(self.start, order)
+        return Silent(start, self.worker[within], self.symbol[within])
+
+
+def nobody_silent(n_tasks: int) -> Silent:
+    """Return the abstentions of tasks on which there are none.
+
+    >>> nobody_silent(2).per_task.tolist()
+    [0, 0]
+    """
+    return Silent(np.zeros(n_tasks + 1, np.int64), *(np.zeros(0, np.int32),) * 2)
 
 
 @dataclass(frozen=True)
@@ -40,10 +91,11 @@ class Block:
     n_classes: int
     first: int = 0  # the number of its first task among all
     known: IntArray | None = None  # int32, the known class of each task, -1 where unknown
+    symbol: IntArray | None = None  # what each answer said, where several symbols point to a class
+    silent: Silent | None = None  # who abstained; None where nobody does
 
     def __post_init__(self) -> None:
-        narrow = np.uint8 if self.n_classes <= NARROW else np.int32
-        kinds = {"start": np.int64, "worker": np.int32, "label": narrow, "known": np.int32}
+        kinds = {"start": np.int64, "worker": np.int32, "label": code_type(self.n_classes), "known": np.int32}
         for name, kind in kinds.items():
             array = getattr(self, name)
             if array is not None and (array.dtype != kind or not array.flags.c_contiguous):
@@ -74,8 +126,26 @@ class Block:
         marks = np.arange(self.start[0], self.start[-1], max(n_answers, 1))
         cuts = np.unique([0, *np.searchsorted(self.start, marks), self.n_tasks])
         for low, high in pairwise(cuts):
-            known = None if self.known is None else self.known[low:high]
-            yield replace(self, start=self.start[low : high + 1], first=self.first + int(low), known=known)
+            yield self.span(int(low), int(high))
+
+    def span(self, low: int, high: int) -> "Block":
+        """Return the tasks from one to another, as a block that shares its arrays."""
+        return replace(
+            self,
+            start=self.start[low : high + 1],
+            first=self.first + low,
+            known=None if self.known is None else self.known[low:high],
+            silent=None if self.silent is None else replace(self.silent, start=self.silent.start[low : high + 1]),
+        )
+
+    def symbols(self, n_symbols: int) -> IntArray:
+        """Return what each of its answers said, out of so many symbols.
+
+        Where that was not kept, it is the class; the symbols of abstentions then stand before the classes.
+        """
+        if self.symbol is not None:
+            return self.symbol[self.answers]
+        return self.label[self.answers].astype(np.int32) + (n_symbols - self.n_classes)
 
     @property
     def is_known(self) -> BoolArray:
@@ -84,14 +154,27 @@ class Block:
 
     def only(self, kept: BoolArray) -> "Block":
         """Return the tasks that are kept, as a block of their own."""
-        inside = np.repeat(kept, self.per_task)
+        return self.taken(np.flatnonzero(kept))
+
+    def taken(self, order: IntArray) -> "Block":
+        """Return some tasks in this order, as a block with arrays of its own."""
+        start, within = _runs(self.start, order)
         return replace(
             self,
-            start=np.concatenate([[0], np.cumsum(self.per_task[kept])]),
-            worker=self.worker[self.answers][inside],
-            label=self.label[self.answers][inside],
-            known=None if self.known is None else self.known[kept],
+            start=start,
+            worker=self.worker[within],
+            label=self.label[within],
+            known=None if self.known is None else self.known[order],
+            symbol=None if self.symbol is None else self.symbol[within],
+            silent=None if self.silent is None else self.silent.taken(order),
         )
+
+
+def _runs(start: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Lay runs out in another order; returns where each then begins, and where each element was before."""
+    sizes = np.diff(start)[order]
+    after = starts_of(sizes)
+    return after, np.arange(after[-1]) - np.repeat(after[:-1] - start[:-1][order], sizes)
 
 
 @dataclass(frozen=True)
@@ -104,6 +187,10 @@ class Sampled:
 
 class Blocks(Sized, Protocol):
     """All answers, in blocks of whole tasks; wherever they lie."""
+
+    @property
+    def points_to(self) -> IntArray | None:
+        """The class of each symbol, -1 for one by which workers abstain; None where all that is said are classes."""
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for some blocks at a time.
@@ -163,15 +250,37 @@ def in_order_of_names(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     ([0, 2, 3], [0, 1, 0], [0, 0, 1])
     """
     order = to_numpy(pc.sort_indices(pa.chunked_array([names for _, names in parts]))).astype(np.int64)
-    sizes = np.concatenate([block.per_task for block, _ in parts])
-    ends = np.cumsum(sizes)
-    start = np.concatenate([[0], np.cumsum(sizes[order])])
-    within = np.arange(start[-1]) - np.repeat(start[:-1] - (ends - sizes)[order], sizes[order])
-    worker, label = (np.concatenate([getattr(block, name) for block, _ in parts]) for name in ("worker", "label"))
-    known = [block.known for block, _ in parts if block.known is not None]
-    known_of = np.concatenate(known)[order] if known else np.zeros(0, np.int32)
-    like = parts[0][0]
-    return Block(start, worker[within], label[within], like.n_workers, like.n_classes, known=known_of)
+    whole = one_block([block for block, _ in parts])
+    return replace(whole, known=np.zeros(0, np.int32) if whole.known is None else whole.known).taken(order)
+
+
+def one_block(parts: Sequence[Block]) -> Block:
+    """Lay blocks that have arrays of their own one after another.
+
+    >>> one = Block(np.array([0, 1]), np.array([1]), np.array([0]), n_workers=2, n_classes=2)
+    >>> one_block([one, one]).start.tolist()
+    [0, 1, 2]
+    """
+
+    def joined(name: str) -> Any:
+        arrays = [getattr(block, name) for block in parts]
+        return None if any(array is None for array in arrays) else np.concatenate(arrays)
+
+    silent = [block.silent for block in parts if block.silent is not None]
+    return replace(
+        parts[0],
+        start=starts_of(np.concatenate([block.per_task for block in parts])),
+        worker=joined("worker"),
+        label=joined("label"),
+        known=joined("known"),
+        symbol=joined("symbol"),
+        silent=_one_after_another(silent) if len(silent) == len(parts) else None,
+    )
+
+
+def _one_after_another(parts: Sequence[Silent]) -> Silent:
+    start = starts_of(np.concatenate([part.per_task for part in parts]))
+    return Silent(start, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "symbol")))
 
 
 def added(parts: Iterable[Sums]) -> Sums:

@@ -33,6 +33,8 @@ def gilded(block: Block) -> Block:
         label=np.insert(block.label[inside], ends, known[at]),
         n_workers=block.n_workers + 1,
         known=None,
+        symbol=None,
+        silent=None,
     )
 
 
@@ -75,6 +77,11 @@ class GildedBlocks:
     def n_classes(self) -> int:
         """M, the number of classes."""
         return self.blocks.n_classes
+
+    @property
+    def points_to(self) -> None:
+        """None: known labels are classes, and what the others said beside classes is left out."""
+        return None
 
     @cached_property
     def n_answers(self) -> int:

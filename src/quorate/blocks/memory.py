@@ -11,13 +11,14 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers
-from quorate.arrays import IntArray
+from quorate.answers import Answers, Roster
+from quorate.arrays import IntArray, starts_of
 from quorate.blocks import kernels
-from quorate.blocks.block import Block, Blocks, Sampled, Sums, added, check_codes
+from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
 from quorate.blocks.plain_meetings import settle_roots
 from quorate.errors import NotInMemoryError
+from quorate.said import Said
 
 PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
 LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
@@ -56,6 +57,7 @@ class MemoryBlocks:
     """
 
     whole: Block
+    points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
 
     @property
     def n_tasks(self) -> int:
@@ -160,10 +162,14 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
         return answers
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
-        sizes = (answers.n_workers, answers.n_classes)
-        kept = MemoryBlocks(check_codes(Block(answers.start, answers.worker, answers.label, *sizes)))
+        sizes, said = (answers.n_workers, answers.n_classes), answers.said
+        whole = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
+        if said is not None:
+            silent = Silent(starts_of(said.per_task(answers.n_tasks)), said.worker, said.silence)
+            whole = replace(whole, symbol=said.symbol, silent=silent)
+        kept = MemoryBlocks(whole, said.points_to if said is not None and said.is_more_than_classes else None)
         answers.__dict__["_blocks"] = kept
-    return kept if known is None else MemoryBlocks(replace(kept.whole, known=known))
+    return kept if known is None else replace(kept, whole=replace(kept.whole, known=known))
 
 
 def answers_in(block: Block) -> Answers:
@@ -176,6 +182,35 @@ def answers_in(block: Block) -> Answers:
     task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), block.per_task)
     names = [pa.nulls(n) for n in (block.n_tasks, block.n_workers, block.n_classes)]
     return Answers(task, block.worker[block.answers], block.label[block.answers].astype(np.int32), *names)
+
+
+def said_in(block: Block, points_to: IntArray | None) -> Said | None:
+    """View what was said in a block beside the classes, without names; None where that is nothing.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
+    >>> said_in(block, np.array([-1, 0, 1])).symbol.tolist()
+    [2]
+    """
+    if points_to is None:
+        return None
+    symbol, silent = np.array(block.symbols(len(points_to))), block.silent or nobody_silent(block.n_tasks)
+    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), silent.per_task)
+    rows = np.array(silent.worker[silent.rows]), silent.symbol[silent.rows].astype(np.int32)
+    return Said(pa.nulls(len(points_to)), points_to, symbol, task, *rows)
+
+
+def named_answers(block: Block, points_to: IntArray | None, tasks: pa.Array, people: Roster) -> Answers:
+    """Take a block into memory, with the names of its tasks, workers and classes, and what was said beside classes.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
+    >>> names = {"worker_names": pa.array(["ann"]), "classes": pa.array(["cat", "dog"])}
+    >>> people = Roster(engine="duckdb", **names, per_worker=np.array([1]), n_tasks=1, n_rows=1)
+    >>> named_answers(block, None, pa.array(["t1"]), people).to_table().to_pylist()
+    [{'task': 't1', 'worker': 'ann', 'label': 'dog'}]
+    """
+    found = answers_in(block)
+    names = {"task_names": tasks, "worker_names": people.worker_names, "classes": people.classes}
+    return replace(found, worker=np.array(found.worker), said=said_in(block, points_to), **names)
 
 
 def collected(blocks: Blocks) -> Answers:

@@ -28,6 +28,7 @@ def aggregate_beyond(
     weighting: str | None,
     threshold: float | None,
     signs: str | None,
+    costs: str | None,
     json: bool,
 ) -> None:
     """Aggregate beyond memory, and print what `quorate aggregate` prints."""
@@ -39,7 +40,7 @@ def aggregate_beyond(
     from quorate.writing.tables import to_json, write_table
 
     by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
-    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
+    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs, costs=costs)
     with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
         result = aggregate_held(
             held,

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import IntArray
+from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
 from quorate.blocks.gilded import own_gold
 from quorate.blocks.kernels import beliefs, task_scores
@@ -41,7 +41,8 @@ from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity, shares_of
 from quorate.voting.posterior import softmax
-from quorate.voting.taught import ByTaught, taught_vote, together
+from quorate.voting.spoken import Believed, Spoken, listen
+from quorate.voting.taught import ByTaught, Way, taught_vote, together
 from quorate.voting.voices import Voices
 from quorate.voting.vote import Ballot, by_posterior, weight
 
@@ -83,10 +84,12 @@ def standard(
     calibration = identity() if independent else expected_calibration(errs.rho)
     basis = _basis(blocks, errs, trusted, independent)
     lone = LoneVotes(workers.status != IDENTIFIED, voices.vote, voices.shifts, weights, errs.rho, calibration)
-    vote: Callable[[Block], Ballot] = ByOpinions(voices, lone)
+    determined = matrices is not None
+    spoken = listen(blocks, Believed(voices.by_matrix, voices.shifts[1], errs.rho)) if determined else None
+    vote: Callable[[Block], Ballot] = ByOpinions(voices, lone, spoken)
     if gold is not None and not anchored:
         names = pa.array([str(k) for k in range(blocks.n_classes)]) if classes is None else classes
-        vote, check = _taught(blocks, some, voices, lone, names)
+        vote, check = _taught(blocks, some, ByOpinions(voices, lone, spoken), names)
         basis = replace(basis, known=check)
     return Fitted(
         vote=vote,
@@ -118,30 +121,25 @@ def _measured(
     return some, dependence_of(looked_at, belief, Matrices(matrices.theta, workers.skills, m)), trusted
 
 
-def _taught(
-    blocks: Blocks,
-    some: Sampled,
-    voices: Voices,
-    lone: LoneVotes,
-    classes: pa.Array,
-) -> tuple[ByTaught, Check]:
+def _taught(blocks: Blocks, some: Sampled, untaught: "ByOpinions", classes: pa.Array) -> tuple[ByTaught, Check]:
     """Let known labels speak, by their tasks and a sample of the others; then over all blocks."""
-    known = blocks.known_tasks()
-    answers, label = together(known, *_drawn(some))
-    weights, rho = lone.weights, lone.rho
-    views = Views(answers, voices, flattening(answers.per_task, rho), rho, weights, lone.calibration)
-    learned = learn(views, label)
+    known, others, lone, spoken = blocks.known_tasks(), _drawn(some), untaught.lone, untaught.spoken
+    answers, label = together(known, others)
+    added = None
+    if spoken is not None:
+        added = np.concatenate([spoken.added(known), *blocks_of(others).each(spoken.added)])
+    learned = learn(untaught.views(answers, added), label)
     check = check_of(learned, label, classes)
-    taught = taught_vote(blocks, known, learned, voices, weights, rho)
+    first = Way(untaught.voices, np.arange(blocks.n_classes), lone.rho, spoken)
+    taught = taught_vote(blocks, known, learned, first, lone.weights)
     return replace(taught, lone=replace(lone, calibration=learned.calibration)), check
 
 
-def _drawn(some: Sampled) -> tuple[Answers, IntArray | None]:
-    """Keep as many tasks as ways of learning are compared on."""
-    kept = drawn(some.answers, ENOUGH)
-    if kept is None:
-        return some.answers, some.known
-    return some.answers.only(kept), None if some.known is None else some.known[kept]
+def _drawn(some: Sampled) -> Answers:
+    """Keep as many tasks of unknown class as ways of learning are compared on."""
+    kept, answers = drawn(some.answers, ENOUGH), some.answers
+    unknown = np.ones(answers.n_tasks, dtype=bool) if some.known is None else some.known < 0
+    return answers.only(unknown if kept is None else kept & unknown)
 
 
 @dataclass(frozen=True)
@@ -150,13 +148,29 @@ class ByOpinions:
 
     voices: Voices
     lone: LoneVotes
+    spoken: Spoken | None = None  # what grades and abstentions tell, where they tell anything
 
     def __call__(self, block: Block) -> Ballot:
         """Vote on a block."""
+        answers = answers_in(block)
+        posterior = self._believed(block) if self.spoken is None else self._heard(block, answers, self.spoken)
+        return by_posterior(answers, self.lone.capped(posterior, block.start, block.worker, block.label))
+
+    def _believed(self, block: Block) -> FloatArray:
         v, share = self.voices, shares_of(self.lone.calibration)
         numbers = np.concatenate([v.shifts.ravel(), self.lone.weights, [v.vote, self.lone.rho], share])
-        posterior = beliefs(block, v.by_skill, v.by_matrix, numbers, len(share))
-        return by_posterior(answers_in(block), self.lone.capped(posterior, block.start, block.worker, block.label))
+        return beliefs(block, v.by_skill, v.by_matrix, numbers, len(share))
+
+    def _heard(self, block: Block, answers: Answers, spoken: Spoken) -> FloatArray:
+        return self.views(answers, spoken.added(block)).calibrated()
+
+    def views(self, answers: Answers, added: FloatArray | None) -> Views:
+        """Return what is thought of some tasks, with what grades and abstentions add to the scores."""
+        opinions: Voices | tuple[FloatArray, ...] = self.voices
+        if added is not None:
+            opinions = tuple(scores + added for scores in self.voices.all_scores(answers))
+        factor, lone = flattening(answers.per_task, self.lone.rho), self.lone
+        return Views(answers, opinions, factor, lone.rho, lone.weights, lone.calibration, added)
 
 
 def _voices(blocks: Blocks, workers: CentredWorkforce, *, hold: bool) -> tuple[Voices, ConfusionMatrices | None]:

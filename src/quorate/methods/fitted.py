@@ -14,6 +14,7 @@ from quorate.skills.notes import Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.least_cost import EXPECTED_COST, cheapest
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import Ballot, decide, plug_in_vote, reveal, weighted_majority
 
@@ -27,6 +28,32 @@ class Labelled:
     margin: FloatArray
     n_answers: IntArray
     tied: BoolArray
+    n_abstained: IntArray | None = None  # None where nobody abstains
+    expected_cost: FloatArray | None = None  # None where no costs are named
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """How the tasks of any block get their labels; can be sent to where the blocks are.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, known=np.array([0]))
+    >>> Labelling(ByWeights(np.ones(1)))(block).label.tolist()
+    [0]
+    """
+
+    vote: Callable[[Block], Ballot]
+    costs: FloatArray | None = None  # said × true; labels are those of least expected cost
+
+    def __call__(self, block: Block) -> Labelled:
+        """Vote on a block; tasks of known class have that, for certain."""
+        ballot, cost = self.vote(block), None
+        if block.known is not None:
+            ballot = reveal(ballot, block.known)
+        if self.costs is not None:
+            ballot = cheapest(ballot, self.costs, EXPECTED_COST)
+            cost = ballot.beside[EXPECTED_COST]
+        abstained = None if block.silent is None else block.silent.per_task
+        return Labelled(ballot.label, ballot.confidence, ballot.margin, block.per_task, ballot.tied, abstained, cost)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,23 +66,16 @@ class Fitted:
     matrices: ConfusionMatrices | None = None
     basis: Basis | None = None
     notes: tuple[Note, ...] = ()
+    costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
+
+    @property
+    def labelling(self) -> Labelling:
+        """How the tasks of any block get their labels."""
+        return Labelling(self.vote, self.costs)
 
     def labels(self, blocks: Blocks) -> Iterator[Labelled]:
         """Label the tasks of every block, in order."""
-        return blocks.each(labelled, self.vote)
-
-
-def labelled(block: Block, vote: Callable[[Block], Ballot]) -> Labelled:
-    """Vote on a block; tasks of known class have that, for certain.
-
-    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, known=np.array([0]))
-    >>> labelled(block, ByWeights(np.ones(1))).label.tolist()
-    [0]
-    """
-    ballot = vote(block)
-    if block.known is not None:
-        ballot = reveal(ballot, block.known)
-    return Labelled(ballot.label, ballot.confidence, ballot.margin, block.per_task, ballot.tied)
+        return blocks.each(self.labelling)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from quorate.reading.options import split_reading
 from quorate.result import Result
 from quorate.skills.notes import Note
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
-from quorate.voting.least_cost import cheapest
+from quorate.voting.least_cost import EXPECTED_COST, cheapest
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,8 @@ def aggregate(
         answers, notes = with_model(answers, predictions, predictions_name)
     if costs is not None and answers.asked is not None:
         raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
-    if costs is not None and not METHODS[method].posterior:
-        raise OptionError(
-            f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
-            f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
-        )
+    if costs is not None:
+        check_states_probabilities(method)
     result = run(answers, gold=known, **options)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
@@ -144,7 +141,22 @@ def aggregate(
         result = several_labels(result)
     if costs is None:
         return result
-    return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), "expected_cost"))
+    return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), EXPECTED_COST))
+
+
+def check_states_probabilities(method: str) -> None:
+    """Refuse to weigh costs by shares of votes.
+
+    Raises:
+        OptionError: the method states no probabilities.
+
+    >>> check_states_probabilities("quorate")
+    """
+    if not METHODS[method].posterior:
+        raise OptionError(
+            f"costs= (--costs) weighs probabilities, and {method} states none: its posterior is a share of votes. Use "
+            f"{', '.join(name for name, each in METHODS.items() if each.posterior)}"
+        )
 
 
 def majority_vote(source: Answers | Source, **options: Any) -> Result:

@@ -6,6 +6,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
+from quorate.blocks.memory import blocks_of
 from quorate.blocks.scatter import sampled
 from quorate.methods.opinions import Opinions, first_belief, fits, opinions_of
 from quorate.skills.centred import Habits
@@ -36,7 +37,7 @@ from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
 from quorate.voting.opinion_weights import opinion_weights
 from quorate.voting.population import expected_calibration, identity
 from quorate.voting.sparse_voices import SparseVoices
-from quorate.voting.spoken import spoken_scores, tells_nothing
+from quorate.voting.spoken import Believed, listen
 from quorate.voting.voices import Voices
 
 
@@ -157,11 +158,13 @@ def _with_grades(
     answers: Answers, opinions: Opinions, told: Voices | SparseVoices | tuple[FloatArray, ...], factor: FloatArray
 ) -> tuple[Voices | SparseVoices | tuple[FloatArray, ...], FloatArray | None]:
     """Add to every opinion what grades and abstentions tell beside the classes, if they tell anything."""
-    if opinions.voices is None or tells_nothing(answers):
+    if opinions.voices is None:
         return told, None
-    added = spoken_scores(answers, opinions.scores[1], opinions.voices.by_matrix, factor)
-    if added is None:
+    blocks, voices = blocks_of(answers), opinions.voices
+    spoken = listen(blocks, Believed(voices.by_matrix, voices.shifts[1], factor))
+    if spoken is None:
         return told, None
+    added = np.concatenate(list(blocks.each(spoken.added)))
     scores = told if isinstance(told, tuple) else opinions.scores
     return tuple(each + added for each in scores), added
 

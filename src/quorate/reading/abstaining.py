@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import TEXT, BoolArray, IntArray, take
+from quorate.arrays import TEXT, BoolArray, IntArray, is_among, take
 from quorate.errors import OptionError, shown
 from quorate.reading.columns import positions
 from quorate.reading.grades import Grades
@@ -41,7 +41,7 @@ class Silences:
         base = answers.said or Said(answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS)
         key = task.astype(np.int64) * n + worker
         kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
-        first = first[~np.isin(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
+        first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
         said = replace(
             base,
             symbols=_joined(base.symbols, self.names),

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray
 from quorate.voting.in_order import distances
+from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # where costs are, most look for it
 from quorate.voting.vote import TIE, Ballot
 
 RANGE = (0.025, 0.975)  # of the posterior, between which a score lies: an interval of 95 %
@@ -21,7 +22,7 @@ def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
         column: what the expected cost is called among the labels; not told where it has no name.
 
     >>> ballot = Ballot(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
-    >>> found = cheapest(ballot, np.array([[0.0, 9.0], [1.0, 0.0]]), "expected_cost")
+    >>> found = cheapest(ballot, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
     >>> found.label.tolist(), found.beside["expected_cost"].round(6).tolist()
     ([1], [0.8])
     """

@@ -7,133 +7,194 @@ worker's factors are shrunk toward the crowd's, and the crowd's toward saying no
 unless the answers speak against it, so that abstaining at random changes no label.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.said import Said
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import task_scores
 from quorate.voting.confusion import most_entries
+from quorate.voting.dependence import flattening
 from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
 
-BALANCING, BALANCED = 200, 1e-6  # steps at the most, and the shift at which they end
+BALANCING, BALANCED = 60, 1e-6  # steps at the most, and the one that is the last: Newton's next would be its square
+TOO_FAR = 0.5  # of the slope that a step began with, by which it may rise beyond the least point; else half the step
 CHANCE = 0.01  # that one of the factors is heard at all where nothing is said, over the crowd and over its workers
+LEAST_SLOPE = 1e-12  # of the largest, below which a direction changes nothing, as a shift of all classes does
 
 
 @dataclass(frozen=True)
-class Rows:
-    """All that was said: the answers, then the abstentions."""
+class Believed:
+    """What the classes of the answers make likely; worker-sized, but for a factor of each task in memory."""
 
-    answers: Answers
-    said: Said
+    logs: FloatArray  # of the confusion matrices, workers × answers × classes
+    prior: FloatArray  # its logarithm, of each class
+    factor: FloatArray | float  # by which each task's scores are flattened, or the dependence that asks for it
 
-    @cached_property
-    def task(self) -> IntArray:
-        """Of each row."""
-        return np.concatenate([self.answers.task, self.said.task])
+    def scores(self, block: Block) -> FloatArray:
+        """Return log joint probabilities of a block's tasks, tasks × classes."""
+        return task_scores(block, self.logs, self.prior)
 
-    @cached_property
-    def worker(self) -> IntArray:
-        """Of each row."""
-        return np.concatenate([self.answers.worker, self.said.worker]).astype(np.int64)
-
-    @cached_property
-    def symbol(self) -> IntArray:
-        """Of each row."""
-        return np.concatenate([self.said.symbol, self.said.silence]).astype(np.int64)
-
-    @cached_property
-    def abstains(self) -> IntArray:
-        """1 for an abstention, 0 for an answer."""
-        return (np.arange(len(self.task)) >= self.answers.n_answers).astype(np.int64)
-
-    def counted(self, symbol: IntArray, n_symbols: int, belief: FloatArray) -> FloatArray:
-        """Count rows by what their tasks are believed to be; workers × symbols × classes."""
-        cell, n = self.worker * n_symbols + symbol, self.answers.n_workers * n_symbols
-        columns = [np.bincount(cell, column, n) for column in belief.T]
-        counts: FloatArray = np.stack(columns, axis=1).astype(np.float64, copy=False)
-        return counts.reshape(self.answers.n_workers, n_symbols, -1)
+    def flat(self, block: Block) -> FloatArray:
+        """Return the factor of each of a block's tasks, as a column."""
+        if isinstance(self.factor, np.ndarray):
+            return self.factor[block.tasks, None]
+        return flattening(block.per_task, self.factor)[:, None]
 
 
-def tells_nothing(answers: Answers) -> bool:
-    """Whether what was said is all in the classes, or too much for a matrix a worker.
+@dataclass(frozen=True)
+class Spoken:
+    """What each symbol of each worker tells of a task's class, where symbols tell anything; worker-sized.
 
-    >>> import quorate
-    >>> tells_nothing(quorate.simulate.crowd(10, 5, 3).answers)
-    True
+    >>> spoken = Spoken(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, symbol=np.array([1]))
+    >>> spoken.added(block).tolist()
+    [[-3.0, 0.0]]
     """
-    said = answers.said
-    if said is None or (not said.n_abstained and not said.has_grades):
-        return True
-    return answers.n_workers * len(said.symbols) * answers.n_classes > most_entries(answers.n_answers)
+
+    logs: FloatArray  # log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes
+    shift: FloatArray  # of each class, so that as many tasks are of it as before
+
+    def added(self, block: Block) -> FloatArray:
+        """Return what is added to the scores of a block's tasks, tasks × classes."""
+        n_symbols, m = self.logs.shape[1:]
+        task, cell = _rows(block, n_symbols)
+        told = self.logs.reshape(-1, m)[cell]
+        sums = [np.bincount(task, column, block.n_tasks) for column in told.T]
+        added: FloatArray = np.stack(sums, axis=1) + self.shift
+        return added
 
 
-def spoken_scores(answers: Answers, scores: FloatArray, logs: FloatArray, factor: FloatArray) -> FloatArray | None:
-    """Return what grades and abstentions add to the log joint probability of each task; None where they add nothing.
+def listen(blocks: Blocks, believed: Believed) -> Spoken | None:
+    """Learn what grades and abstentions tell beside the classes; None where they tell nothing.
 
     Args:
-        answers: who answered what, with what they said.
-        scores: log joint probabilities by confusion matrices of the classes, tasks × classes.
-        logs: of those matrices, workers × answers × classes.
-        factor: by which each task's scores are flattened to be believed.
-
-    No row is judged by a belief that it took part in.
+        blocks: of all tasks, with what was said.
+        believed: what the classes make likely. No row is judged by a belief that it took part in.
 
     >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
     >>> table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "unsure", "y", "y"]}
-    >>> answers = quorate.read(table, abstain=["unsure"])
-    >>> spoken_scores(answers, np.zeros((2, 2)), np.zeros((2, 2, 2)), np.ones(2)) is None
+    >>> blocks = blocks_of(quorate.read(table, abstain=["unsure"]))
+    >>> listen(blocks, Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
     True
     """
-    assert answers.said is not None
-    rows = Rows(answers, answers.said)
-    own = np.zeros((len(rows.task), answers.n_classes))  # what each row added to the scores
-    own[: answers.n_answers] = logs[answers.worker, answers.label]
-    told = _told(rows, softmax((scores[rows.task] - own) * factor[rows.task][:, None]))
-    if told is None:
+    points_to = blocks.points_to
+    if points_to is None:
         return None
-    sums = [np.bincount(rows.task, column, answers.n_tasks) for column in told.T]
-    added = np.stack(sums, axis=1).astype(np.float64, copy=False)
-    return balanced(added, scores, factor[:, None])
+    m, n_entries = blocks.n_classes, blocks.n_workers * len(points_to) * blocks.n_classes
+    if n_entries > most_entries(blocks.n_answers):  # too much for a matrix a worker
+        return None
+    counts, before = blocks.sums(counted, believed, len(points_to))
+    logs = _told(counts.reshape(blocks.n_workers, -1, m), points_to)
+    if logs is None:
+        return None
+    unbalanced = Spoken(logs, np.zeros(m))
+    return Spoken(logs, balancing(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before))
 
 
-def balanced(added: FloatArray, scores: FloatArray, factor: FloatArray) -> FloatArray:
-    """Shift what is added so that as many tasks are believed to be of each class as before.
+def balancing(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
+    """Find the shift of each class at which as many tasks are believed to be of it as before.
 
     The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
     whatever the tables have wrong turns the tasks in doubt all one way.
 
-    >>> shifted = balanced(np.array([[3.0, 0.0], [2.0, 0.0]]), np.zeros((2, 2)), np.ones((2, 1)))
-    >>> softmax(shifted).sum(axis=0).round(6).tolist()
+    Args:
+        leaning: at a shift, how many tasks are believed to be of each class, and how fast that changes with the shift.
+        before: how many there are to be.
+
+    How many there are is the slope of a convex function of the shift, so that Newton's steps lead there.
+
+    >>> scores = np.array([[3.0, 0.0], [2.0, 0.0]])
+    >>> shift = balancing(lambda shift: leaning_of(scores + shift, np.ones((2, 1))), np.ones(2))
+    >>> softmax(scores + shift).sum(axis=0).round(9).tolist()
     [1.0, 1.0]
     """
-    before = softmax(scores * factor).sum(axis=0)
+    shift: FloatArray = np.zeros_like(before)
+    step, gap = shift, None
     for _ in range(BALANCING):
-        after = softmax((scores + added) * factor).sum(axis=0)
-        shift = np.log(np.maximum(before, FLOOR) / np.maximum(after, FLOOR))
-        added = added + shift
-        if np.abs(shift).max() < BALANCED:
+        after, slope = leaning(shift + step)
+        if gap is not None and (after - before) @ step > -TOO_FAR * (gap @ step):
+            step = step / 2
+            continue
+        shift, gap = shift + step, after - before
+        step = -np.linalg.lstsq(slope, gap, LEAST_SLOPE)[0].astype(np.float64, copy=False)
+        if np.abs(step).max() < BALANCED:
             break
-    return added
+    return shift + step
 
 
-def _told(rows: Rows, belief: FloatArray) -> FloatArray | None:
-    """Return log P(abstains or not | k) + log P(s | c, k) of each row; None where neither tells anything."""
-    said, heard = rows.said, False
-    told = np.zeros_like(belief)
-    parts = [(rows.symbol, said.points_to)]
-    if said.n_abstained:
-        parts.append((rows.abstains, np.zeros(2, np.int64)))
-    for symbol, among in parts:
-        counts = rows.counted(symbol, len(among), belief)
-        logs = chances(counts, among)
-        if logs is not None:
-            heard = True
-            told += logs[rows.worker, symbol]
-    return told if heard else None
+def leaning_of(scores: FloatArray, flat: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sum what tasks of these scores are believed to be, and how fast that changes with a shift of each class.
+
+    >>> [sums.tolist() for sums in leaning_of(np.zeros((4, 2)), np.ones((4, 1)))]
+    [[2.0, 2.0], [[1.0, -1.0], [-1.0, 1.0]]]
+    """
+    belief = softmax(scores * flat)
+    moved = belief * flat
+    return belief.sum(axis=0), np.diag(moved.sum(axis=0)) - moved.T @ belief
+
+
+def _leaning(blocks: Iterable[Block], believed: Believed, spoken: Spoken, shift: FloatArray) -> Sums:
+    """Do that for some blocks, with what grades and abstentions add."""
+    after, slope = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
+    for block in blocks:
+        scores = believed.scores(block) + spoken.added(block) + shift
+        own = leaning_of(scores, believed.flat(block))
+        after, slope = after + own[0], slope + own[1]
+    return after, slope
+
+
+def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
+    """List all that was said in a block, answers before abstentions: the task, and worker·symbols + symbol."""
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    cell = block.worker[block.answers].astype(np.int64) * n_symbols + block.symbols(n_symbols)
+    if block.silent is None:
+        return task, cell
+    silent, rows = block.silent, block.silent.rows
+    others = np.repeat(np.arange(block.n_tasks), silent.per_task)
+    other = silent.worker[rows].astype(np.int64) * n_symbols + silent.symbol[rows]
+    return np.concatenate([task, others]), np.concatenate([cell, other])
+
+
+def counted(blocks: Iterable[Block], believed: Believed, n_symbols: int) -> Sums:
+    """Count what was said by what its tasks are believed to be without it, workers·symbols × classes; and the tasks.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> believed = Believed(np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2), 0.0)
+    >>> [sums.tolist() for sums in counted([block], believed, 2)]
+    [[[0.5, 0.5], [0.0, 0.0]], [0.75, 0.25]]
+    """
+    n, m = len(believed.logs), len(believed.prior)
+    counts, before = np.zeros((m, n * n_symbols)), np.zeros(m)
+    for block in blocks:
+        scores, flat = believed.scores(block), believed.flat(block)
+        before += softmax(scores * flat).sum(axis=0)
+        task, cell = _rows(block, n_symbols)
+        others = scores[task]
+        inside = block.answers
+        others[: inside.stop - inside.start] -= believed.logs[block.worker[inside], block.label[inside]]
+        for column, belief in zip(counts, softmax(others * flat[task]).T, strict=True):
+            if len(cell) < len(column):  # a table of all would cost more than the rows
+                np.add.at(column, cell, belief)
+            else:
+                column += np.bincount(cell, belief, len(column))
+    return np.ascontiguousarray(counts.T), before
+
+
+def _told(counts: FloatArray, points_to: IntArray) -> FloatArray | None:
+    """Return log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes; None where neither tells."""
+    silent = points_to < 0
+    logs = chances(counts, points_to)
+    answers, abstentions = counts[:, ~silent].sum(axis=1), counts[:, silent].sum(axis=1)
+    whether = chances(np.stack([answers, abstentions], axis=1), np.zeros(2, np.int64))
+    if whether is None:
+        return logs
+    whether = whether[:, silent.astype(np.int64)]
+    return whether if logs is None else logs + whether
 
 
 def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
@@ -141,7 +202,8 @@ def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
 
     Args:
         counts: expected rows, workers × symbols × classes.
-        among: the kind of each symbol, which the other symbols of that kind are the alternatives to.
+        among: the kind of each symbol, which the other symbols of that kind are the alternatives to; one that nobody
+            said is none.
 
     Returns logarithms, less what is the same for every class.
 
@@ -152,8 +214,9 @@ def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
     True
     """
     logs, heard = np.zeros_like(counts), False
+    used = counts.sum(axis=(0, 2)) > 0
     for kind in np.unique(among):
-        here = np.flatnonzero(among == kind)
+        here = np.flatnonzero((among == kind) & used)
         if len(here) < 2:
             continue
         found = _of_kind(counts[:, here])

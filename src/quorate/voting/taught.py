@@ -22,6 +22,7 @@ from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.population import calibrated
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
+from quorate.voting.spoken import Spoken
 from quorate.voting.voices import Voices
 from quorate.voting.vote import Ballot, by_posterior
 
@@ -35,6 +36,7 @@ class Way:
     voices: Voices
     order: IntArray  # of the classes, where the crowd exchanges some
     rho: float
+    spoken: Spoken | None = None  # what grades and abstentions tell, where they tell anything
     matrix: tuple[FloatArray, FloatArray] | None = None  # learned again: log theta and log prior, in the new order
     corrections: tuple[Correction, ...] = ()  # of each opinion
 
@@ -43,6 +45,9 @@ class Way:
         found = [scores[:, self.order] for scores in self.voices.scores(block)]
         if self.matrix is not None:
             found[1] = task_scores(block, *self.matrix)
+        if self.spoken is not None:
+            added = self.spoken.added(block)[:, self.order]
+            found = [scores + added for scores in found]
         return found
 
     def posteriors(self, block: Block) -> list[FloatArray]:
@@ -77,18 +82,15 @@ class ByTaught:
         return by_posterior(answers_in(block), posterior)
 
 
-def taught_vote(
-    blocks: Blocks, known: Block, learned: Learned, voices: Voices, weights: FloatArray, rho: float
-) -> ByTaught:
+def taught_vote(blocks: Blocks, known: Block, learned: Learned, untaught: Way, weights: FloatArray) -> ByTaught:
     """Carry out, over all blocks, the ways of learning that known labels speak for.
 
     Args:
         blocks: of all tasks.
         known: the tasks of known class.
         learned: what known labels decide.
-        voices: the opinions, formed without them.
+        untaught: the opinions, formed without them.
         weights: of the opinions, before known labels spoke.
-        rho: the dependence between workers.
 
     >>> import quorate
     >>> from quorate.methods.beyond_memory import fit_blocks
@@ -98,8 +100,7 @@ def taught_vote(
     >>> type(fit_blocks(blocks_of(crowd.answers, known)).vote).__name__
     'ByTaught'
     """
-    order = swapped(np.arange(blocks.n_classes), *learned.turned)
-    first = Way(voices, order, rho)
+    first = replace(untaught, order=swapped(untaught.order, *learned.turned))
     told, believed = blocks.sums(_crowd, first, weights)
     prior = (believed + 1) / (believed + 1).sum()
     pooled = pooled_matrix(told)[0]
@@ -160,19 +161,17 @@ def _mixed(way: Way, block: Block, weights: FloatArray) -> FloatArray:
     return mixed
 
 
-def together(known: Block, others: Answers, of_others: IntArray | None) -> tuple[Answers, IntArray]:
-    """Put known tasks and a sample of the others side by side; returns the answers, and the known classes.
+def together(known: Block, others: Answers) -> tuple[Answers, IntArray]:
+    """Put known tasks and some others side by side; returns the answers, and the known classes.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.simulate.crowd(20, 5, 3).answers
     >>> given = np.where(np.arange(20) < 4, 1, -1)
-    >>> both, known = together(blocks_of(answers, given).known_tasks(), answers, given)
+    >>> both, known = together(blocks_of(answers, given).known_tasks(), answers.only(given < 0))
     >>> both.n_tasks, int((known >= 0).sum())
     (20, 4)
     """
-    if of_others is not None:
-        others = others.only(of_others < 0)
     mine = answers_in(known)
     assert known.known is not None
     task = np.concatenate([mine.task, others.task + mine.n_tasks]).astype(np.int32)

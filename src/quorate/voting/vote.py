@@ -15,6 +15,7 @@ from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
+EXPECTED_COST = "expected_cost"  # the column of the labels that says what each costs on average
 TIE = 1e-9  # scores closer than this are equal: sums of the same weights in another order differ by less
 
 
@@ -75,6 +76,7 @@ class Sureness:
     mean: float  # of their confidence
     doubtful: int  # labels of a confidence below SURE
     ties: int
+    cost: float | None = None  # of all labels in expectation; None where none was named
 
 
 class LabelsElsewhere(Protocol):
@@ -125,8 +127,9 @@ class Ballot:
 
     def sureness(self) -> Sureness:
         """Return how sure the labels are."""
-        sure = self.confidence
-        return Sureness(float(sure.mean()), int((sure < SURE).sum()), int(self.tied.sum()))
+        sure, cost = self.confidence, self.beside.get(EXPECTED_COST)
+        counts = int((sure < SURE).sum()), int(self.tied.sum())
+        return Sureness(float(sure.mean()), *counts, None if cost is None else float(cost.sum()))
 
     def labels(self, answers: Answers) -> Table:
         """Put names to the codes: one row a task, as `quorate.Result.labels` has them."""

@@ -7,26 +7,30 @@ import pyarrow as pa
 
 from quorate.arrays import IntArray
 from quorate.errors import NoRowsError
-from quorate.reading.abstaining import codes_of, is_blank
+from quorate.reading.abstaining import codes_of, is_blank, takes_blanks
 from quorate.reading.columns import order_classes, positions
 from quorate.reading.grades import grades_of
 from quorate.reading.options import ReadOptions
 
-UNUSED, SILENT = -1, -2  # instead of a code: no answer has the label; whoever gives it abstains
+# Instead of a code: no answer has the label; whoever gives it abstains, and SILENT - k by the k-th of such labels.
+UNUSED, SILENT = -1, -2
 
 
 @dataclass(frozen=True)
 class Alphabet:
     """The labels by their numbers as they came in."""
 
-    code: IntArray  # of each label: among those given, UNUSED or SILENT
+    code: IntArray  # of each label: among those given, UNUSED, or SILENT and below
     given: pa.Array  # the labels that are answers, in order
     classes: pa.Array
     points_to: IntArray | None = None  # the class of each label given; None where labels are classes
     unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_silent: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
 
 
-def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+def alphabet_of(
+    labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
+) -> Alphabet:
     """Tell what labels mean.
 
     Args:
@@ -34,6 +38,7 @@ def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOpti
         used: how many rows with a worker have each.
         n_rows: all of them.
         reading: what is no answer, the map, and the classes.
+        blanks: whether rows lack a label.
 
     Raises:
         NoRowsError: no answer is left.
@@ -48,7 +53,9 @@ def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOpti
     grades = grades_of(there, labels, reading, named, lambda _: "the answers")
     pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
     code = np.full(len(labels), UNUSED, np.int32)
-    code[pointless[pointless >= 0]] = SILENT
+    silent = np.unique(pointless[pointless >= 0])
+    if len(silent):  # by name, for the labels came in whatever order the rows have
+        code[silent] = SILENT - order_classes(silent, labels, None)[0]
     answers = np.setdiff1d(there, pointless)
     if len(answers) == 0:
         said = "lack a field" if len(there) == 0 else "lack a field or abstain"
@@ -56,6 +63,7 @@ def alphabet_of(labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOpti
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
     unheard = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
+    n_silent = len(silent) + (blanks and takes_blanks(reading))
     if grades is None:
-        return Alphabet(code, given, given, None, unheard)
-    return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard)
+        return Alphabet(code, given, given, None, unheard, n_silent)
+    return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard, n_silent)

@@ -1,7 +1,7 @@
 """Answers beyond memory: packed into blocks, in Spark or on this disk, over which the methods pass."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, cou
 from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
-from quorate.methods.registry import METHODS
+from quorate.methods.registry import METHODS, check_states_probabilities
+from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
-from quorate.reading.options import ReadOptions
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
@@ -41,6 +41,7 @@ def aggregate_held(
     output: str | Path | None,
     output_table: str | None,
     choice: IntervalChoice,
+    costs: Source = None,
     **options: Any,
 ) -> Result:
     """Turn answers that are too many for memory into labels and skills; takes what `quorate.warehouse.aggregate` takes.
@@ -48,8 +49,7 @@ def aggregate_held(
     Raises:
         NotInMemoryError: the method needs every answer in memory.
 
-    >>> from quorate.reading.options import ReadOptions
-    >>> from quorate.warehouse.engine import EngineOptions
+    >>>     >>> from quorate.warehouse.engine import EngineOptions
     >>> from quorate.warehouse.taken_out import find_answers
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
     >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
@@ -66,12 +66,15 @@ def aggregate_held(
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
     check_options(chosen, METHODS_BEYOND[chosen], options, where=" beyond memory")
+    if costs is not None:
+        check_states_probabilities(chosen)
     check_output(held.engine, output, output_table)
     blocks, apart = _packed(held, local_gold(gold, held.reading))
     roster = blocks.roster
     if "skills" in options:
         options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
-    fitted = fit_blocks(blocks, chosen, **options)
+    priced = None if costs is None else read_costs(costs, roster.classes)
+    fitted = replace(fit_blocks(blocks, chosen, **options), costs=priced)
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
@@ -81,19 +84,14 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart, *_unused(roster, held.reading, chosen)),
+        notes=(*fitted.notes, *apart, *_unheard(roster)),
         interval_choice=choice,
     )
 
 
-def _unused(roster: Roster, reading: ReadOptions, method: str) -> tuple[Note, ...]:
-    """Say what of what workers said has no say here, and which of the abstentions named never occur."""
-    notes: tuple[Note, ...] = ()
-    if method == "quorate" and (roster.n_abstained or reading.map is not None):
-        what = " and ".join(["abstentions"] * bool(roster.n_abstained) + ["grades"] * (reading.map is not None))
-        text = f"{what} tell nothing beside the classes beyond memory; in memory they do, where they tell anything"
-        notes = (Note(BEYOND_MEMORY, text),)
-    return (*notes, Note(UNHEARD, unheard_line(roster.unheard))) if roster.unheard else notes
+def _unheard(roster: Roster) -> tuple[Note, ...]:
+    """Say which of the abstentions named never occur."""
+    return (Note(UNHEARD, unheard_line(roster.unheard)),) if roster.unheard else ()
 
 
 def _packed(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
@@ -148,7 +146,7 @@ def _written(
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
         write_whole(output, lambda stream: write_batches(batches, stream, written_as))
-        return KeptLabels(engine, tally.sureness(), output, file=Path(output).absolute())
+        return KeptLabels(engine, tally.sureness(), output, file=Path(output).absolute(), columns=tally.columns)
     place = keeper.path / "labels.parquet"
     with place.open("wb") as stream:
         write_batches(batches, stream, "parquet")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Roster
+from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy
-from quorate.blocks.block import NARROW, Block, Blocks, Sampled, check_codes, in_order_of_names
-from quorate.blocks.memory import MemoryBlocks
+from quorate.blocks.block import Block, Blocks, Sampled, Silent, check_codes, in_order_of_names
+from quorate.blocks.memory import MemoryBlocks, named_answers
 from quorate.errors import NotInMemoryError
 from quorate.reading.options import ReadOptions
 from quorate.warehouse.local_gold import LocalGold
-from quorate.warehouse.packing import Packed, pack, task_names
+from quorate.warehouse.packing import ANSWERS, SILENT, SYMBOL, Packed, kind_of, pack, task_names
 from quorate.warehouse.spreading import spread
 
 
@@ -42,24 +42,14 @@ class FileBlocks(MemoryBlocks):
 
     def sample(self, enough: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: whole files, which are laid out so."""
-        start, roster = self.whole.start, self.packed.roster
         n_tasks, names = 0, []
-        for some in task_names(self.packed):
-            names.append(some)
-            n_tasks += len(some)
-            if start[n_tasks] >= enough:
+        for part in task_names(self.packed):
+            names.append(part)
+            n_tasks += len(part)
+            if self.whole.start[n_tasks] >= enough:
                 break
-        until = int(start[n_tasks])
-        answers = Answers(
-            np.repeat(np.arange(n_tasks, dtype=np.int32), np.diff(start[: n_tasks + 1])),
-            np.array(self.whole.worker[:until]),
-            self.whole.label[:until].astype(np.int32),
-            pa.concat_arrays(names),
-            roster.worker_names,
-            roster.classes,
-        )
-        known = self.whole.known
-        return Sampled(answers, None if known is None else known[:n_tasks])
+        some = self.whole.span(0, n_tasks)
+        return Sampled(named_answers(some, self.points_to, pa.concat_arrays(names), self.roster), some.known)
 
     def known_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of their ids."""
@@ -146,11 +136,29 @@ def pack_blocks(
     try:
         place = folder.path
         packed = pack(spread(batches, place, n_rows, reading), place, reading, engine, gold)
-        n_classes = len(packed.roster.classes)
-        kinds = {"start": np.int64, "worker": np.int32, "label": np.uint8 if n_classes <= NARROW else np.int32}
-        arrays: dict[str, Any] = {name: np.memmap(place / name, kind, "r") for name, kind in kinds.items()}
-        whole = Block(**arrays, n_workers=len(packed.roster.worker_names), n_classes=n_classes, known=packed.known)
+        whole = check_codes(_mapped(packed))
     except BaseException:
         folder.remove()
         raise
-    return FileBlocks(check_codes(whole), packed=packed, folder=folder)
+    return FileBlocks(whole, packed.points_to, packed=packed, folder=folder)
+
+
+def _mapped(packed: Packed) -> Block:
+    """Map the files into memory, as one block."""
+    roster, n_symbols = packed.roster, 0 if packed.points_to is None else len(packed.points_to)
+    n_classes = len(roster.classes)
+
+    def mapped(name: str) -> Any:
+        return np.memmap(packed.folder / name, kind_of(name, n_classes, n_symbols), "r")
+
+    start, worker, label = (mapped(name) for name in ANSWERS)
+    return Block(
+        start,
+        worker,
+        label,
+        len(roster.worker_names),
+        n_classes,
+        known=packed.known,
+        symbol=mapped(SYMBOL) if packed.has_grades else None,
+        silent=Silent(*(mapped(name) for name in SILENT)) if roster.n_abstained else None,
+    )

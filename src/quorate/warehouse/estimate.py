@@ -27,6 +27,7 @@ def aggregate(
     output_table: str | None = None,
     intervals: str = "auto",
     level: float = LEVEL,
+    costs: Source = None,
     **options: Any,
 ) -> Result:
     """Turn answers that an engine holds into labels and skills.
@@ -44,6 +45,7 @@ def aggregate(
         output_table: a table that the engine makes of the labels.
         intervals: as `quorate.aggregate`; beyond memory ``fast``, which is what ``auto`` is there, or ``none``.
         level: of the intervals.
+        costs: what it costs to say a class where another is true, as `quorate.aggregate`.
         options: where the answers are, see `quorate.warehouse.engine.EngineOptions`: engine, memory, temp, master,
             connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
             skip_missing, classes, format, delimiter, group; all others for the method.
@@ -66,14 +68,15 @@ def aggregate(
     if not held.is_small:
         choice = interval_choice(intervals, level)
         where_to: dict[str, Any] = {"output": output, "output_table": output_table}
-        return aggregate_held(held, method, gold=gold, choice=choice, **where_to, **options)
+        return aggregate_held(held, method, gold=gold, choice=choice, costs=costs, **where_to, **options)
     try:
         if output_table is not None:
             check_table(held.engine, output_table)
         chosen = method or "quorate"
         check_options(chosen, METHODS[chosen].load(), options)
         found = take_out(held)
-        result = aggregate_here(found, chosen, gold=gold, level=level, intervals=intervals, **options)
+        how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
+        result = aggregate_here(found, chosen, **how, **options)
         if output is not None:
             write_file_here(result.labels, output)
         if output_table is not None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from quorate.arrays import from_numpy, take
 from quorate.methods.fitted import Fitted, Labelled
 from quorate.progress import report
-from quorate.voting.vote import SURE, Sureness
+from quorate.voting.vote import EXPECTED_COST, SURE, Sureness
 from quorate.warehouse.block_files import FileBlocks
 from quorate.warehouse.packing import task_names
 
@@ -25,6 +25,8 @@ class LabelTally:
     total: float = 0.0
     doubtful: int = 0
     ties: int = 0
+    cost: float | None = None
+    columns: tuple[str, ...] = ()  # of the labels, where they are put to batches
 
     def add(self, part: Labelled) -> None:
         """Count the labels of a block."""
@@ -32,10 +34,12 @@ class LabelTally:
         self.total += float(part.confidence.sum())
         self.doubtful += int((part.confidence < SURE).sum())
         self.ties += int(part.tied.sum())
+        if part.expected_cost is not None:
+            self.cost = (self.cost or 0.0) + float(part.expected_cost.sum())
 
     def sureness(self) -> Sureness:
         """Return how sure they are, all together."""
-        return Sureness(self.total / max(self.n, 1), self.doubtful, self.ties)
+        return Sureness(self.total / max(self.n, 1), self.doubtful, self.ties, self.cost)
 
 
 def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
@@ -69,6 +73,7 @@ def larger_batches(
     n = 0
     for part, rows in parts:
         tally.add(part)
+        tally.columns = tuple(rows.schema.names)
         waiting.append(rows)
         n += len(part.label)
         if n >= AT_ONCE:
@@ -92,8 +97,12 @@ def labels_of_part(part: Labelled, names: pa.Array, classes: pa.Array) -> pa.Rec
         "confidence": from_numpy(part.confidence),
         "margin": from_numpy(part.margin),
         "n_answers": from_numpy(np.asarray(part.n_answers, np.int64)),
-        "tied": from_numpy(part.tied),
     }
+    if part.n_abstained is not None:
+        columns["n_abstained"] = from_numpy(np.asarray(part.n_abstained, np.int64))
+    columns["tied"] = from_numpy(part.tied)
+    if part.expected_cost is not None:
+        columns[EXPECTED_COST] = from_numpy(part.expected_cost)
     return pa.RecordBatch.from_pydict(columns)
 
 

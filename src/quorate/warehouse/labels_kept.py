@@ -11,11 +11,9 @@ from quorate.arrays import Table
 from quorate.errors import NotInMemoryError, OptionError
 from quorate.reading.files import read_table
 from quorate.result import Result
-from quorate.voting.vote import Sureness
+from quorate.voting.vote import EXPECTED_COST, Sureness
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
-
-COLUMNS = ("task", "label", "confidence", "margin", "n_answers", "tied")
 
 
 @dataclass(frozen=True)
@@ -36,6 +34,7 @@ class KeptLabels:
     output: str | Path | None = None  # the file or the table that the caller named
     in_table: bool = False  # whether that is a table of the engine
     file: Path | None = None  # what was written, there or for the time being
+    columns: tuple[str, ...] = ()  # of what was written
     keeper: Any = field(default=None, repr=False)  # who removes a file that is for the time being, when it goes itself
 
     @property
@@ -69,7 +68,7 @@ class KeptLabels:
             from pyarrow import parquet
 
             return iter(parquet.ParquetFile(file).iter_batches())
-        return iter(_typed(read_table(file, dict.fromkeys(COLUMNS, ""))).to_batches())
+        return iter(_typed(read_table(file, dict.fromkeys(self.columns, ""))).to_batches())
 
     def run(self) -> dict[str, str | list[str] | None]:
         """Tell where the labels come from: the engine, the queries that ran there, and what was written."""
@@ -96,6 +95,7 @@ class KeptLabels:
 def _typed(table: pa.Table) -> pa.Table:
     """Give text its types: all fields of CSV are read as text."""
     kinds = {"confidence": pa.float64(), "margin": pa.float64(), "n_answers": pa.int64(), "tied": pa.bool_()}
+    kinds |= {"n_abstained": pa.int64(), EXPECTED_COST: pa.float64()}
     for k, name in enumerate(table.column_names):
         if name in kinds:
             table = table.set_column(k, name, table.column(name).cast(kinds[name]))

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Roster
+from quorate.answers import Roster
 from quorate.arrays import IntArray
-from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_names
-from quorate.blocks.memory import SET
+from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_names, one_block
+from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.plain_meetings import unite
 from quorate.reading.options import ReadOptions
 from quorate.warehouse.block_files import LostBlocks
@@ -37,7 +37,14 @@ from quorate.warehouse.spark_passes import (
     met_in,
 )
 from quorate.warehouse.spreading import Coder, Spread
-from quorate.warehouse.whole_tasks import Totals, check_totals, classes_in_use, no_totals, roster_of
+from quorate.warehouse.whole_tasks import (
+    Totals,
+    check_totals,
+    classes_in_use,
+    no_totals,
+    points_in_use,
+    roster_of,
+)
 
 LARGE = 1 << 28  # bytes of all partitions' sums, beyond which they are added up by the executors
 BITS = 1 << 28  # of a table of who met whom, in each partition: 32 MB
@@ -70,6 +77,11 @@ class SparkBlocks:
         """M, the number of classes."""
         return self.reading.n_classes
 
+    @property
+    def points_to(self) -> IntArray | None:
+        """The class of each symbol; None where all that is said are classes."""
+        return self.reading.points_to
+
     @cached_property
     def n_answers(self) -> int:
         """How many answers."""
@@ -82,7 +94,8 @@ class SparkBlocks:
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
-        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes)
+        symbols = 1 if self.points_to is None else len(self.points_to)  # of which they may be counted
+        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
         return self._combined(added, size, kernel, parameters)
 
     def _combined(
@@ -137,18 +150,8 @@ class SparkBlocks:
             share *= 2
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
-        sizes = np.concatenate([block.per_task for block, _ in parts])
-        worker, label = (np.concatenate([getattr(block, name) for block, _ in parts]) for name in ("worker", "label"))
-        answers = Answers(
-            np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
-            worker,
-            label.astype(np.int32),
-            pa.concat_arrays([names for _, names in parts]),
-            self.roster.worker_names,
-            self.roster.classes,
-        )
-        known = [block.known for block, _ in parts if block.known is not None]
-        return Sampled(answers, np.concatenate(known) if known else None)
+        whole, names = one_block([block for block, _ in parts]), pa.concat_arrays([names for _, names in parts])
+        return Sampled(named_answers(whole, self.points_to, names, self.roster), whole.known)
 
     def known_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of their ids."""
@@ -248,7 +251,8 @@ def pack_blocks_in_spark(
             n_tasks = [0 if each.totals is None else each.totals.n_tasks for each in told]
             first = tuple(int(low) for low in np.cumsum([0, *n_tasks]))
             kind = next(each.kind for each in told if each.kind is not None)  # there are answers, so there are tasks
-            how = PieceReading(len(rows.worker_names), len(classes), first, code, known)
+            said = points_in_use(totals, rows, classes), totals.abstained is not None
+            how = PieceReading(len(rows.worker_names), len(classes), first, code, known, *said)
             blocks = SparkBlocks(roster_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
             (per_worker,) = blocks.sums(count_answers)
         except BaseException:

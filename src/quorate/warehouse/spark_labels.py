@@ -1,6 +1,6 @@
 """The labels of blocks that lie in Spark: written by its executors, or handed out piece by piece."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.blocks.block import Block, Sums
-from quorate.methods.fitted import Fitted, Labelled, labelled
-from quorate.voting.vote import SURE, Ballot, Sureness
+from quorate.methods.fitted import Fitted, Labelled, Labelling
+from quorate.voting.vote import Sureness
 from quorate.warehouse.label_files import LabelTally, labels_of_part, larger_batches
 from quorate.warehouse.spark_blocks import SparkBlocks
 from quorate.warehouse.spark_passes import OnEach
@@ -23,14 +23,14 @@ def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) 
     >>> spark_label_batches  # doctest: +ELLIPSIS
     <function spark_label_batches at ...>
     """
-    parts = blocks.each_named(_voted_on, fitted.vote, blocks.roster.classes)
+    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.roster.classes)
     return larger_batches(parts, tally, blocks.n_tasks)
 
 
 def _voted_on(
-    block: Block, names: pa.Array, vote: Callable[[Block], Ballot], classes: pa.Array
+    block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array
 ) -> tuple[Labelled, pa.RecordBatch]:
-    part = labelled(block, vote)
+    part = labelling(block)
     return part, labels_of_part(part, names, classes)
 
 
@@ -40,16 +40,15 @@ def spark_sureness(fitted: Fitted, blocks: SparkBlocks) -> Sureness:
     >>> spark_sureness  # doctest: +ELLIPSIS
     <function spark_sureness at ...>
     """
-    n, total, doubtful, ties = (float(each) for each in blocks.sums(_sure, fitted.vote)[0])
-    return Sureness(total / max(n, 1.0), int(doubtful), int(ties))
+    n, total, doubtful, ties, cost = (float(each) for each in blocks.sums(_sure, fitted.labelling)[0])
+    return Sureness(total / max(n, 1.0), int(doubtful), int(ties), None if fitted.costs is None else cost)
 
 
-def _sure(blocks: Iterable[Block], vote: Callable[[Block], Ballot]) -> Sums:
-    found = np.zeros(4)
+def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
+    tally = LabelTally()
     for block in blocks:
-        part = labelled(block, vote)
-        found += [len(part.label), part.confidence.sum(), (part.confidence < SURE).sum(), part.tied.sum()]
-    return (found,)
+        tally.add(labelling(block))
+    return (np.array([tally.n, tally.total, tally.doubtful, tally.ties, tally.cost or 0.0]),)
 
 
 @contextmanager
@@ -63,11 +62,11 @@ def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     context, classes = blocks.rdd.context, blocks.roster.classes
-    nothing = Labelled(*(np.zeros(0, kind) for kind in (np.int32, float, float, np.int64, bool)))
-    schema = from_arrow_schema(labels_of_part(nothing, pa.array([], blocks.kind), classes).schema)
+    nothing = labels_of_part(fitted.labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
+    schema = from_arrow_schema(nothing.schema)
     session = SparkSession(context).newSession()  # whose settings are ours to make
     session.conf.set(ONE, "1")
-    sent = context.broadcast((blocks.reading, _written_as_stream, (fitted.vote, classes)))
+    sent = context.broadcast((blocks.reading, _written_as_stream, (fitted.labelling, classes)))
     try:
         streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)
@@ -76,10 +75,8 @@ def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
         sent.destroy()
 
 
-def _written_as_stream(
-    block: Block, names: pa.Array, vote: Callable[[Block], Ballot], classes: pa.Array
-) -> tuple[bytearray]:
-    rows, sink = labels_of_part(labelled(block, vote), names, classes), pa.BufferOutputStream()
+def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array) -> tuple[bytearray]:
+    rows, sink = labels_of_part(labelling(block), names, classes), pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write_batch(rows)
     return (bytearray(sink.getvalue()),)

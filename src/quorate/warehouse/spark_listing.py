@@ -43,9 +43,9 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
     used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    told = alphabet_of(labels, used, n_rows, reading)
+    told = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
     everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
-    meant = told.given, told.points_to, told.unheard
+    meant = told.given, told.points_to, told.unheard, told.n_silent
     return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
 
 

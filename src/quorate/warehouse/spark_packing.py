@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
-from quorate.blocks.block import Block, check_codes
+from quorate.blocks.block import Block, Silent, check_codes, code_type
 from quorate.blocks.memory import PIECE, SPREAD
 from quorate.errors import QuorateError
 from quorate.reading.columns import encode, positions
@@ -43,6 +43,8 @@ class Piece:
     label: IntArray
     known: IntArray | None  # which of the known labels each task has, -1 for none
     names: bytes  # an Arrow stream
+    symbol: IntArray | None = None  # what each answer said, where there are grades
+    silent: Silent | None = None  # who abstained; None where nobody did
 
 
 @dataclass(frozen=True)
@@ -101,17 +103,19 @@ class Packing:
         kind = None
         with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
             for table in self._parts(batches, Path(folder)):
-                names, found = settle_rows(table, self.rows, self.reading, totals, missing)
+                settled = settle_rows(table, self.rows, self.reading, totals, missing)
+                names, found = settled.names, settled.found
                 totals.add(found, len(names))
                 kind = names.type
                 start = starts_of(np.bincount(found.task, minlength=len(names)))
                 known = None if gold is None else gold.codes_of(names)
                 sizes = len(self.rows.worker_names), len(self.rows.classes)
                 whole = check_codes(Block(start, found.worker, found.label, *sizes, known=known))
-                for block in whole.pieces(PIECE):
-                    inside = block.answers
-                    arrays = block.start - block.start[0], block.worker[inside], block.label[inside], block.known
-                    yield Piece(*arrays, to_stream(names[block.tasks]))
+                if settled.symbol is not None:
+                    narrow = code_type(len(self.rows.symbols(sizes[1])))
+                    whole = replace(whole, symbol=settled.symbol.astype(narrow))
+                for block in replace(whole, silent=settled.silent).pieces(PIECE):
+                    yield _piece(block, names)
         seen = None if gold is None else gold.seen
         yield Told(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
 
@@ -132,6 +136,20 @@ class Packing:
                 if table.num_rows:
                     yield table
                 path.unlink()
+
+
+def _piece(block: Block, names: pa.Array) -> Piece:
+    """Cut a block out of the arrays that it shares with others."""
+    inside = block.answers
+    return Piece(
+        block.start - block.start[0],
+        block.worker[inside],
+        block.label[inside],
+        block.known,
+        to_stream(names[block.tasks]),
+        None if block.symbol is None else block.symbol[inside],
+        None if block.silent is None or not block.silent.per_task.any() else block.silent.alone(),
+    )
 
 
 def _place(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray, from_numpy
-from quorate.blocks.block import Block, Sums
+from quorate.blocks.block import Block, Sums, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits
 from quorate.blocks.scatter import scattered
 from quorate.warehouse.spark_packing import Piece, Told, from_stream
@@ -24,6 +24,8 @@ class PieceReading:
     first: tuple[int, ...]  # the number of the first task of each partition
     code: IntArray | None  # of the classes, where some are no longer in use
     known: IntArray | None  # the class of each known label, and -1
+    points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    silent: bool = False  # whether anybody abstains
 
     def blocks(self, index: int, pieces: Iterable[Piece | Told]) -> Iterator[tuple[Block, Piece]]:
         """Hand out the blocks of a partition."""
@@ -32,15 +34,18 @@ class PieceReading:
             if isinstance(piece, Piece):
                 label = piece.label if self.code is None else self.code[piece.label]
                 known = None if self.known is None or piece.known is None else self.known[piece.known]
-                block = Block(piece.start, piece.worker, label, self.n_workers, self.n_classes, first, known)
+                silent = (piece.silent or nobody_silent(len(piece.start) - 1)) if self.silent else None
+                sizes = self.n_workers, self.n_classes
+                block = Block(piece.start, piece.worker, label, *sizes, first, known, piece.symbol, silent)
                 yield block, piece
                 first += block.n_tasks
 
     def empty(self) -> Block:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
-        nobody = np.zeros(0, np.int32)
-        return Block(np.zeros(1, np.int64), nobody, nobody, self.n_workers, self.n_classes, known=known)
+        start, nobody = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        silent = nobody_silent(0) if self.silent else None
+        return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, silent=silent)
 
 
 @dataclass(frozen=True)

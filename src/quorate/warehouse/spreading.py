@@ -77,18 +77,29 @@ class Spread:
     worker_names: pa.Array
     classes: pa.Array
     worker_code: IntArray  # the code of each w, by the order of the ids
-    class_code: IntArray  # the code of each c among the labels given; UNUSED or SILENT (`quorate.warehouse.alphabet`)
+    class_code: IntArray  # the code of each c, as `quorate.warehouse.alphabet.Alphabet` has it
     n_rows: int
     n_without_task: int  # rows that are in no file
     given: pa.Array | None = None  # the labels that are answers; None where they are the classes
     points_to: IntArray | None = None  # the class of each of them
     unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_silent: int = 0  # labels by which workers abstain, a blank the last of them
     labels: pa.Array | None = None  # behind each c, where c is found by them
 
     @property
     def answered(self) -> pa.Array:
         """The labels that are answers, in the order of their codes."""
         return self.classes if self.given is None else self.given
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether several labels point to one class."""
+        return self.points_to is not None and bool(np.bincount(self.points_to).max(initial=0) > 1)
+
+    def symbols(self, n_classes: int) -> IntArray:
+        """Return the class that each symbol points to: -1 for those by which workers abstain, which come first."""
+        point = self.points_to if self.has_grades else None
+        return np.concatenate([np.full(self.n_silent, -1), np.arange(n_classes) if point is None else point])
 
 
 def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions) -> Spread:
@@ -141,9 +152,10 @@ def _named(
     if workers is None or labels is None or not used.any():
         raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
     worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
-    found = alphabet_of(labels, used, n_rows, reading)
+    found = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
     codes = worker_code, found.code, n_rows, coders["task"].n_missing
-    return Spread(files, worker_names, found.classes, *codes, found.given, found.points_to, found.unheard)
+    meant = found.given, found.points_to, found.unheard, found.n_silent
+    return Spread(files, worker_names, found.classes, *codes, *meant)
 
 
 class TaskFiles:

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.answers import Roster
-from quorate.arrays import IntArray, from_numpy, take, to_numpy
+from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
+from quorate.blocks.block import Silent
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.reading.abstaining import takes_blanks
 from quorate.reading.columns import encode, in_order_of_ids, order_classes
 from quorate.reading.options import ReadOptions
 from quorate.reading.settling import Settled, settle
-from quorate.warehouse.alphabet import SILENT
+from quorate.warehouse.alphabet import SILENT, UNUSED
 from quorate.warehouse.spreading import Coder, Spread
 
 SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
@@ -44,18 +45,32 @@ class Totals:
         self.n_repeats += found.n_repeats
         self.n_conflicting += found.n_conflicting
 
-    def silence(self, abstained: IntArray | None) -> None:
-        """Count abstentions, of each worker."""
+    def silence(self, worker: IntArray) -> None:
+        """Count abstentions, by the worker of each."""
+        if len(worker):
+            self._silence(np.bincount(worker, minlength=len(self.per_worker)))
+
+    def _silence(self, abstained: IntArray | None) -> None:
         if abstained is not None:
             self.abstained = abstained if self.abstained is None else self.abstained + abstained
 
     def merge(self, other: "Totals") -> None:
         """Add what was counted elsewhere; the answers of each worker are not counted there."""
         self.per_class += other.per_class
-        self.silence(other.abstained)
+        self._silence(other.abstained)
         for name in ("n_tasks", "n_answers", "n_repeats", "n_conflicting", "n_skipped", "n_clashes"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.clash = self.clash or other.clash
+
+
+@dataclass(frozen=True)
+class WholeTasks:
+    """Tasks and all that was said of them."""
+
+    names: pa.Array  # of the tasks, in their order
+    found: Settled  # the answers; labels are classes
+    symbol: IntArray | None  # what each answer said, where several labels point to a class
+    silent: Silent | None  # who abstained; None where nobody may
 
 
 def no_totals(rows: Spread) -> Totals:
@@ -68,9 +83,7 @@ def no_totals(rows: Spread) -> Totals:
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def settle_rows(
-    table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder
-) -> tuple[pa.Array, Settled]:
+def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> WholeTasks:
     """Name the tasks of some rows, in the order of their ids, settle the answers, and count what was settled.
 
     Args:
@@ -82,40 +95,35 @@ def settle_rows(
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
-    >>> names, found = settle_rows(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
-    >>> names.to_pylist(), found.worker.tolist()
+    >>> whole = settle_rows(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> whole.names.to_pylist(), whole.found.worker.tolist()
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    label = np.append(rows.class_code, -1).astype(np.int32)[c]
+    blank = SILENT - rows.n_silent + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
     task, names = _direct(column) if all_answer and reading.on_conflict != "drop" else (None, None)
     if task is None:
-        codes, names = encode(column, reading.columns[0])
-        blank = np.flatnonzero(codes < 0)
-        if len(blank):
-            one = int(blank[0])
-            who = None if worker[one] < 0 else rows.worker_names[int(worker[one])].as_py()
-            what = None if label[one] < 0 else rows.answered[int(label[one])].as_py()
-            missing.note(len(blank), {"task": column[one].as_py(), "worker": who, "label": what})
-            present &= codes >= 0
-        task, names = in_order_of_ids(codes, names)
+        task, names = _numbered(column, (worker, label), rows, reading, missing)
+        present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
-    silent = (w >= 0) & (task >= 0) & ((label == SILENT) | ((c < 0) & takes_blanks(reading)))
-    abstained = task[silent], worker[silent]
+    silent = (w >= 0) & (task >= 0) & (label <= SILENT)
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
-        task, worker, label, present = task[place], worker[place], label[place], present[place]
+        task, worker, label = task[place], worker[place], label[place]
+        present, silent = present[place], silent[place]
+    abstained = task[silent], worker[silent], SILENT - label[silent]
     if not present.all():
         task, worker, label = task[present], worker[present], label[present]
     found = settle(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
-    totals.silence(_abstained(*abstained, found, len(rows.worker_names)))
+    symbol = found.label + rows.n_silent if rows.has_grades else None
     if rows.points_to is not None:
         found = replace(found, label=rows.points_to[found.label].astype(np.int32))
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
@@ -123,16 +131,37 @@ def settle_rows(
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
         found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
-    return names, found
+    if rows.n_silent:
+        kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
+        totals.silence(kept.worker)
+    return WholeTasks(names, found, symbol, kept if rows.n_silent else None)
 
 
-def _abstained(task: IntArray, worker: IntArray, found: Settled, n_workers: int) -> IntArray | None:
-    """Count the abstentions of each worker, one a task, and none beside an answer; None where there are none."""
-    if len(task) == 0:
-        return None
-    key = np.unique(task.astype(np.int64) * n_workers + worker)
-    key = key[~np.isin(key, found.task.astype(np.int64) * n_workers + found.worker)]
-    return np.bincount(key % n_workers, minlength=n_workers) if len(key) else None
+def _numbered(
+    column: pa.ChunkedArray, codes: tuple[IntArray, IntArray], rows: Spread, reading: ReadOptions, missing: Coder
+) -> tuple[IntArray, pa.Array]:
+    """Give tasks numbers in the order of their ids; -1 for rows that have none, of which one is shown."""
+    task, names = encode(column, reading.columns[0])
+    lacking = np.flatnonzero(task < 0)
+    if len(lacking):
+        one = int(lacking[0])
+        worker, label = (int(code[one]) for code in codes)
+        who = None if worker < 0 else rows.worker_names[worker].as_py()
+        what = None if label < 0 else rows.answered[label].as_py()
+        missing.note(len(lacking), {"task": column[one].as_py(), "worker": who, "label": what})
+    return in_order_of_ids(task, names)
+
+
+def _kept(
+    task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
+) -> Silent:
+    """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
+    n_tasks, n_workers = sizes
+    place = slice(None) if ordered else np.argsort(symbol, kind="stable")
+    key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
+    alone = ~is_among(key, found.task.astype(np.int64) * n_workers + found.worker)
+    start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
+    return Silent(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
 
 
 def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
@@ -222,6 +251,17 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
     code = np.zeros(len(rows.classes), np.int32)
     code[used] = new
     return listed, code
+
+
+def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
+    """Return the class of each symbol, -1 for abstentions; None where all that was said are classes.
+
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_silent=1)
+    >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))
+    >>> points_in_use(totals, rows, rows.classes).tolist()
+    [-1, 0]
+    """
+    return rows.symbols(len(classes)) if rows.has_grades or totals.abstained is not None else None
 
 
 def roster_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> Roster:

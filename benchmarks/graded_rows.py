@@ -1,0 +1,92 @@
+"""Time what hearing grades and abstentions costs beyond memory: the same crowd cut to classes, graded, and abstaining.
+
+    python benchmarks/graded_rows.py --folder /tmp/graded               # 5 million answers, two minutes
+
+Workers grade tasks of two classes from 0 to 9, each on a scale of its own, five to a task. Every run packs the rows
+into blocks on disk and writes labels, in a process of its own. Prints CPU seconds, and how often labels are wrong.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+
+WORKERS, PER_TASK, SEED = 5000, 5, 0
+ABSTAINING = 0.1  # of the rows that abstain, at random or by class
+OURS = """
+import sys, json
+from quorate.warehouse import aggregate
+source, target, how = sys.argv[1:]
+result = aggregate(source, most=0, output=target, **json.loads(how))
+print(result.summary(), file=sys.stderr)
+"""
+MAP = json.dumps({"map": {str(grade): "ab"[grade > 4] for grade in range(10)}})
+ABSTAIN = json.dumps({"abstain": ["unsure"]})
+RUNS = {
+    "cut to classes": ("cut", "{}"),
+    "grades, with a map": ("graded", MAP),
+    "classes, abstaining at random": ("random", ABSTAIN),
+    "classes, abstaining by class": ("telling", ABSTAIN),
+}
+
+
+def make(folder: Path, n_tasks: int) -> np.ndarray:
+    """Write the crowd four times, as each run reads it, and return the truth."""
+    rng = np.random.default_rng(SEED)
+    truth = rng.integers(0, 2, n_tasks)
+    task = np.repeat(np.arange(n_tasks), PER_TASK)
+    slot = WORKERS // PER_TASK  # of the crowd, one for each answer of a task, so that nobody answers it twice
+    worker = rng.integers(0, slot, len(task)) + slot * np.tile(np.arange(PER_TASK), n_tasks)
+    scale, offset, noise = rng.uniform(1, 2.5, WORKERS), rng.uniform(3, 5, WORKERS), rng.uniform(0.8, 2.0, WORKERS)
+    seen = (2 * truth - 1)[task] + rng.normal(size=len(task)) * noise[worker]
+    grade = np.clip(np.rint(offset[worker] + scale[worker] * seen), 0, 9).astype(np.int64)
+    cut = (grade > 4).astype(np.int64)
+    share = rng.random(len(task))
+    said = {
+        "graded": np.array([str(each) for each in range(10)])[grade],
+        "cut": np.array(["a", "b"])[cut],
+        "random": np.array(["a", "b", "unsure"])[np.where(share < ABSTAINING, 2, cut)],
+        "telling": np.array(["a", "b", "unsure"])[np.where(share < 2 * ABSTAINING * truth[task], 2, cut)],
+    }
+    order = rng.permutation(len(task))
+    for name, label in said.items():
+        rows = pa.table({"task": task[order], "worker": worker[order], "label": pa.array(label[order])})
+        pa.parquet.write_table(rows, folder / f"{name}.parquet")
+    return truth
+
+
+def measure(source: Path, target: Path, how: str) -> float:
+    """Run one to its end; returns CPU seconds."""
+    process = subprocess.Popen([sys.executable, "-W", "ignore", "-c", OURS, str(source), str(target), how])
+    _, status, used = os.wait4(process.pid, 0)  # tells what this one process took
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise SystemExit(f"{source} failed")
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Make the answers, run all, and print what they took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="for the answers and the labels")
+    parser.add_argument("--tasks", type=int, default=1_000_000, help="of five answers each")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    truth = make(given.folder, given.tasks)
+    print("| rows | CPU s | labels wrong |\n|---|---|---|")
+    for name, (source, how) in RUNS.items():
+        target = given.folder / f"labels-{source}.parquet"
+        cpu = measure(given.folder / f"{source}.parquet", target, how)
+        labels = pa.parquet.read_table(target)
+        wrong = labels["label"].to_numpy() != np.array(["a", "b"])[truth[labels["task"].to_numpy()]]
+        print(f"| {name} | {cpu:.1f} | {wrong.mean():.4f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
