@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.evaluation.simulate import Crowd
 from quorate.said import Said
 from quorate.voting.posterior import softmax
-from quorate.voting.spoken import balanced, chances
+from quorate.voting.spoken import balanced, chances, told_alike
 
 
 def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, Answers]:
@@ -121,6 +121,39 @@ def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
 def test_as_many_tasks_stay_in_each_class() -> None:
     rng = np.random.default_rng(0)
     scores, added = rng.normal(size=(50, 3)), rng.normal(1, 2, size=(50, 3))
-    factor = rng.uniform(0.3, 1, (50, 1))
-    after = softmax((scores + balanced(added, scores, factor)) * factor).sum(axis=0)
-    assert np.allclose(after, softmax(scores * factor).sum(axis=0), atol=1e-3)
+    after = softmax(scores + balanced(added, scores)).sum(axis=0)
+    assert np.allclose(after, softmax(scores).sum(axis=0), atol=1e-3)
+
+
+def test_what_rows_tell_alike_is_the_part_that_they_share() -> None:
+    rng = np.random.default_rng(1)
+    truth, task = rng.integers(0, 2, 2000), np.repeat(np.arange(2000), 4)
+    shared, own = rng.normal(0, 0.6, 2000)[task], rng.normal(0, 0.8, 8000)
+    told = np.stack([np.zeros(8000), 2.0 * truth[task] + shared + own], axis=1)
+    found = told_alike(task, told, np.eye(2)[truth])
+    assert found == pytest.approx(0.36, abs=0.04)  # .6² of .6² + .8²; so many tasks tell it to .015
+    assert told_alike(task, np.stack([np.zeros(8000), own], axis=1), np.eye(2)[truth]) < 0.04
+
+
+def rare_class(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Tasks of seven grades, of which workers see each with noise; few are of the highest."""
+    rng = np.random.default_rng(seed)
+    place = 7 * rng.beta(1, 2, 400) - 0.5
+    grade = np.rint(place[:, None] + rng.normal(0, rng.uniform(0.5, 1.5, 8), (400, 8))).clip(0, 6).astype(int)
+    task, worker = (each.ravel() for each in np.indices(grade.shape))
+    return {"task": task, "worker": worker, "label": grade.ravel()}, np.rint(place).clip(0, 6).astype(int)
+
+
+def test_grades_near_the_cut_do_not_make_a_rare_class_frequent() -> None:
+    frequent, errors = [], []
+    for seed in range(4):
+        table, place = rare_class(seed)
+        for cut in (4, 5):
+            scale = {grade: int(grade > cut) for grade in range(7)}
+            by_cut = {**table, "label": [scale[grade] for grade in table["label"].tolist()]}
+            for result in (quorate.aggregate(by_cut), quorate.aggregate(table, map=scale)):
+                frequent.append(result.ballot.label.mean())
+                errors.append((result.ballot.label != (place > cut)).mean())
+    shares, wrong = (np.reshape(found, (-1, 2)).mean(axis=0) for found in (frequent, errors))
+    assert shares[1] == pytest.approx(shares[0], abs=0.005)  # two tasks of 400
+    assert wrong[1] <= wrong[0] + 0.0025  # one
