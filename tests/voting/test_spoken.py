@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.evaluation.simulate import Crowd
 from quorate.said import Said
 from quorate.voting.posterior import softmax
-from quorate.voting.spoken import balanced, chances, told_alike
+from quorate.voting.spoken import Rows, _several_grade, balanced, chances, told_alike
 
 
 def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, Answers]:
@@ -121,8 +121,9 @@ def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
 def test_as_many_tasks_stay_in_each_class() -> None:
     rng = np.random.default_rng(0)
     scores, added = rng.normal(size=(50, 3)), rng.normal(1, 2, size=(50, 3))
-    after = softmax(scores + balanced(added, scores)).sum(axis=0)
-    assert np.allclose(after, softmax(scores).sum(axis=0), atol=1e-3)
+    factor = rng.uniform(0.3, 1, (50, 1))
+    after = softmax((scores + balanced(added, scores, factor)) * factor).sum(axis=0)
+    assert np.allclose(after, softmax(scores * factor).sum(axis=0), atol=1e-3)
 
 
 def test_what_rows_tell_alike_is_the_part_that_they_share() -> None:
@@ -133,6 +134,19 @@ def test_what_rows_tell_alike_is_the_part_that_they_share() -> None:
     found = told_alike(task, told, np.eye(2)[truth])
     assert found == pytest.approx(0.36, abs=0.04)  # .6² of .6² + .8²; so many tasks tell it to .015
     assert told_alike(task, np.stack([np.zeros(8000), own], axis=1), np.eye(2)[truth]) < 0.04
+
+
+def test_classes_keep_their_shares_by_themselves_where_one_worker_grades() -> None:
+    table = {"task": [1, 1, 2, 2, 3, 3], "worker": list("ababab"), "label": [0, 0, 1, 3, 3, 3]}
+    point = {0: "no", 1: "no", 2: "yes", 3: "yes"}
+    assert not _several_grade(rows_of({**table, "label": [0, 0, 1, 0, 3, 3]}, point))
+    assert _several_grade(rows_of({**table, "label": [0, 0, 1, 1, 3, 3]}, point))
+
+
+def rows_of(table: dict[str, list[Any]], point: dict[int, str]) -> Rows:
+    answers = quorate.read(table, map=point)
+    assert answers.said is not None
+    return Rows(answers, answers.said)
 
 
 def rare_class(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -101,24 +101,27 @@ def spoken_scores(answers: Answers, scores: FloatArray, logs: FloatArray, factor
         return None
     sums = [np.bincount(rows.task, column, answers.n_tasks) for column in told.T]
     added = np.stack(sums, axis=1).astype(np.float64, copy=False)
+    if not _several_grade(rows):
+        return balanced(added, scores, factor[:, None])
+    # Flattened, every sure task would hold a little of each other class, and where grades make it surer, the tasks in
+    # doubt would get that.
     kept = min(told_alike(rows.task, told, softmax(scores)) / ALIKE, 1.0)
-    return (1 - kept) * added + kept * balanced(added, scores)
+    return (1 - kept) * added + kept * balanced(added, scores, np.ones((1, 1)))
 
 
-def balanced(added: FloatArray, scores: FloatArray) -> FloatArray:
-    """Shift what is added so that as many tasks are of each class as before.
+def balanced(added: FloatArray, scores: FloatArray, factor: FloatArray) -> FloatArray:
+    """Shift what is added so that as many tasks are believed to be of each class as before.
 
     The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
-    whatever the tables have wrong turns the tasks in doubt all one way. Scores are taken as they are: flattened, every
-    sure task would hold a little of each other class, and where grades make it surer the tasks in doubt would get that.
+    whatever the tables have wrong turns the tasks in doubt all one way.
 
-    >>> shifted = balanced(np.array([[3.0, 0.0], [2.0, 0.0]]), np.zeros((2, 2)))
+    >>> shifted = balanced(np.array([[3.0, 0.0], [2.0, 0.0]]), np.zeros((2, 2)), np.ones((2, 1)))
     >>> softmax(shifted).sum(axis=0).round(6).tolist()
     [1.0, 1.0]
     """
-    before = softmax(scores).sum(axis=0)
+    before = softmax(scores * factor).sum(axis=0)
     for _ in range(BALANCING):
-        after = softmax(scores + added).sum(axis=0)
+        after = softmax((scores + added) * factor).sum(axis=0)
         shift = np.log(np.maximum(before, FLOOR) / np.maximum(after, FLOOR))
         added = added + shift
         if np.abs(shift).max() < BALANCED:
@@ -149,6 +152,14 @@ def told_alike(task: IntArray, told: FloatArray, belief: FloatArray) -> float:
         alike += float(weight @ (((sums**2).sum(axis=1) - own) / np.maximum(others, 1.0)))
         total += float(weight @ own)
     return max(alike / total, 0.0) if total > 0 else 0.0
+
+
+def _several_grade(rows: Rows) -> bool:
+    """Whether more than one worker has several grades for a class: one alone cannot repeat what the others tell."""
+    said, n_classes = rows.said, rows.answers.n_classes
+    pairs = np.unique(np.stack([rows.answers.worker, said.symbol], axis=1), axis=0)
+    kinds, grades = np.unique(pairs[:, 0] * n_classes + said.points_to[pairs[:, 1]], return_counts=True)
+    return len(np.unique(kinds[grades > 1] // n_classes)) > 1
 
 
 def _told(rows: Rows, belief: FloatArray) -> FloatArray | None:
