@@ -12,8 +12,9 @@ from quorate.answers import Answers
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation.simulate import Crowd
 from quorate.said import Said
+from quorate.voting.chances import chances
 from quorate.voting.posterior import softmax
-from quorate.voting.spoken import Believed, balancing, chances, counted, leaning_of
+from quorate.voting.spoken import Believed, counted
 
 
 def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, Answers]:
@@ -143,21 +144,25 @@ def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
     assert np.ptp(logs[0], axis=1).max() < 1
 
 
-@pytest.mark.parametrize("size", [0.1, 2.0, 30.0])
-def test_as_many_tasks_stay_in_each_class(size: float) -> None:
-    rng = np.random.default_rng(0)
-    scores, added = rng.normal(size=(50, 3)), size * rng.normal(1, 2, size=(50, 3))
-    factor = rng.uniform(0.3, 1, (50, 1))
-    before = softmax(scores * factor).sum(axis=0)
-    shift = balancing(lambda shift: leaning_of(scores + added + shift, factor), before)
-    after = softmax((scores + added + shift) * factor).sum(axis=0)
-    assert np.allclose(after, before, atol=1e-9)  # Newton's last step is below 1e-6, and its error that step squared
+def rare_class(seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Tasks of seven grades, of which workers see each with noise; few are of the highest."""
+    rng = np.random.default_rng(seed)
+    place = 7 * rng.beta(1, 2, 400) - 0.5
+    grade = np.rint(place[:, None] + rng.normal(0, rng.uniform(0.5, 1.5, 8), (400, 8))).clip(0, 6).astype(int)
+    task, worker = (each.ravel() for each in np.indices(grade.shape))
+    return {"task": task, "worker": worker, "label": grade.ravel()}, np.rint(place).clip(0, 6).astype(int)
 
 
-def test_how_fast_beliefs_change_is_their_derivative() -> None:
-    rng = np.random.default_rng(1)
-    scores, factor, step = rng.normal(size=(20, 3)), rng.uniform(0.3, 1, (20, 1)), 1e-6
-    _, slope = leaning_of(scores, factor)
-    for k in range(3):
-        ends = [leaning_of(scores + sign * step * np.eye(3)[k], factor)[0] for sign in (1, -1)]
-        assert np.allclose((ends[0] - ends[1]) / (2 * step), slope[k], atol=1e-7)  # of central differences
+def test_grades_near_the_cut_do_not_make_a_rare_class_frequent() -> None:
+    frequent, errors = [], []
+    for seed in range(4):
+        table, place = rare_class(seed)
+        for cut in (4, 5):
+            scale = {grade: int(grade > cut) for grade in range(7)}
+            by_cut = {**table, "label": [scale[grade] for grade in table["label"].tolist()]}
+            for result in (quorate.aggregate(by_cut), quorate.aggregate(table, map=scale)):
+                frequent.append(result.ballot.label.mean())
+                errors.append((result.ballot.label != (place > cut)).mean())
+    shares, wrong = (np.reshape(found, (-1, 2)).mean(axis=0) for found in (frequent, errors))
+    assert shares[1] == pytest.approx(shares[0], abs=0.005)  # two tasks of 400
+    assert wrong[1] <= wrong[0] + 0.0025  # one

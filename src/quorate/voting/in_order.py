@@ -1,11 +1,16 @@
-"""Classes in an order: workers who know come near the truth, and the crowd's middle answer has a say.
+"""Classes in an order: workers who see the truth with noise of their own width, and the middle of the best answers.
 
-Three opinions as ever, each for classes that have an order. By skill: a worker who knows gives the true class or a
-neighbour, by a law of the distance that all who know share, and one who does not answers by habit. By matrix: each
-worker's own answers, drawn to that. By vote: where the middle of the answers lies, each counted by the square of how
-often its worker knows.
+Three opinions as ever, each for classes that have an order. By skill: a worker answers the class where it sees the
+task, by a normal law of its own width around the true class, or else by the crowd's habit; how many workers are of each
+kind is learnt with them. By matrix: each worker's own answers, drawn to that. By vote: where the middle lies of the
+answers of those who are at least half as skilled as the best one there.
+
+The first two take the truth for something of which every answer is a reading; the third for what those who know settle
+among themselves, as on web, whose truth is the middle of three experts' answers that are among the others. No answers
+tell which of these a truth is, so either has half the say.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,59 +26,89 @@ from quorate.voting.posterior import FLOOR, one_more_each, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
 
 STEPS = 10  # of EM, as in `quorate.voting.refine`
-DECAY = 0.2  # of the law of distances, at the start: a step away is a fifth as likely
-LEAST_KNOWN, MOST_KNOWN = 0.01, 0.99  # how often a worker knows: each can err, and each can be right
-# By skill and by matrix half the say together, and half the middle answer: a judgement, made with web, age and crowds
-# simulated with normal noise in view; `quorate.evaluation.experiments.graded` prints what it comes to.
-WEIGHTS = np.array([0.25, 0.25, 0.5])
+LEAST_WIDTH, WIDER = 0.2, 2.0**0.5  # in classes: the least sees no other class, and few answers tell two next to it
+SEEING = np.array([0.05, 0.25, 0.5, 0.75, 0.9, 0.98])  # how often a kind answers by what it sees: never all or nothing
+KINDS_WORTH = 10.0  # workers that all kinds being alike frequent is worth; 1 and 50 do as well on simulated crowds
+LEAST_SKILL = 0.01  # each worker can be right
+# Who is heard in the middle, next to the best worker there, and how many answers each of theirs counts for: those who
+# settle a truth settle it exactly, were it known who they are. Chosen on simulated crowds of both meanings: the
+# log-loss is alike for .35 and .5, the error lower for .5; with more than 4, confidence would be further above what is
+# right than it is without an order. `quorate.evaluation.experiments.orders --choose` prints it.
+AS_SKILLED, SETTLES = 0.5, 4.0
+WEIGHTS = np.array([0.25, 0.25, 0.5])  # of the opinions: half for either meaning of truth
 
 
 @dataclass(frozen=True)
 class Knowing:
-    """How often each worker knows, how near those come who do, and what the classes' shares are."""
+    """What was learnt of the workers, and what the classes' shares are."""
 
-    share: FloatArray  # of each worker's answers, those that come from knowing
-    near: FloatArray  # answers × classes: what those who know answer
+    logs: FloatArray  # of the matrices, expected over the kinds that a worker may be of
+    theta: FloatArray  # the matrices so expected, workers × answers × classes
     prior: FloatArray  # of the classes
-    habit: FloatArray  # workers × answers: what those who do not answer
 
     @property
-    def theta(self) -> FloatArray:
-        """The matrices, workers × answers × classes."""
-        return _matrices(self.share, self.near, self.habit)[1]
+    def skill(self) -> FloatArray:
+        """How often each worker is right beyond chance, as a share of how often it could be."""
+        right = np.einsum("wkk,k->w", self.theta, self.prior)
+        by_chance = float(self.prior @ self.prior)
+        skill: FloatArray = np.clip((right - by_chance) / max(1 - by_chance, FLOOR), LEAST_SKILL, 1.0)
+        return skill
 
 
 def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowing:
-    """Fit the model by EM.
+    """Fit the model by EM; a worker's kind is averaged over, as far as its answers leave it open.
 
     Args:
         answers: who answered what.
         skills: of each worker, to begin with.
-        habits: of the workers, and the class prior.
+        habits: of the workers.
 
     >>> import quorate
     >>> from quorate.skills.centred import habits_of
     >>> crowd = quorate.simulate.crowd(300, 8, 5, n_classes=4, seed=1)
     >>> known = learn_knowing(crowd.answers, np.full(8, 0.5), habits_of(crowd.answers))
-    >>> bool(np.corrcoef(known.share, crowd.skills)[0, 1] > 0.8)
+    >>> bool(np.corrcoef(known.skill, crowd.skills)[0, 1] > 0.8)
     True
     """
     m, blocks = answers.n_classes, blocks_of(answers)
-    apart = distances(m)
-    habit = habits.frequency[: answers.n_workers]
-    share, prior = np.clip(skills, LEAST_KNOWN, MOST_KNOWN), habits.prior
-    law = DECAY ** np.arange(m, dtype=np.float64)
-    n = answers.per_worker
+    believed = middle_answer(answers, np.maximum(skills, LEAST_SKILL))
+    counts, prior = cells_of(answers).expected_counts(believed), one_more_each(believed)
+    share: FloatArray | float = 1.0
     for _ in range(STEPS):
-        near = _near(law)
-        known, theta = _matrices(share, near, habit)
-        counts, believed = blocks.sums(em_step, np.log(theta), np.log(np.maximum(prior, FLOOR)))
-        knew = counts * np.minimum(known / theta, 1.0)
-        mean = knew.sum() / max(n.sum(), 1)
-        share = np.clip((knew.sum(axis=(1, 2)) + LEAST_WORTH * mean) / (n + LEAST_WORTH), LEAST_KNOWN, MOST_KNOWN)
-        prior = (believed + 1) / (believed + 1).sum()
-        law = _law(knew.sum(axis=0), apart)
-    return Knowing(share, _near(law), prior, habit)
+        fit = [counts.reshape(-1, m * m) @ np.log(kinds).T for kinds in kinds_of_workers(habits.crowd)]
+        kind = softmax(np.hstack(fit) + np.log(share))
+        share = (kind.sum(axis=0) + KINDS_WORTH / kind.shape[1]) / (len(kind) + KINDS_WORTH)
+        logs, theta = np.zeros((2, answers.n_workers, m * m))
+        for k, kinds in enumerate(kinds_of_workers(habits.crowd)):
+            part = kind[:, k * len(SEEING) : (k + 1) * len(SEEING)]
+            logs += part @ np.log(kinds)
+            theta += part @ kinds
+        counts, tasks = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior))
+        prior = (tasks + 1) / (tasks + 1).sum()
+    return Knowing(logs.reshape(-1, m, m), theta.reshape(-1, m, m), prior)
+
+
+def kinds_of_workers(habit: FloatArray) -> Iterator[FloatArray]:
+    """Yield the matrices of the kinds of each width, a row for each of how often they see; answers × classes flat.
+
+    Args:
+        habit: how often each class is given by those who do not see.
+
+    >>> widths = list(kinds_of_workers(np.full(3, 1 / 3)))
+    >>> len(widths), widths[0][-1].reshape(3, 3).round(2).tolist()
+    (7, [[0.98, 0.01, 0.01], [0.01, 0.97, 0.01], [0.01, 0.01, 0.98]])
+    """
+    from scipy.special import ndtr
+
+    m, width = len(habit), LEAST_WIDTH
+    away = np.concatenate([[-np.inf], np.arange(m - 1) + 0.5, [np.inf]])[:, None] - np.arange(m)
+    while width < WIDER * m / 2:
+        seen = np.diff(ndtr(away / width), axis=0)
+        mixed = SEEING[:, None, None] * seen + (1 - SEEING)[:, None, None] * habit[:, None]
+        kinds = np.maximum(mixed, LEAST_CHANCE)
+        kinds /= kinds.sum(axis=1, keepdims=True)
+        yield kinds.reshape(len(SEEING), -1)
+        width *= WIDER
 
 
 def distances(n_classes: int) -> FloatArray:
@@ -102,65 +137,45 @@ def ordered_scores(answers: Answers, knowing: Knowing, factor: FloatArray) -> tu
     >>> [each.shape for each in ordered_scores(crowd.answers, known, np.ones(300))]
     [(300, 4), (300, 4), (300, 4)]
     """
-    cells, theta = cells_of(answers), knowing.theta
-    by_skill = cells.log_joint(np.log(theta), knowing.prior)
-    middle = middle_answer(answers, knowing.share**2)
+    cells = cells_of(answers)
+    by_skill = cells.log_joint(knowing.logs, knowing.prior)
+    middle = middle_answer(answers, knowing.skill)
     believed = (softmax(by_skill * factor[:, None]) + middle) / 2
     worth = LEAST_WORTH * answers.n_classes / 2  # answers a column, as in `quorate.voting.refine.pooled_matrix`
-    own = cells.expected_counts(believed) + worth * theta
+    own = cells.expected_counts(believed) + worth * knowing.theta
     own /= own.sum(axis=1, keepdims=True)
     by_matrix = cells.log_joint(np.log(np.maximum(own, FLOOR)), one_more_each(believed))
     return by_skill, by_matrix, np.log(np.maximum(middle, FLOOR)) / factor[:, None]
 
 
-def middle_answer(answers: Answers, weights: FloatArray) -> FloatArray:
-    """Say where the middle of each task's answers lies, as so many independent ones as they are worth can tell.
+def middle_answer(answers: Answers, skill: FloatArray) -> FloatArray:
+    """Say where the middle lies of the answers of the best workers on each task, each counted by its squared skill.
 
     The share of the weight up to a class is a proportion; how likely it is that more than half lies there, its Beta
-    law says (Jeffreys' prior).
+    law says (Jeffreys' prior), of `SETTLES` times as many answers as theirs are worth (Kish's effective size).
 
     Args:
         answers: who answered what.
-        weights: of each worker's answer.
+        skill: of each worker, above zero.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": [1, 2, 3]})
     >>> middle_answer(answers, np.ones(3)).argmax(axis=1).tolist()
     [1]
+    >>> middle_answer(answers, np.array([0.9, 0.3, 0.3])).argmax(axis=1).tolist()
+    [0]
     """
     from scipy.special import betainc
 
-    cast = answers.by_task(weights[answers.worker])
-    share = np.zeros((answers.n_tasks, answers.n_classes))
-    np.add.at(share, (answers.task, answers.label), weights[answers.worker])
+    own, best = skill[answers.worker], np.zeros(answers.n_tasks)
+    np.maximum.at(best, answers.task, own)
+    weight = np.where(own >= AS_SKILLED * best[answers.task], own**2, 0.0)
+    cast, squares = answers.by_task(weight), answers.by_task(weight**2)
+    share = np.bincount(answers.cells, weight, answers.n_tasks * answers.n_classes).reshape(answers.n_tasks, -1)
     up_to = np.cumsum(share, axis=1) / np.maximum(cast, FLOOR)[:, None]
-    squares = answers.by_task(weights[answers.worker] ** 2)
-    worth = np.where(squares > 0, cast**2 / np.maximum(squares, FLOOR), 0.0)[:, None]  # Kish's effective size
+    worth = SETTLES * (cast**2 / np.maximum(squares, FLOOR))[:, None]
     within = 1 - betainc(worth * up_to + 0.5, worth * np.maximum(1 - up_to, 0.0) + 0.5, 0.5)
     within[cast <= 0] = np.arange(1, answers.n_classes + 1) / answers.n_classes
     within[:, -1] = 1.0
     middle: FloatArray = np.diff(within, axis=1, prepend=0.0)
     return np.maximum(middle, 0.0)
-
-
-def _matrices(share: FloatArray, near: FloatArray, habit: FloatArray) -> tuple[FloatArray, FloatArray]:
-    known = share[:, None, None] * near[None]
-    theta = np.maximum(known + (1 - share)[:, None, None] * habit[:, :, None], LEAST_CHANCE)
-    return known, theta / theta.sum(axis=1, keepdims=True)
-
-
-def _near(law: FloatArray) -> FloatArray:
-    """Spread the law of distances over the answers to each class; at either end there are fewer neighbours."""
-    near = law[distances(len(law)).astype(np.int64)]
-    near /= near.sum(axis=0, keepdims=True)
-    return near
-
-
-def _law(knew: FloatArray, apart: FloatArray) -> FloatArray:
-    """Count how often those who know are so far off, for each pair of answer and class that is so far apart."""
-    m = len(apart)
-    chances = np.array([(knew.sum(axis=0) * (apart == d).sum(axis=0)).sum() for d in range(m)])
-    found = np.array([knew[apart == d].sum() for d in range(m)]) / np.maximum(chances, FLOOR)
-    law = found + LEAST_CHANCE / 10
-    shares: FloatArray = law / law.sum()
-    return shares

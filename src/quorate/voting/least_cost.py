@@ -41,7 +41,7 @@ def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
 def in_the_middle(ballot: Ballot, classes: pa.Array) -> Ballot:
     """Give each task of ordered classes the one of least expected distance and, where they are numbers, a score.
 
-    The score is the posterior's mean, and its interval holds 95 % of the posterior.
+    The score is the posterior's mean, and its interval holds it and 95 % of the posterior.
 
     >>> ballot = Ballot(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
     >>> found = in_the_middle(ballot, pa.array(["1", "2", "3"]))
@@ -54,8 +54,9 @@ def in_the_middle(ballot: Ballot, classes: pa.Array) -> Ballot:
     if value is None:
         return found
     up_to = np.cumsum(ballot.posterior, axis=1)
-    ends = [value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE]
-    scores = {"score": ballot.posterior @ value, "score_low": ends[0], "score_high": ends[1]}
+    low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE)
+    mean = ballot.posterior @ value  # where one class has nearly all, it lies beside that class
+    scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
     return replace(found, beside={**found.beside, **scores})
 
 

@@ -7,23 +7,19 @@ worker's factors are shrunk toward the crowd's, and the crowd's toward saying no
 unless the answers speak against it, so that abstaining at random changes no label.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import task_scores
+from quorate.voting.chances import chances
 from quorate.voting.confusion import most_entries
 from quorate.voting.dependence import flattening
-from quorate.voting.posterior import FLOOR, softmax
-from quorate.voting.shrinkage import LEAST_WORTH
-
-BALANCING, BALANCED = 60, 1e-6  # steps at the most, and the one that is the last: Newton's next would be its square
-TOO_FAR = 0.5  # of the slope that a step began with, by which it may rise beyond the least point; else half the step
-CHANCE = 0.01  # that one of the factors is heard at all where nothing is said, over the crowd and over its workers
-LEAST_SLOPE = 1e-12  # of the largest, below which a direction changes nothing, as a shift of all classes does
+from quorate.voting.kept_shares import alike_sums, balancing, leaning_of, several_grade, shares_kept, told_alike
+from quorate.voting.posterior import softmax
 
 
 @dataclass(frozen=True)
@@ -58,11 +54,15 @@ class Spoken:
     logs: FloatArray  # log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes
     shift: FloatArray  # of each class, so that as many tasks are of it as before
 
-    def added(self, block: Block) -> FloatArray:
-        """Return what is added to the scores of a block's tasks, tasks × classes."""
+    def told(self, block: Block) -> tuple[IntArray, FloatArray]:
+        """Return the task of each thing that was said in a block, and what that tells of each class."""
         n_symbols, m = self.logs.shape[1:]
         task, cell = _rows(block, n_symbols)
-        told = self.logs.reshape(-1, m)[cell]
+        return task, self.logs.reshape(-1, m)[cell]
+
+    def added(self, block: Block) -> FloatArray:
+        """Return what is added to the scores of a block's tasks, tasks × classes."""
+        task, told = self.told(block)
         sums = [np.bincount(task, column, block.n_tasks) for column in told.T]
         added: FloatArray = np.stack(sums, axis=1) + self.shift
         return added
@@ -89,53 +89,18 @@ def listen(blocks: Blocks, believed: Believed) -> Spoken | None:
     if n_entries > most_entries(blocks.n_answers):  # too much for a matrix a worker
         return None
     counts, before = blocks.sums(counted, believed, len(points_to))
-    logs = _told(counts.reshape(blocks.n_workers, -1, m), points_to)
+    counts = counts.reshape(blocks.n_workers, -1, m)
+    logs, kept = _told(counts, points_to), 1.0
     if logs is None:
         return None
     unbalanced = Spoken(logs, np.zeros(m))
-    return Spoken(logs, balancing(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before))
-
-
-def balancing(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
-    """Find the shift of each class at which as many tasks are believed to be of it as before.
-
-    The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
-    whatever the tables have wrong turns the tasks in doubt all one way.
-
-    Args:
-        leaning: at a shift, how many tasks are believed to be of each class, and how fast that changes with the shift.
-        before: how many there are to be.
-
-    How many there are is the slope of a convex function of the shift, so that Newton's steps lead there.
-
-    >>> scores = np.array([[3.0, 0.0], [2.0, 0.0]])
-    >>> shift = balancing(lambda shift: leaning_of(scores + shift, np.ones((2, 1))), np.ones(2))
-    >>> softmax(scores + shift).sum(axis=0).round(9).tolist()
-    [1.0, 1.0]
-    """
-    shift: FloatArray = np.zeros_like(before)
-    step, gap = shift, None
-    for _ in range(BALANCING):
-        after, slope = leaning(shift + step)
-        if gap is not None and (after - before) @ step > -TOO_FAR * (gap @ step):
-            step = step / 2
-            continue
-        shift, gap = shift + step, after - before
-        step = -np.linalg.lstsq(slope, gap, LEAST_SLOPE)[0].astype(np.float64, copy=False)
-        if np.abs(step).max() < BALANCED:
-            break
-    return shift + step
-
-
-def leaning_of(scores: FloatArray, flat: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sum what tasks of these scores are believed to be, and how fast that changes with a shift of each class.
-
-    >>> [sums.tolist() for sums in leaning_of(np.zeros((4, 2)), np.ones((4, 1)))]
-    [[2.0, 2.0], [[1.0, -1.0], [-1.0, 1.0]]]
-    """
-    belief = softmax(scores * flat)
-    moved = belief * flat
-    return belief.sum(axis=0), np.diag(moved.sum(axis=0)) - moved.T @ belief
+    if several_grade(counts, points_to):
+        # Flattened, every sure task would hold a little of each other class, and where grades make it surer, the tasks
+        # in doubt would get that.
+        believed = replace(believed, factor=0.0)
+        before, *told = blocks.sums(_alike, believed, unbalanced)
+        kept = shares_kept(told_alike(*told))
+    return Spoken(logs, kept * balancing(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before))
 
 
 def _leaning(blocks: Iterable[Block], believed: Believed, spoken: Spoken, shift: FloatArray) -> Sums:
@@ -146,6 +111,17 @@ def _leaning(blocks: Iterable[Block], believed: Believed, spoken: Spoken, shift:
         own = leaning_of(scores, believed.flat(block))
         after, slope = after + own[0], slope + own[1]
     return after, slope
+
+
+def _alike(blocks: Iterable[Block], believed: Believed, spoken: Spoken) -> Sums:
+    """Sum what the tasks of some blocks are believed to be, and what `told_alike` needs of what is said there."""
+    m = len(believed.prior)
+    total: Sums = (np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((m, m)))
+    for block in blocks:
+        belief = softmax(believed.scores(block) * believed.flat(block))
+        own = (belief.sum(axis=0), *alike_sums(*spoken.told(block), belief))
+        total = tuple(before + each for before, each in zip(total, own, strict=True))
+    return total
 
 
 def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
@@ -195,73 +171,3 @@ def _told(counts: FloatArray, points_to: IntArray) -> FloatArray | None:
         return logs
     whether = whether[:, silent.astype(np.int64)]
     return whether if logs is None else logs + whether
-
-
-def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
-    """Return how likely each symbol of a worker is among its kind, given the class; None where no class matters.
-
-    Args:
-        counts: expected rows, workers × symbols × classes.
-        among: the kind of each symbol, which the other symbols of that kind are the alternatives to; one that nobody
-            said is none.
-
-    Returns logarithms, less what is the same for every class.
-
-    >>> often, seldom = [[60.0, 5.0], [0.0, 55.0]], [[3.0, 3.0], [3.0, 3.0]]
-    >>> chances(np.array([often]), np.zeros(2, int))[0, 1].round(1).tolist()
-    [-5.1, 0.0]
-    >>> chances(np.array([seldom]), np.zeros(2, int)) is None
-    True
-    """
-    logs, heard = np.zeros_like(counts), False
-    used = counts.sum(axis=(0, 2)) > 0
-    for kind in np.unique(among):
-        here = np.flatnonzero((among == kind) & used)
-        if len(here) < 2:
-            continue
-        found = _of_kind(counts[:, here])
-        if found is not None:
-            heard = True
-            logs[:, here] = found
-    return logs - logs.max(axis=2, keepdims=True) if heard else None
-
-
-def _of_kind(counts: FloatArray) -> FloatArray | None:
-    """Do it for symbols that are alternatives to each other."""
-    n_symbols = counts.shape[1]
-    worth = LEAST_WORTH * n_symbols / 2  # rows, as `quorate.voting.refine.pooled_matrix` has it of two classes
-    given, by_class = counts.sum(axis=2), counts.sum(axis=1)
-    total = np.maximum(given.sum(axis=1), FLOOR)
-    habit = (given + worth * _shares(given.sum(axis=0))) / (total + worth)[:, None]
-    alike = np.einsum("ws,wk->wsk", given / total[:, None], by_class)  # as often as if the class did not matter
-    crowd, crowd_alike = counts.sum(axis=0), alike.sum(axis=0)
-    ratio = np.ones_like(crowd)
-    matters = _matters(crowd[None], crowd_alike[None], CHANCE)[0]
-    if matters:
-        ratio = (crowd + worth) / (crowd_alike + worth)
-    prior = habit[:, :, None] * ratio
-    prior /= prior.sum(axis=1, keepdims=True)
-    expected = prior * by_class[:, None, :]
-    speaks = _matters(counts, expected, CHANCE / len(counts))
-    if not matters and not speaks.any():
-        return None
-    own = (counts + worth * prior) / (by_class[:, None, :] + worth)
-    logs: FloatArray = np.log(np.maximum(np.where(speaks[:, None, None], own, prior), FLOOR))
-    return logs
-
-
-def _shares(counts: FloatArray) -> FloatArray:
-    shares: FloatArray = (counts + 1) / (counts + 1).sum()
-    return shares
-
-
-def _matters(counts: FloatArray, expected: FloatArray, chance: float) -> BoolArray:
-    """Test by likelihood ratio whether tables depart from what is expected of them; one answer a table."""
-    from scipy.special import chdtrc
-
-    terms = counts * np.log(np.maximum(counts, FLOOR) / np.maximum(expected, FLOOR))
-    statistic = 2 * (terms - counts + expected).sum(axis=(1, 2))
-    symbols, classes = (counts.sum(axis=axis) > 0 for axis in (2, 1))
-    freedom = np.maximum(symbols.sum(axis=1) - 1, 0) * np.maximum(classes.sum(axis=1) - 1, 0)
-    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), np.maximum(statistic, 0.0)) < chance)
-    return significant

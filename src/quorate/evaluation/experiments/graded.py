@@ -1,18 +1,18 @@
-"""What grades are worth over their cut, and what an order is worth: the tables of docs/answers.md.
+"""What grades are worth over their cut: a table of docs/answers.md.
 
-``python -m quorate.evaluation.experiments.graded`` prints them, for simulated judges and for the public sets whose
+``python -m quorate.evaluation.experiments.graded`` prints it, for simulated judges and for the public sets whose
 classes have an order: web, and age where the folder of further sets is there (``QUORATE_DATA``). Any other panel:
 ``… graded --grades scores.csv --truth truth.csv --cut 4.5`` (task, worker, label; task, label: 0 or 1).
 """
 
 import argparse
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, Table, table_of
 from quorate.errors import UnreadableFileError
+from quorate.evaluation.experiments.ordered_crowds import READ, ordered_crowd
 from quorate.evaluation.experiments.public_crowds import PublicCrowd, class_codes, folder_of_more, public_crowd
 from quorate.methods.registry import aggregate
 from quorate.reading.read import read
@@ -21,6 +21,7 @@ from quorate.result import Result
 HIGHEST = 9  # grade that simulated judges give; 0 is the lowest
 SEEDS = 10
 ORDERED = ("web", "age")
+CUT_KINDS, CUT_CLASSES = ("widths of their own", "shifted scales", "skewed classes", "hard tasks"), (5, 7)
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ def area_under_curve(score: FloatArray, yes: BoolArray) -> float:
     return float((rank[yes].sum() - n * (n + 1) / 2) / max(n * (len(yes) - n), 1))
 
 
-def judges(rng: np.random.Generator, n_tasks: int = 1000, n_judges: int = 12) -> tuple[Table, BoolArray]:
+def judges(rng: np.random.Generator, one_in: int = 2, n_tasks: int = 1000) -> tuple[Table, BoolArray]:
     """Let judges grade from 0 to 9 what is true or not, each on its own scale; all see the same part of the noise."""
-    truth = rng.integers(0, 2, n_tasks)
+    truth, n_judges = (rng.integers(0, one_in, n_tasks) == 1).astype(np.int64), 12
     seen = 1.6 * truth - 0.8 + rng.normal(0, 0.6, n_tasks)
     noise, scale, offset = (rng.uniform(low, high, n_judges) for low, high in ((0.6, 1.6), (1.3, 2.6), (3.0, 4.5)))
     grade = np.rint(offset + scale * (seen[:, None] + rng.normal(0, noise, (n_tasks, n_judges))))
@@ -78,14 +79,6 @@ def of_crowd(crowd: PublicCrowd, cut: int) -> tuple[Worth, Worth]:
     return grades_and_cut(crowd.answers.to_table(), value[cut], crowd.truth > cut, crowd.truth >= 0)
 
 
-def by_order(crowd: PublicCrowd) -> list[float]:
-    """Return the errors of the default without and with the order, and of KOS with it."""
-    known = crowd.truth != -1
-    runs: tuple[dict[str, Any], ...] = ({}, {"ordered": True}, {"method": "kos", "classes": "ordered"})
-    labels = (aggregate(crowd.answers, **options).ballot.label for options in runs)
-    return [float((label != crowd.truth)[known].mean()) for label in labels]
-
-
 def crowds() -> list[PublicCrowd]:
     """Read the public sets with ordered classes that are there."""
     found = []
@@ -98,7 +91,7 @@ def crowds() -> list[PublicCrowd]:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print the tables."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name in ("--grades", "--truth", "--cut"):
         parser.add_argument(name)
@@ -112,20 +105,25 @@ def main(arguments: list[str] | None = None) -> None:
         both = grades_and_cut(answers.to_table(), float(given.cut), codes == 1, codes >= 0)
         print(f"| {given.grades} | {both[0]} | {both[1]} |")
         return
-    runs = []
-    for seed in range(SEEDS):
-        panel, truth = judges(np.random.default_rng(seed))
-        runs.append(grades_and_cut(panel, 4.5, truth, np.ones_like(truth)))
-    means = [Worth(*np.mean([[w.auc, w.error, w.log_loss] for w in each], axis=0)) for each in zip(*runs, strict=True)]
-    print(f"| simulated judges, {SEEDS} panels | {means[0]} | {means[1]} |")
-    sets = crowds()
-    for crowd in sets:
+    for name, one_in in (("simulated judges", 2), ("of a class in ten", 10)):
+        panels = [judges(np.random.default_rng(seed), one_in) for seed in range(SEEDS)]
+        runs = [grades_and_cut(panel, 4.5, truth, np.ones_like(truth)) for panel, truth in panels]
+        print(_mean_row(f"{name}, {SEEDS} panels", runs))
+    for kind in (each for each in READ if each.name in CUT_KINDS):
+        runs = []
+        for m in CUT_CLASSES:
+            crowd = PublicCrowd(kind.name, *ordered_crowd(kind, m, 0))
+            runs += [of_crowd(crowd, cut) for cut in range(m - 1)]
+        print(_mean_row(f"simulated, {kind.name}, {len(runs)} cuts", runs))
+    for crowd in crowds():
         for cut in range(crowd.answers.n_classes - 1):
             first, second = of_crowd(crowd, cut)
             print(f"| {crowd.name}, above {crowd.answers.classes[cut].as_py()} | {first} | {second} |")
-    print("\n| crowd | default: error | --ordered | kos, ordered |\n|---|---|---|---|")
-    for crowd in sets:
-        print(f"| {crowd.name} | {' | '.join(f'{error:.4f}' for error in by_order(crowd))} |")
+
+
+def _mean_row(name: str, runs: list[tuple[Worth, Worth]]) -> str:
+    means = [Worth(*np.mean([[w.auc, w.error, w.log_loss] for w in each], axis=0)) for each in zip(*runs, strict=True)]
+    return f"| {name} | {means[0]} | {means[1]} |"
 
 
 if __name__ == "__main__":
