@@ -1,10 +1,14 @@
 """Accidents in small numbers; `make faults` runs them by the hundred, and bombs besides."""
 
+import gzip
+import json
 import random
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 if sys.platform == "win32":
     pytest.skip("processes are forked, as Unix has it", allow_module_level=True)
@@ -51,3 +55,26 @@ def test_a_file_of_very_many_columns_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("task,worker,label" + ",x" * 20_000 + "\n")
     with pytest.raises(errors.TooLargeError, match=r"20,003 columns, and at most 10,000"):
         read(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_so_is_one_of_lines_or_of_columns(ending: str, tmp_path: Path) -> None:
+    """Before anything is made of them: of a hundred thousand fields, a pattern of the line alone took ten seconds."""
+    row = {"task": 1, "worker": "a", "label": "x"} | {f"c{k}": k for k in range(12_000)}
+    file = tmp_path / f"a.{ending}"
+    if ending == "jsonl":
+        file.write_text(f"{json.dumps(row)}\n" * 3)
+    else:
+        parquet.write_table(pa.Table.from_pylist([row]), file)
+    with pytest.raises(errors.TooLargeError, match=r"12,003 columns, and at most 10,000"):
+        read(file)
+
+
+def test_what_looks_like_a_bomb_and_is_none_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "task,worker,label\n" + "".join(f"{k},a,x\n" for k in range(50_000))
+    with gzip.open(tmp_path / "a.csv.gz", "wt") as stream:
+        stream.write(text)
+    monkeypatch.setattr(loading, "RATIO", 2)
+    monkeypatch.setattr(loading, "PIECE", 1 << 12)
+    monkeypatch.setattr(loading, "HELD", 1 << 13)
+    assert loading.load(tmp_path / "a.csv.gz").data.to_pybytes().decode() == text

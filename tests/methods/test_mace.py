@@ -114,3 +114,16 @@ def test_what_means_nothing_is_refused() -> None:
         mace(crowd(), restarts=0)
     with pytest.raises(UnknownNameError, match="vb, em"):
         mace(crowd(), inference="gibbs")
+
+
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_classes_that_nobody_gave_a_task_need_no_step(with_gold: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the cells that occur, and by a table of tasks and classes."""
+    crowd = quorate.simulate.crowd(60, 8, 4, n_classes=9, seed=3)
+    gold = np.where(np.arange(60) < 10, crowd.truth, -1) if with_gold else None
+    fits = []
+    for cells in (1 << 40, 0):
+        monkeypatch.setattr(module, "SPARSE", cells)
+        fits.append(fit_mace(crowd.answers, gold, restarts=2, iterations=10))
+    assert fits[1].posterior == pytest.approx(fits[0].posterior, abs=1e-9)
+    assert fits[1].strategy == pytest.approx(fits[0].strategy, abs=1e-9)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.errors import UnknownNameError
+from quorate.errors import TooLargeError, UnknownNameError
 from quorate.evaluation.simulate import crowd
 from quorate.methods.er import er
 from quorate.methods.ghosh import ghosh_svd
@@ -196,3 +196,13 @@ def _check(result: Result) -> None:
     assert np.all(ballot.posterior >= 0)
     assert np.isfinite(result.weights).all()
     assert result.summary()
+
+
+@pytest.mark.parametrize("method", [er, kos, kos_svd, ghosh_svd])
+def test_thousands_of_questions_are_refused_before_the_first(method: Callable[..., Result]) -> None:
+    """As many runs as classes, each over all answers: thousands of classes would take minutes."""
+    table = {"task": np.arange(1200) // 2, "worker": np.arange(1200) % 7, "label": np.arange(1200) % 600}
+    answers = quorate.read(table)
+    for classes in ("one-vs-rest", "ordered"):
+        with pytest.raises(TooLargeError, match=r"once for each of 600 classes.*rank-one or iwmv"):
+            method(answers, classes=classes)

@@ -9,9 +9,11 @@ from scipy import sparse
 
 from quorate.arrays import FloatArray
 from quorate.evaluation import simulate
+from quorate.skills import centred_pairs
 from quorate.skills.centred import HABIT_ANSWERS, habits_of
 from quorate.uncertainty import CentredInference
 from quorate.uncertainty.centred_score import CALM
+from quorate.uncertainty.inflation import Curvature
 from tests.uncertainty.samples import meetings
 
 
@@ -120,3 +122,22 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
                 agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.habits.spread
                 psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
     assert seen[0] == pytest.approx(psi)
+
+
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_pairs_of_workers_say_what_a_number_for_each_class_says(
+    with_gold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where classes are many, nothing is made of answers × classes: what peers do to each other is the same."""
+    seen: list[tuple[FloatArray, FloatArray]] = []
+
+    def look(curvature: Curvature, pulls: sparse.csr_array, **_: int) -> FloatArray:
+        seen.append((curvature.peers @ np.eye(len(curvature.diagonal)), pulls.toarray()))
+        return np.ones(len(curvature.diagonal))
+
+    monkeypatch.setattr("quorate.uncertainty.inflation.inflation", look)
+    for many in (100, 0):
+        monkeypatch.setattr(centred_pairs, "MANY_CLASSES", many)
+        drawn(3, with_gold).inflation(draws=1, seed=0)
+    for by_class, by_pair in zip(*seen, strict=True):
+        assert by_pair == pytest.approx(by_class, abs=1e-12)

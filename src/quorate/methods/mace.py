@@ -13,6 +13,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.kernels import SPARSE
 from quorate.errors import unknown
 from quorate.gold import known_classes
 from quorate.methods.m3v import check_positive
@@ -182,6 +183,36 @@ def _start(answers: Answers, noise: float, rng: np.random.Generator) -> tuple[Fl
     return chances.T, strategy
 
 
+@dataclass(frozen=True)
+class _Said:
+    """The classes that somebody gave each task: where classes are many, a step needs no others."""
+
+    answers: Answers
+    gold: IntArray | None
+    task: IntArray  # of each cell that somebody gave
+    label: IntArray
+    place: IntArray  # the cell of each answer
+
+    @staticmethod
+    def of(answers: Answers, gold: IntArray | None) -> "_Said":
+        cells, place = np.unique(answers.cells, return_inverse=True)
+        return _Said(answers, gold, cells // answers.n_classes, cells % answers.n_classes, place)
+
+    def right(self, gain: FloatArray) -> FloatArray:
+        """Return how many of each worker's answers of each class are right, in one row."""
+        a, n = self.answers, self.answers.n_tasks
+        scores = np.bincount(self.place, gain[a.worker, a.label], len(self.task))  # of any other class, zero
+        most = np.zeros(n)
+        np.maximum.at(most, self.task, scores)
+        odds = np.exp(scores - most[self.task])
+        others = (a.n_classes - np.bincount(self.task, minlength=n)) * np.exp(-most)
+        q = odds / (others + np.bincount(self.task, odds, n))[self.task]
+        if self.gold is not None:
+            known = self.gold[self.task]
+            q = np.where(known >= 0, known == self.label, q)
+        return np.bincount(a.worker_cells, q[self.place], a.n_workers * a.n_classes).astype(np.float64, copy=False)
+
+
 def _from_start(
     answers: Answers,
     places: Any,
@@ -193,15 +224,18 @@ def _from_start(
     """Alternate from one start. Only the gain of a vote differs between classes, and each step needs no more of it."""
     shape = (answers.n_tasks, answers.n_classes)
     given = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
+    said = _Said.of(answers, gold) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
     (habit, knowledge), strategy = start
     for step in range(iterations + 1):
         by_habit = habit[:, None] * strategy
         gain = np.log1p(knowledge[:, None] / by_habit)
-        scores = (places @ gain.ravel()).reshape(shape)
-        q = hold_known(softmax(scores), gold)
+        if said is None or step == iterations:
+            scores = (places @ gain.ravel()).reshape(shape)
+            q = hold_known(softmax(scores), gold)
         if step == iterations:
             break
-        right = (places.T @ q.ravel()).reshape(given.shape)  # of those answers, how many are the class
+        # Of those answers, how many are the class.
+        right = (places.T @ q.ravel() if said is None else said.right(gain)).reshape(given.shape)
         known = right * (knowledge[:, None] / (by_habit + knowledge[:, None]))
         guessed = given - known
         counts = np.stack([guessed.sum(axis=1), known.sum(axis=1)], axis=1)

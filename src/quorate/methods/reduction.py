@@ -8,12 +8,13 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.errors import unknown
+from quorate.errors import TooLargeError, unknown
 from quorate.meetings.graph import identify
 from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.vote import Ballot, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
+MOST_QUESTIONS = 500  # runs of a binary method: of 20,000 answers so many take it three to ten seconds
 SLOW = "the spectral iteration stopped at its cap, short of its tolerance; labels near a tie may hang on it"
 
 
@@ -90,6 +91,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
 
     Raises:
         UnknownNameError: there is no such extension.
+        TooLargeError: there are too many classes to ask about one after another.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": [1, 3, 3, 2]})
@@ -102,6 +104,12 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     m = answers.n_classes
     if m < 2:
         return ClassVote(majority(answers), np.ones(answers.n_workers), converged=True)
+    if m > MOST_QUESTIONS:
+        raise TooLargeError(
+            f"a method for yes/no answers is run once for each of {m:,} classes, and that may be {MOST_QUESTIONS:,} "
+            "times. Merge rare classes, or use a method that takes all classes at once, such as rank-one or iwmv"
+        )
+    answers.check_cells()
     component = identify(answers).component
     if m == 2 or classes == "ordered":
         yes = [answers.label > c for c in range(m - 1)]

@@ -22,6 +22,7 @@ from quorate.reading.plain_lines import read_plain
 
 SAMPLE = 100  # records whose fields a message names
 CHUNK = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
+LONG = 50_000  # bytes: a shorter line has no ten thousand fields, each a name, a colon, a value and a comma
 EXACT = 1 << 53  # up to which every whole number is a fraction too
 INT64, UINT64 = 1 << 63, 1 << 64
 ONE_OBJECT = "Write one object a line"
@@ -44,6 +45,7 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     {'task': ['2024-05-01']}
     """
     explain_bytes(data, name, "utf-8")
+    _check_first(data, name)
     plain = read_plain(data, columns)
     if plain is not None:
         return plain
@@ -60,6 +62,19 @@ def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collect
     check_columns(list(fields), columns, name)
     arrays = [values.array() for values in found.values()]
     return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _check_first(data: pa.Buffer, name: str) -> None:
+    """Refuse a first record of very many fields before anything is made of them."""
+    end = LONG
+    while end < len(data) and b"\n" not in bytes(data[end - LONG : end]):
+        end += LONG
+    if end > LONG:
+        try:
+            record = json.loads(bytes(data[:end]).partition(b"\n")[0].decode("utf-8-sig"))
+        except (ValueError, RecursionError):  # whoever reads it says what is wrong
+            return
+        check_columns(record if isinstance(record, dict) else (), {}, name)
 
 
 def _any_has(records: list[dict[str, Any]], column: str) -> bool:

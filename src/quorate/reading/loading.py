@@ -17,6 +17,7 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
 # a bomb, to a thousandth or less.
 ROOM, RATIO = 1 << 30, 50
+HELD = 1 << 27  # bytes that are kept of what may be a bomb, before it is measured: an eighth of the room
 PIECE = 1 << 24  # bytes that are unpacked at a time
 
 
@@ -119,8 +120,7 @@ def load(source: str | Path | Loaded) -> Loaded:
             return Loaded(name, pa.py_buffer(b""))
         if compression is None:
             return Loaded(name, pa.memory_map(str(path)).read_buffer())
-        with pa.input_stream(str(path), compression=compression) as stream:
-            return Loaded(name, _unpacked(stream, name, room_for(path.stat().st_size)))
+        return Loaded(name, _unpacked(path, name, compression))
 
 
 def head(source: str | Path | Loaded, size: int) -> bytes:
@@ -157,18 +157,23 @@ def room_for(size: int) -> int:
     return max(ROOM, RATIO * size)
 
 
-def _unpacked(stream: Any, name: str, most: int) -> pa.Buffer:
-    whole = pa.BufferOutputStream()
-    size = 0
-    while piece := stream.read(PIECE):
-        size += len(piece)
-        if size > most:
-            raise TooLargeError(
-                f"{name} unpacks to more than {most / 1e9:.3g} GB, far more than answers do; if it is meant to, unpack "
-                "it first and give the file that comes out"
-            )
-        whole.write(piece)
-    return whole.getvalue()
+def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
+    """Unpack a file; one that looks like a bomb is measured to its end before more of it is kept."""
+    packed, size = path.stat().st_size, 0
+    most, whole = room_for(packed), pa.BufferOutputStream()
+    with pa.input_stream(str(path), compression=compression) as stream:
+        while piece := stream.read(PIECE):
+            size += len(piece)
+            if size > most:
+                raise TooLargeError(
+                    f"{name} unpacks to more than {most / 1e9:.3g} GB, far more than answers do; if it is meant to, "
+                    "unpack it first and give the file that comes out"
+                )
+            if size > max(HELD, RATIO * packed) and not measured:
+                whole = None
+            if whole is not None:
+                whole.write(piece)
+    return _unpacked(path, name, compression, measured=True) if whole is None else whole.getvalue()
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from quorate.reading.objects import Columns
 
 LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
 CHUNK = 1 << 22  # bytes that are looked at together
+MOST_FIELDS = 1_000  # of a line: a pattern of more takes longer to make than the lines to read
 VALUES: dict[type, tuple[bytes, pa.DataType]] = {
     str: (rb'"[^"\\\x00-\x1f]*"', pa.string()),
     int: (rb"(?:0|-?[1-9][0-9]{0,17})", pa.int64()),
@@ -54,7 +55,11 @@ def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
         pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(pairs, list) or not pairs or not all(isinstance(each, tuple) for each in pairs):
+    if (
+        not isinstance(pairs, list)
+        or not 0 < len(pairs) <= MOST_FIELDS
+        or not all(isinstance(each, tuple) for each in pairs)
+    ):
         return None
     types = {name: type(value) for name, value in pairs}
     if len(types) < len(pairs) or not set(types.values()) <= set(VALUES):

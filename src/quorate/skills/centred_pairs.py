@@ -3,6 +3,7 @@
 What a pass over the answers costs grows with the classes; what a product with a table of pairs costs does not.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def pairs_pay(answers: Answers) -> bool:
 
 
 def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) -> CentredPairs:
-    """Multiply every two centred answers to one task: [same class] - f_j(l_i) - f_i(l_j) + f_i·f_j.
+    """Sum the products of centred answers over the tasks that each two workers share.
 
     Args:
         answers: who answered what.
@@ -59,15 +60,49 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
 
     n = answers.n_workers
     total = [sparse.csr_array((n, n)), sparse.csr_array((n, n))]
-    for first, second in meetings(answers):
+    for first, second, products in centred_meetings(answers, frequency):
         i, j = answers.worker[first], answers.worker[second]
-        given, other = answers.label[first], answers.label[second]
-        products = (given == other) - frequency[j, given] - frequency[i, other] + _alike(frequency, i, j)
         weight = omega[answers.task[first]]
         for k, values in enumerate((weight * products, weight)):
             one_way = sparse.coo_array((values, (i, j)), shape=(n, n)).tocsr()
             total[k] = total[k] + one_way + one_way.T
     return CentredPairs(total[0].tocsr(), total[1].tocsr())
+
+
+def centred_meetings(answers: Answers, frequency: FloatArray) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Multiply every two centred answers to one task, some at a time: [same class] - f_j(l_i) - f_i(l_j) + f_i·f_j.
+
+    Args:
+        answers: who answered what.
+        frequency: the habits f, workers × classes.
+
+    Yields the two answers of each meeting, and the product.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
+    >>> [[each.tolist() for each in some] for some in centred_meetings(answers, np.full((2, 2), 0.5))]
+    [[[0], [1], [0.5]]]
+    """
+    for first, second in meetings(answers):
+        i, j = answers.worker[first], answers.worker[second]
+        given, other = answers.label[first], answers.label[second]
+        products = (given == other) - frequency[j, given] - frequency[i, other] + _alike(frequency, i, j)
+        yield first, second, products
+
+
+def peer_sums(answers: Answers, frequency: FloatArray, x: FloatArray) -> FloatArray:
+    """Sum x_j z_it·z_jt over the peers of each answer.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
+    >>> peer_sums(answers, np.full((2, 2), 0.5), np.array([1.0, 10.0])).tolist()
+    [5.0, 0.5]
+    """
+    total = np.zeros(answers.n_answers)
+    for first, second, products in centred_meetings(answers, frequency):
+        for mine, other in ((first, second), (second, first)):
+            total += np.bincount(mine, x[answers.worker[other]] * products, answers.n_answers)
+    return total
 
 
 def _alike(frequency: FloatArray, i: IntArray, j: IntArray) -> FloatArray:

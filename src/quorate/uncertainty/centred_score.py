@@ -21,6 +21,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
+from quorate.skills.centred_pairs import centred_pairs, pairs_pay, peer_sums
 from quorate.skills.priors import Priors
 from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.intervals import WorkerScore
@@ -112,7 +113,10 @@ class CentredInference(Estimated):
     @cached_property
     def _agreed(self) -> FloatArray:
         """Each answer's z_it · Y_t / G, times the task's weight."""
-        a, z = self.answers, self._centred
+        a = self.answers
+        if pairs_pay(a):
+            return self._omega[a.task] * peer_sums(a, self.habits.frequency, self._x) / self.habits.spread
+        z = self._centred
         mine = self._x[a.worker][:, None] * z
         y = np.zeros((a.n_tasks, a.n_classes))
         answered = np.flatnonzero(a.per_task)
@@ -215,6 +219,7 @@ class CentredInference(Estimated):
             agreement_parts,
             by_task,
             gram,
+            gram_of_pairs,
             inflation,
             with_known,
         )
@@ -224,14 +229,17 @@ class CentredInference(Estimated):
         q2 = omega[a.task] * sums.of_mates(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
         psi = self._agreed - tried[sums.worker] * q2
-        parts = agreement_parts(
-            (by_task(sums.worker, x, a.per_task, a.n_workers), omega),
-            [(self._by_class(), np.repeat(omega, m) / self.habits.spread)],
-        )
+        by_skill = by_task(sums.worker, x, a.per_task, a.n_workers), omega
+        if pairs_pay(a):
+            agreements = centred_pairs(a, self.habits.frequency, omega).signed / self.habits.spread
+            peers = gram_of_pairs(by_skill, agreements, a.n_tasks)
+        else:
+            by_class = [(self._by_class(), np.repeat(omega, m) / self.habits.spread)]
+            peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
         pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
         if self.priors is not None and self.pull is not None:
             pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
-        curvature = Curvature(known, gram(parts, a.n_tasks), self.is_free, self._to_mean)
+        curvature = Curvature(known, peers, self.is_free, self._to_mean)
         return inflation(curvature, pulls, draws=draws, seed=seed)
 
     def _by_class(self) -> "sparse.csr_array":

@@ -7,7 +7,7 @@ known, and only the rest is estimated from the draws.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
@@ -33,13 +33,14 @@ class Gram:
 
     blocks: tuple[tuple[sparse.csr_array, FloatArray], ...]  # the g_k of some tasks as rows, and their w_k
     own: FloatArray  # the diagonal, which is left out
+    pairs: sparse.csr_array | None = None  # workers × workers, what else every two do to each other
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by workers × draws."""
         product = -self.own[:, None] * v
         for rows, weights in self.blocks:
             product += rows.T @ (weights[:, None] * (rows @ v))
-        return product
+        return product if self.pairs is None else product + self.pairs @ v
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,16 @@ def agreement_parts(
     """
     rows, weights = by_skill
     return [(rows, (2 - DRAWN) * weights), *((each, (DRAWN - 1) * scale) for each, scale in agreements)]
+
+
+def gram_of_pairs(by_skill: tuple[sparse.csr_array, FloatArray], agreements: sparse.csr_array, n_tasks: int) -> Gram:
+    """Do what `agreement_parts` and `gram` do where N∘C is at hand as a table of pairs, without a diagonal.
+
+    >>> rows, pairs = sparse.csr_array(np.array([[1.0, 1.0]])), sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> (gram_of_pairs((rows, np.ones(1)), pairs, 1) @ np.eye(2)).round(9).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    return replace(gram(agreement_parts(by_skill, []), n_tasks), pairs=(DRAWN - 1) * agreements)
 
 
 def gram(parts: list[tuple[sparse.csr_array, FloatArray]], n_tasks: int) -> Gram:
