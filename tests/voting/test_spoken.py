@@ -137,7 +137,7 @@ def test_what_rows_tell_alike_is_the_part_that_they_share() -> None:
 
 
 def test_classes_keep_their_shares_by_themselves_where_one_worker_grades() -> None:
-    table = {"task": [1, 1, 2, 2, 3, 3], "worker": list("ababab"), "label": [0, 0, 1, 3, 3, 3]}
+    table: dict[str, list[Any]] = {"task": [1, 1, 2, 2, 3, 3], "worker": list("ababab")}
     point = {0: "no", 1: "no", 2: "yes", 3: "yes"}
     assert not _several_grade(rows_of({**table, "label": [0, 0, 1, 0, 3, 3]}, point))
     assert _several_grade(rows_of({**table, "label": [0, 0, 1, 1, 3, 3]}, point))
