@@ -157,8 +157,9 @@ def told_alike(task: IntArray, told: FloatArray, belief: FloatArray) -> float:
 def _several_grade(rows: Rows) -> bool:
     """Whether more than one worker has several grades for a class: one alone cannot repeat what the others tell."""
     said, n_classes = rows.said, rows.answers.n_classes
-    pairs = np.unique(np.stack([rows.answers.worker, said.symbol], axis=1), axis=0)
-    kinds, grades = np.unique(pairs[:, 0] * n_classes + said.points_to[pairs[:, 1]], return_counts=True)
+    n_symbols, answered = len(said.points_to), slice(rows.answers.n_answers)
+    worker, symbol = np.divmod(np.unique(rows.worker[answered] * n_symbols + rows.symbol[answered]), n_symbols)
+    kinds, grades = np.unique(worker * n_classes + said.points_to[symbol], return_counts=True)
     return len(np.unique(kinds[grades > 1] // n_classes)) > 1
 
 
