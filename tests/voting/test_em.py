@@ -1,0 +1,21 @@
+"""Expectation maximisation: what is told of columns that nothing is known of."""
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.voting.em import expectation_maximisation
+from quorate.voting.vote import majority
+
+# Bob answered one task, of which everyone said x: of what he says to a y nothing is known.
+ROWS = {"task": [1, 1, 1, 2, 2], "worker": ["ann", "bob", "cy", "ann", "cy"], "label": ["x", "x", "x", "y", "y"]}
+
+
+@pytest.mark.parametrize(("zeros", "unknown"), [("skip", 0.0), ("exact", 0.5)])
+def test_a_column_without_counts_is_empty_or_even(zeros: str, unknown: float) -> None:
+    answers = quorate.read(ROWS)
+    fit = expectation_maximisation(answers, majority(answers).posterior, gold=np.array([0, 1]), zeros=zeros)
+    bob = answers.worker_names.to_pylist().index("bob")
+    assert fit.confusion[bob].tolist() == [[1.0, unknown], [0.0, unknown]]
+    others = np.delete(fit.confusion, bob, axis=0)
+    assert others.sum(axis=1).tolist() == [[1.0, 1.0]] * 2
