@@ -1,5 +1,7 @@
 """Blocks in memory: pieces are whole tasks, sums do not depend on threads, and every worker is counted."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -70,5 +72,26 @@ def test_a_crowd_keeps_its_blocks_and_known_labels_do_not_enter_those() -> None:
 def test_the_environment_says_how_many_threads_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUORATE_THREADS", "3")
     assert memory.n_threads() == 3
-    monkeypatch.setenv("QUORATE_THREADS", "none")
-    assert memory.n_threads() >= 1
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {3, 5}, raising=False)  # of many, two are ours
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    for said in ("none", "0", "-1", ""):
+        monkeypatch.setenv("QUORATE_THREADS", said)
+        assert memory.n_threads() == 2
+    monkeypatch.delattr(os, "sched_getaffinity")
+    assert memory.n_threads() == 64
+
+
+def test_without_known_labels_there_are_no_known_tasks() -> None:
+    found = blocks_of(simulate.crowd(20, 5, 3, seed=0).answers).known_tasks()
+    assert found.known is not None
+    assert (found.n_tasks, len(found.worker), len(found.known)) == (0, 0, 0)
+
+
+def test_a_lane_has_answers_enough_for_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane's tables have a row for each worker: with few answers a worker, few lanes; all blocks, in order."""
+    monkeypatch.setattr(memory, "PIECE", 20)
+    for n_workers in (5, 40, 400):
+        blocks = MemoryBlocks(blocks_of(simulate.crowd(200, n_workers, 4, seed=0).answers).whole)  # type: ignore[attr-defined]
+        assert [piece for lane in blocks.lanes for piece in lane] == blocks.pieces
+        assert all(blocks.lanes)
+        assert len(blocks.lanes) == 1 + min(blocks.n_answers // (memory.SPREAD * n_workers), memory.LANES - 1)

@@ -62,6 +62,19 @@ def test_a_sample_has_at_most_the_answers_asked_for_and_samples_are_nested() -> 
     assert sampled(sampled(answers, 5000), 1000).to_table().to_pylist() == sampled(answers, 1000).to_table().to_pylist()
 
 
+@pytest.mark.parametrize("n_tasks", [50, 20_000])
+def test_those_of_the_least_hashes_are_drawn_as_long_as_they_fit(n_tasks: int) -> None:
+    """By sorting all of them: whatever is looked at first, none is left out."""
+    task = np.arange(n_tasks)
+    rows = {"task": task.tolist(), "worker": (task % 7).tolist(), "label": (task % 2).tolist()}
+    answers = quorate.read(rows)
+    order = np.argsort(scattered(answers.task_names), kind="stable")
+    for enough in (1, 5, n_tasks // 300 + 1, n_tasks // 3, n_tasks - 2, n_tasks - 1):
+        found = drawn(answers, enough)
+        assert found is not None
+        assert sorted(np.flatnonzero(found).tolist()) == sorted(order[:enough].tolist())
+
+
 def test_samples_and_folds_do_not_depend_on_the_order_of_rows() -> None:
     table = simulate.crowd(400, 20, 5, seed=0).answer_table.arrow
     one, other = quorate.read(table), quorate.read(table.take(np.random.default_rng(0).permutation(table.num_rows)))

@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import subprocess
@@ -100,6 +101,17 @@ def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp
         found = json.loads(out)
         assert code == 0
         assert (found["answers"], found["conflicting"], found["skipped"]) == (5, 1, 1)
+    rest = {"advise": "--budget 1", "agreement": "", "check": "--min-answers 1", "compare": "--methods majority"}
+    rest |= {"estimate": "", "report": "-o -"}
+    made = {
+        each.callback.__name__: inspect.signature(each.callback) for each in app.registered_commands if each.callback
+    }
+    assert {"aggregate", "diagnose", *rest} == {
+        name for name, takes in made.items() if "on_conflict" in takes.parameters
+    }
+    for command, more in rest.items():
+        code, _, err = quorate(capsys, command, path, *options, *more.split())
+        assert code == 0, (command, err)
 
 
 def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path: Path) -> None:

@@ -143,15 +143,20 @@ class Browser:
         size = self.send("Page.getLayoutMetrics")["cssContentSize"]
         return {"clip": {"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1}}
 
-    def _send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+    def _post(self, method: str, session: str | None = None, **parameters: Any) -> int:
+        """Send a command without waiting for its result; return its number."""
         self._last += 1
         message = {"id": self._last, "method": method, "params": parameters}
         if session is not None:
             message["sessionId"] = session
         os.write(self._to, json.dumps(message).encode() + b"\0")
+        return self._last
+
+    def _send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        number = self._post(method, session, **parameters)
         while True:
             heard = self._hear()
-            if heard.get("id") == self._last:
+            if heard.get("id") == number:
                 assert "error" not in heard, heard["error"]
                 found: dict[str, Any] = heard["result"]
                 return found
@@ -178,3 +183,4 @@ class Browser:
             self.problems.append(json.dumps(told))
         elif event.get("method") == "Page.javascriptDialogOpening":
             self.problems.append(f"a dialog opened: {told['message']}")
+            self._post("Page.handleJavaScriptDialog", self._session, accept=True)  # the page waits for it

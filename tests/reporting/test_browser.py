@@ -54,10 +54,11 @@ def test_it_opens_without_error_and_asks_for_nothing(opened: Browser, page: Path
 def test_the_browser_would_tell(opened: Browser, tmp_path: Path) -> None:
     """The two lists above are empty because nothing happened, not because nobody listened."""
     bad = tmp_path / "bad.html"
-    bad.write_text("<script>console.error('x')</script><img src='http://127.0.0.1:9/i'>")
+    bad.write_text("<script>console.error('x'); alert('y')</script><img src='http://127.0.0.1:9/i'>")
     opened.open(bad)
     assert any("http://127.0.0.1:9/i" in url for url in opened.requests)
-    assert opened.problems
+    assert any("x" in problem for problem in opened.problems)
+    assert any("a dialog opened: y" in problem for problem in opened.problems)
 
 
 def test_hostile_names_stay_text(opened: Browser) -> None:
@@ -98,6 +99,7 @@ def test_numbers_sort_as_numbers_and_what_is_missing_comes_last(opened: Browser)
 def test_text_sorts_by_the_numbers_in_it(opened: Browser) -> None:
     opened.run(f"{head(TASKS, 0)}.querySelector('button').click()")
     numbers = [int(text[1:]) for text in column(opened, TASKS, 0) if text[0] == "t"]
+    assert numbers[-1] > 100  # where text would put t100 before t2
     assert numbers == sorted(numbers)
 
 

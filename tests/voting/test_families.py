@@ -4,6 +4,8 @@ from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import quorate
 from quorate.evaluation.experiments.panels import family_panel
@@ -40,6 +42,35 @@ def test_the_likelihood_is_the_sum_over_what_the_group_drew() -> None:
             total += p
         expected[t, g] = np.log(prior[g] * total)
     assert _Model(Units(answers, group), theta, drawn, shared).scores(prior) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=25))
+def test_units_are_the_answers_of_one_group_to_one_task(table: list[tuple[int, int, int]]) -> None:
+    """By sets: also where tasks between two units have no answer of any group."""
+    said = {(t, w): c for t, w, c in table}
+    answers = answers_of([(t, f"w{w}", f"c{c}") for (t, w), c in said.items()])
+    names = [int(name[1:]) for name in answers.worker_names.to_pylist()]
+    group = np.array([[0, 0, 1, 1, 2][w] for w in names])
+    units = Units(answers, group)
+    shared = {g for g in group.tolist() if (group == g).sum() > 1}
+    codes = zip(answers.task.tolist(), group[answers.worker].tolist(), answers.label.tolist(), strict=True)
+    inside = sorted({(t, g, c) for t, g, c in codes if g in shared})
+    cells = zip(
+        answers.task[units.first].tolist(), units.cell_groups.tolist(), answers.label[units.first].tolist(), strict=True
+    )
+    assert list(cells) == inside
+    found = list(zip(units.unit_tasks.tolist(), units.unit_groups.tolist(), strict=True))
+    assert found == sorted({(t, g) for t, g, _ in inside})
+
+
+def test_a_family_of_thousands_is_no_number_too_large() -> None:
+    n = 3000
+    answers = answers_of([(t, f"w{w}", "xy"[t]) for t in range(2) for w in range(n)])
+    theta = np.tile(np.array([[0.6, 0.4], [0.4, 0.6]]), (n, 1, 1))
+    drawn = np.tile(np.array([[0.5, 0.3], [0.3, 0.5], [0.2, 0.2]]), (1, 1, 1))
+    scores = _Model(Units(answers, np.zeros(n, int)), theta, drawn, np.full(n, 0.9)).scores(np.ones(2) / 2)
+    assert np.isfinite(scores).all()
+    assert scores.argmax(axis=1).tolist() == [0, 1]
 
 
 def test_without_groups_em_does_not_lower_the_likelihood() -> None:

@@ -1,5 +1,7 @@
 """Known labels: what they turn round and correct, and that a task is never scored by its own."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.voting import known_labels as module
 from quorate.voting.corrections import exchanges
 from quorate.voting.known_labels import REFITS, Views, learn
-from quorate.voting.population import identity
+from quorate.voting.population import calibrated, identity
 
 
 def views_of(crowd: Crowd) -> Views:
@@ -103,6 +105,47 @@ def test_no_label_alone_turns_classes_round_however_sure_the_crowd_was() -> None
     many = np.full((2, 30), 1e-9)
     many[:, 0] = 1 - 29e-9
     assert exchanges(many, np.array([1, 1])) == ()  # two are chance where 435 exchanges were tried
+
+
+def test_ways_of_learning_count_as_they_foretell_the_known_labels() -> None:
+    """Bayes' rule by hand: not to correct is as likely beforehand as all others, and what hardly counts is left out."""
+    assert module._way_weights(np.zeros(5)).tolist() == pytest.approx([0.5, *[0.125] * 4])
+    fit = np.log([0.2, 0.8, 0.4])
+    assert module._way_weights(fit - 1000) == pytest.approx(np.array([0.1, 0.2, 0.1]) / 0.4)
+    assert module._way_weights(np.array([0.0, -50.0, -60.0])).tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("way", module.WAYS)
+def test_how_likely_each_known_label_was_is_what_the_task_was_given(way: tuple[float | None, int]) -> None:
+    crowd = simulate.crowd(200, 10, 4, n_classes=3, seed=4)
+    views, known = views_of(crowd), known_of(crowd, 30)
+    crossed, rows = module._crossed(views, known, *way), np.flatnonzero(known >= 0)
+    said = calibrated(crossed.posterior, views.calibration)
+    assert np.exp(crossed.logs) == pytest.approx([said[k, known[t]] for k, t in enumerate(rows)])
+    assert 0.5 < np.exp(crossed.logs).mean() < 1  # they are mostly foretold
+
+
+def biased_crowd(seed: int = 0) -> Crowd:
+    """Workers who all call most tasks of the last class the one before it, and are mostly right of the others."""
+    rng = np.random.default_rng(seed)
+    made = simulate.crowd(600, 12, 4, n_classes=3, skills=np.full(12, 0.85), seed=seed)
+    misled = (made.truth[made.answers.task] == 2) & (rng.random(made.answers.n_answers) < 0.7)
+    return replace(made, answers=replace(made.answers, label=np.where(misled, 1, made.answers.label).astype(np.int32)))
+
+
+def test_the_gain_is_over_using_no_known_label() -> None:
+    """How many times as likely the ways make the known labels as the first does, which corrects nothing, on average."""
+    plain = simulate.crowd(600, 12, 4, n_classes=3, skills=np.full(12, 0.85), seed=0)
+    gains = []
+    for crowd in (biased_crowd(), plain):
+        views, known = views_of(crowd), known_of(crowd, 90)
+        learned = learn(views, known)
+        assert learned.turned == ()
+        likely = [module._crossed(views, known, *way).logs.sum() for way in module.WAYS]
+        gains.append(learned.gain)
+        assert learned.gain == pytest.approx(np.log(np.mean(np.exp(np.array(likely) - likely[0]))))
+    assert gains[0] > np.log(100)  # where all err alike
+    assert gains[1] < 2
 
 
 def test_without_disagreement_known_labels_leave_the_labels_alone() -> None:

@@ -10,6 +10,8 @@ from quorate.arrays import BoolArray
 from quorate.evaluation.simulate import crowd
 from quorate.methods.beyond_memory import fit_blocks
 from quorate.skills.evidence import IDENTIFIED
+from quorate.voting.lone_votes import LoneVotes
+from quorate.voting.population import identity
 from tests.methods.elsewhere import Elsewhere
 
 SETS = ("bluebird", "dogs", "rte1", "temp", "trec", "web", "wsd")
@@ -75,3 +77,18 @@ def test_labels_stay_and_beyond_memory_says_the_same() -> None:
         np.testing.assert_allclose(result.ballot.confidence, beyond, atol=1e-6)
         gave = answers.label[answers.start[:-1]]
         assert (result.ballot.label == gave)[lone(result)].all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_two_against_one_are_worth_one_flattened_vote(n_classes: int) -> None:
+    """By hand: odds of nine to one for each other class, three answers that err together, opinions with priors."""
+    factor = 1 / (1 + 0.25 * 2)
+    shifts = np.log([np.arange(1.0, n_classes + 1), np.ones(n_classes)])
+    weights = np.array([0.5, 0.2, 0.3])
+    votes = LoneVotes(np.ones(1, dtype=bool), float(np.log(9)), shifts, weights, 0.25, identity())
+    for label in range(n_classes):
+        mean = np.zeros(n_classes)
+        for weight, prior in zip(weights, [np.arange(1.0, n_classes + 1), *[np.ones(n_classes)] * 2], strict=True):
+            odds = (prior * np.where(np.arange(n_classes) == label, 9.0, 1.0)) ** factor
+            mean += weight * odds / odds.sum()
+        assert votes.most(np.array([label]), n_classes) == pytest.approx(mean.max())

@@ -49,6 +49,15 @@ def test_each_step_is_that_of_plain_loops(m: int, strength: float, prior: Any) -
         assert fit.steps == steps
 
 
+@pytest.mark.parametrize("strength", [1.0, 3.0, 40.0])
+def test_whoever_answered_little_is_drawn_to_the_mean_and_not_to_guessing(strength: float) -> None:
+    table = [(t, w, "x" if t % 3 else "y") for t in range(9) for w in "abc"] + [(0, "once", "y"), (1, "once more", "y")]
+    answers = answers_of(table)
+    start = majority(answers).posterior
+    fit = fit_one_coin(answers, start, strength=strength, max_iterations=1, tolerance=0.0)
+    assert fit.accuracy == pytest.approx(naive_step(answers, start, alike_shares(start), strength)[0], abs=1e-12)
+
+
 @given(rows(max_tasks=10), st.booleans(), st.integers(0, 2))
 def test_the_likelihood_never_falls(table: list[tuple[int, str, str]], prior: bool, n_known: int) -> None:
     answers = answers_of(table)

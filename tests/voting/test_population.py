@@ -76,3 +76,9 @@ def test_a_crowd_votes_for_what_suits_it() -> None:
     vote = vote_of_crowd(posterior, (np.arange(300) >= 270).astype(np.int64))
     assert vote.sum() == pytest.approx(1)
     assert calibrated(posterior[:1], vote)[0, 0] == pytest.approx(0.9, abs=0.02)
+
+
+def test_what_crowds_speak_for_is_a_distribution() -> None:
+    for part in population():
+        assert part.min() >= 0
+        assert float(part.sum()) == pytest.approx(1.0, abs=1e-12)  # sums of a hundred numbers below one

@@ -61,6 +61,7 @@ def assert_workers_alike(found: Result, memory: Result) -> None:
             assert (mine is None) == (other is None), (worker, name)
             # A skill stands where descent stopped, which rounding moves a little; an interval's end is its square root.
             assert mine is None or abs(mine - other) < 1e-6, (worker, name, mine, other)
+    assert (found.graph is None) == (memory.graph is None)
     if found.graph is not None:  # the same partition: components of one size may change places
         parts: dict[Any, Any] = {}
         for worker, row in theirs.items():

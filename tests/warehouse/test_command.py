@@ -99,14 +99,18 @@ def test_a_pipe_gets_the_labels_and_nothing_else(capsys: Any) -> None:
 @pytest.mark.usefixtures("folder")
 def test_times_and_groups_come_along(capsys: Any) -> None:
     lines = Path("answers.csv").read_text().splitlines()
-    with_more = [f"{line},{number},site {number % 1}" for number, line in enumerate(lines)]
-    with_more[0] = f"{lines[0]},when,site"
-    Path("more.csv").write_text("\n".join(with_more) + "\n")
+    with_more = [f"{line},{number},site {int(line.split(',')[1][1:]) % 2}" for number, line in enumerate(lines[1:])]
+    Path("more.csv").write_text("\n".join([f"{lines[0]},when,site", *with_more]) + "\n")
     said = []
     for file in ("more.csv", "more*.csv"):
         run(f"diagnose {file} --time when --group site")
         said.append(capsys.readouterr().out.partition("Components")[0].splitlines())
     assert said[1][1:] == said[0]
+    told = []
+    for file in ("more.csv", "more*.csv"):
+        run(f"aggregate {file} --group site --json")
+        told.append(sorted(sorted(each) for each in json.loads(capsys.readouterr().out)["confidence"]["families"]))
+    assert told[0] == told[1] == [["w0", "w2", "w4", "w6"], ["w1", "w3", "w5", "w7"]]  # the workers of each site
     with pytest.raises(MissingColumnError, match="no column 'then'"):
         run("diagnose more*.csv --time then")
 

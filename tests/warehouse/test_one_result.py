@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,16 @@ def test_the_json_has_the_same_keys_in_the_same_order(method: str) -> None:
 
 
 def test_the_summary_tells_the_same() -> None:
-    here = quorate.aggregate(ANSWERS, "rank-one", intervals="fast").summary()
-    assert aggregate(ANSWERS.to_table(), "rank-one").summary() == here.replace("rank-one:", "rank-one in duckdb:")
+    here, there = (
+        quorate.aggregate(ANSWERS, "rank-one", intervals="fast").summary(),
+        aggregate(ANSWERS.to_table(), "rank-one").summary(),
+    )
+    # What is left of the gradient at the optimum is the rounding of sums, which blocks add in another order.
+    left = [float(each) for text in (here, there) for each in re.findall(r"gradient (\S+)", text)]
+    assert len(left) == 2
+    assert max(left) < 1e-9
+    here, there = (re.sub(r"gradient \S+", "gradient", text) for text in (here, there))
+    assert there == here.replace("rank-one:", "rank-one in duckdb:")
 
 
 @pytest.mark.parametrize("what", ["answers", "ballot", "posterior"])
