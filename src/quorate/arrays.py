@@ -4,7 +4,7 @@ Arrow's own conversions look for pandas objects and so import pandas wherever it
 command would spend on nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
@@ -134,33 +134,14 @@ def sums_of(values: FloatArray, starts: IntArray) -> FloatArray:
     return sums
 
 
-def runs(n_rows: int, n_columns: int, cells: int | None = None) -> Iterator[slice]:
+def runs(n_rows: int, n_columns: int, cells: int | None = None) -> list[slice]:
     """Divide the rows of a table into runs of about so many cells, so that what is made of them on the way stays small.
 
     >>> [(run.start, run.stop) for run in runs(5, 10, cells=25)]
     [(0, 2), (2, 4), (4, 5)]
     """
     at_once = max((CELLS if cells is None else cells) // max(n_columns, 1), 1)
-    for low in range(0, n_rows, at_once):
-        yield slice(low, min(low + at_once, n_rows))
-
-
-def in_one(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
-    """Lay tables under each other as they come, so that the parts and the whole are never all there at once.
-
-    >>> in_one(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
-    [[1.0, 1.0], [0.0, 0.0]]
-    """
-    whole, done = None, 0
-    for part in parts:
-        if len(part) == n_rows:
-            return part
-        whole = np.empty((n_rows, *part.shape[1:])) if whole is None else whole
-        whole[done : done + len(part)] = part
-        done += len(part)
-    assert whole is not None
-    assert done == n_rows  # as many as were promised
-    return whole
+    return [slice(low, min(low + at_once, n_rows)) for low in range(0, n_rows, at_once)]
 
 
 def sortable(values: FloatArray) -> FloatArray:

@@ -234,3 +234,21 @@ def collected(blocks: Blocks) -> Answers:
     worker, label = (np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "label"))
     names = [pa.nulls(n) for n in (blocks.n_tasks, blocks.n_workers, blocks.n_classes)]
     return Answers(task, worker, label, *names)
+
+
+def in_one(parts: Iterable[FloatArray], n_rows: int) -> FloatArray:
+    """Lay tables under each other as they come, so that the parts and the whole are never all there at once.
+
+    >>> in_one(iter([np.ones((1, 2)), np.zeros((1, 2))]), 2).tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    whole, done = None, 0
+    for part in parts:
+        if len(part) == n_rows:
+            return part
+        whole = np.empty((n_rows, *part.shape[1:])) if whole is None else whole
+        whole[done : done + len(part)] = part
+        done += len(part)
+    assert whole is not None
+    assert done == n_rows  # as many as were promised
+    return whole

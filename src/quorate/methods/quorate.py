@@ -80,7 +80,8 @@ def standard(
     evidence = alone if known is None else gather(answers, known)
     workers = unaided if known is None else centred_workforce(evidence, priors)
     opinions = opinions_of(answers, unaided, anchors)
-    groups, habits = groups_of(group, answers), unaided.habits if ordered and answers.n_classes > 2 else None
+    groups = answers.group if group is None else groups_of(group, answers)
+    habits = unaided.habits if ordered and answers.n_classes > 2 else None
     views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
     matrices = opinions.matrices
     shifts = None if opinions.voices is None else opinions.voices.shifts
@@ -119,7 +120,8 @@ def _anchors(
     if known is None or not (known >= 0).any():
         return None, None
     first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
-    told = determined_by(alone.verdict, priors)[first] & (answers.per_task > 0)
+    determined = alone.verdict.determined if priors is None else determined_by(alone.verdict, priors)
+    told = determined[first] & (answers.per_task > 0)
     parts = [np.where(kept, known, -1) for kept in (~told, told)]
     anchors, free = (part if (part >= 0).any() else None for part in parts)
     return anchors, free

@@ -160,11 +160,11 @@ def _with_grades(
     """Add to every opinion what grades and abstentions tell beside the classes, if they tell anything."""
     if opinions.voices is None:
         return told, None
-    blocks, voices = blocks_of(answers), opinions.voices
-    spoken = listen(blocks, Believed(voices.by_matrix, voices.shifts[1], factor))
+    voices = opinions.voices
+    spoken = listen(answers, Believed(voices.by_matrix, voices.shifts[1], factor))
     if spoken is None:
         return told, None
-    added = np.concatenate(list(blocks.each(spoken.added)))
+    added = np.concatenate(list(blocks_of(answers).each(spoken.added)))
     scores = told if isinstance(told, tuple) else opinions.scores
     return tuple(each + added for each in scores), added
 

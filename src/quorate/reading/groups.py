@@ -52,12 +52,11 @@ def group_of_workers(
     return found
 
 
-def groups_of(group: Any, answers: Answers) -> IntArray | None:
-    """Return the group of each worker as a code, -1 for none, from what a caller may say; None where nobody has one.
+def groups_of(group: Any, answers: Answers) -> IntArray:
+    """Return the group of each worker as a code, -1 for none, from what a caller may say.
 
     Args:
-        group: a mapping from worker to group, in which some may be missing; a code for each worker, -1 for none; or
-            None for the groups that were read with the answers.
+        group: a mapping from worker to group, in which some may be missing, or a code for each worker, -1 for none.
         answers: who answered what.
 
     Raises:
@@ -68,8 +67,6 @@ def groups_of(group: Any, answers: Answers) -> IntArray | None:
     >>> groups_of({"bob": "north"}, answers).tolist(), groups_of(np.array([1, 1]), answers).tolist()
     ([-1, 0], [1, 1])
     """
-    if group is None:
-        return answers.group
     if isinstance(group, Mapping):
         return _by_name(group, answers)
     if isinstance(group, str):

@@ -187,7 +187,7 @@ def settled_components(verdict: Identifiability, priors: Priors | None) -> BoolA
     return np.isin(np.arange(verdict.n_components), anchors)
 
 
-def determined_by(verdict: Identifiability, priors: Priors | None) -> BoolArray:
+def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
     """Say whose skill is determined: by the graph, by what is known of it, or of one in its component.
 
     >>> import quorate
@@ -197,8 +197,6 @@ def determined_by(verdict: Identifiability, priors: Priors | None) -> BoolArray:
     >>> determined_by(gather(answers).verdict, known).tolist()
     [True, True, False]
     """
-    if priors is None:
-        return verdict.determined
     known = priors.of_first(len(verdict.component)).is_known
     both: BoolArray = verdict.determined | known | settled_components(verdict, priors)[verdict.component]
     return both

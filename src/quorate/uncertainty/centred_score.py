@@ -81,16 +81,19 @@ class CentredInference(Estimated):
         return own if self.priors is None else own + self.priors.worth
 
     @cached_property
-    def _powers(self) -> FloatArray:
-        """The sums over peers that `quorate.blocks.plain.powers` lists; the last is over those who are gold."""
-        squares = np.where(self.is_gold, self._x**2, 0.0)
-        sums: FloatArray = blocks_of(self.crowd).sums(power_sums, self._x, squares, False)[0]
-        return sums
+    def _passes(self) -> tuple[FloatArray, FloatArray]:
+        """The sums over peers that `quorate.blocks.plain.powers` lists, and those of z_it · Y_t over the tasks.
+
+        Both are weighed by the tasks; the last of the powers is over those who are gold.
+        """
+        blocks, squares = blocks_of(self.crowd), np.where(self.is_gold, self._x**2, 0.0)
+        powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
+        return powers, blocks.sums(centred_products, self._x, self.habits.frequency)[0]
 
     @property
     def _known(self) -> FloatArray:
         """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
-        known: FloatArray = self._powers[0]
+        known: FloatArray = self._passes[0][0]
         return known
 
     @cached_property
@@ -100,7 +103,7 @@ class CentredInference(Estimated):
         Nothing of it where the peer is gold, whose skill is one by definition.
         """
         mean = float(np.average(self._kept, weights=self.crowd.per_worker))
-        by_gold = self._powers[-1]
+        by_gold = self._passes[0][-1]
         share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
         held: FloatArray = mean + (1 - mean) * share
         return held
@@ -150,17 +153,10 @@ class CentredInference(Estimated):
         """By how much skills are drawn to their mean: less where something is known, which takes its place."""
         return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
 
-    @cached_property
-    def _products(self) -> FloatArray:
-        """The sum of z_it · Y_t over each worker's tasks, each by its weight."""
-        agreed, _ = blocks_of(self.crowd).sums(centred_products, self._x, self.habits.frequency)
-        return agreed
-
     def batch_score(self) -> WorkerScore:
         """Return what these answers alone say of each worker's skill, its peers being as they are known."""
         spread = self.habits.spread
-        _, one, cube, q4, both, _ = self._powers
-        agreed = self._products
+        (_, one, cube, q4, both, _), agreed = self._passes
         pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
         a, b, c, e = (moment / spread**2 for moment in self._habit_moments())

@@ -100,9 +100,10 @@ def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) ->
     n = int((~evidence.is_gold).sum())
     if priors is not None:
         evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
-    status, determined = statuses(evidence)[:n], determined_by(evidence.verdict, priors)
-    mended = np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n]
-    status = np.where(mended, IDENTIFIED, status)
+    status, determined = statuses(evidence)[:n], evidence.verdict.determined
+    if priors is not None:
+        determined = determined_by(evidence.verdict, priors)
+        status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
         return CentredWorkforce(evidence, status, np.zeros(n), 0.0)

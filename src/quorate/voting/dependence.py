@@ -144,9 +144,8 @@ def _residuals(
     products, alike = np.zeros(len(per_task)), np.zeros(len(per_task))
     share = (per_task > 1) / np.maximum(per_task - 1.0, 1.0)
     likeliest = np.argsort(-belief, axis=1, kind="stable")[:, :LIKELIEST]
-    for given in likeliest.T:
+    for given, column in [(given, matrices.columns(worker, given[within])) for given in likeliest.T]:
         weight = belief[np.arange(len(given)), given] * share
-        column = matrices.columns(worker, given[within])
         square = np.einsum("al,al->a", column, column)
         rest = counts - sums_of(column, starts)
         own = sums_of(1 - 2 * column[np.arange(len(label)), label] + square, starts)

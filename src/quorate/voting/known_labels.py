@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, in_one
-from quorate.blocks.memory import blocks_of
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.memory import blocks_of, in_one
 from quorate.blocks.scatter import drawn
 from quorate.voting.basis import Check, checked, wilson
 from quorate.voting.confusion import ENTRIES, Cells, cells_of, most_entries

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, Sums
 from quorate.blocks.kernels import task_scores
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.voting.chances import chances
 from quorate.voting.confusion import most_entries
 from quorate.voting.dependence import flattening
@@ -68,20 +69,19 @@ class Spoken:
         return added
 
 
-def listen(blocks: Blocks, believed: Believed) -> Spoken | None:
+def listen(answers: Answered, believed: Believed) -> Spoken | None:
     """Learn what grades and abstentions tell beside the classes; None where they tell nothing.
 
     Args:
-        blocks: of all tasks, with what was said.
+        answers: of all tasks, with what was said.
         believed: what the classes make likely. No row is judged by a belief that it took part in.
 
     >>> import quorate
-    >>> from quorate.blocks.memory import blocks_of
     >>> table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "unsure", "y", "y"]}
-    >>> blocks = blocks_of(quorate.read(table, abstain=["unsure"]))
-    >>> listen(blocks, Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
+    >>> listen(quorate.read(table, abstain=["unsure"]), Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
     True
     """
+    blocks = blocks_of(answers)
     points_to = blocks.points_to
     if points_to is None:
         return None

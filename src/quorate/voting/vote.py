@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, in_one, runs, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, runs, table_of, take
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
@@ -117,12 +117,12 @@ class Ballot:
     @property
     def margin(self) -> FloatArray:
         """By how much the label's probability exceeds that of the best other class."""
-        best = np.zeros(len(self.label))
+        confidence, best = self.confidence, np.zeros(len(self.label))
         for run in runs(*self.posterior.shape):
             others = self.posterior[run].copy()
             others[np.arange(len(others)), self.label[run]] = 0.0
             best[run] = others.max(axis=1, initial=0.0)
-        gap: FloatArray = self.confidence - best
+        gap: FloatArray = confidence - best
         return gap
 
     def sureness(self) -> Sureness:

@@ -11,7 +11,6 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.evaluation.estimates.quantities import FoundBeyond, Quantity
 from quorate.methods.opinions import opinions_of
 from quorate.methods.views import weigh
-from quorate.reading.groups import groups_of
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.uncertainty.prediction_powered import KnownSample, Powered, powered_means
@@ -127,7 +126,7 @@ def model_meter(answers: Answers, known: IntArray | None, z: float) -> ByModel:
     """
     check_size(answers, "quorate", matrices=False)
     opinions = opinions_of(answers, centred_workforce(gather(answers)))
-    views, _ = weigh(answers, opinions, group=groups_of(None, answers), independent=False, cautious=False)
+    views, _ = weigh(answers, opinions, group=answers.group, independent=False, cautious=False)
     if known is None or not (known >= 0).any():
         return ByModel(views.belief, views.calibration, np.full(answers.n_tasks, -1), z)
     learned = learn(views, known)

@@ -78,7 +78,8 @@ def folder_of_more(folder: str | None = None) -> Path:
     place = beside if folder is None else Path(folder)
     if not place.is_dir():
         raise UnreadableFileError(
-            f"there is no folder {place}: name the one that holds {MORE[0]}/labels.csv and the others with --more"
+            f"there is no folder {place}, which would hold {MORE[0]}/labels.csv and the others: let QUORATE_DATA name "
+            "a folder beside it, or --more the folder itself, where there is such an option"
         )
     return place
 
