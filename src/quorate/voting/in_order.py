@@ -6,19 +6,22 @@ worker's own answers, drawn to that. By vote: where the middle of the answers li
 often its worker knows.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.blocks.kernels import em_step
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.memory import Answered, answers_in, blocks_of
 from quorate.skills.centred import Habits
-from quorate.voting.confusion import cells_of
+from quorate.voting.dependence import flat_in
 from quorate.voting.habit_vote import LEAST_CHANCE
-from quorate.voting.posterior import FLOOR, one_more_each, softmax
+from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
+from quorate.voting.voices import Telling
 
 STEPS = 10  # of EM, as in `quorate.voting.refine`
 DECAY = 0.2  # of the law of distances, at the start: a step away is a fifth as likely
@@ -42,8 +45,12 @@ class Knowing:
         """The matrices, workers × answers × classes."""
         return _matrices(self.share, self.near, self.habit)[1]
 
+    def scores(self, block: Block) -> FloatArray:
+        """Return the log joint probabilities of a block's tasks by who knows."""
+        return task_scores(block, np.log(self.theta), np.log(np.maximum(self.prior, FLOOR)))
 
-def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowing:
+
+def learn_knowing(answers: Answered, skills: FloatArray, habits: Habits) -> Knowing:
     """Fit the model by EM.
 
     Args:
@@ -67,7 +74,8 @@ def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowi
     for _ in range(STEPS):
         near = _near(law)
         known, theta = _matrices(share, near, habit)
-        counts, believed = blocks.sums(em_step, np.log(theta), np.log(np.maximum(prior, FLOOR)))
+        logs = np.log(theta), np.log(np.maximum(prior, FLOOR))
+        counts, believed = blocks.sums(em_step, *logs, False)  # known labels speak later, of what was learnt without
         knew = counts * np.minimum(known / theta, 1.0)
         mean = knew.sum() / max(n.sum(), 1)
         share = np.clip((knew.sum(axis=(1, 2)) + LEAST_WORTH * mean) / (n + LEAST_WORTH), LEAST_KNOWN, MOST_KNOWN)
@@ -87,30 +95,55 @@ def distances(n_classes: int) -> FloatArray:
     return apart
 
 
-def ordered_scores(answers: Answers, knowing: Knowing, factor: FloatArray) -> tuple[FloatArray, ...]:
-    """Return the log joint probabilities by skill, by matrix and by the middle answer; tasks × classes each.
+@dataclass(frozen=True)
+class InOrder(Telling):
+    """What the opinions of classes in an order know of the workers; worker-sized, but for a factor of each task."""
+
+    knowing: Knowing
+    by_matrix: FloatArray  # log theta of each worker's own answers, drawn to what knowing makes likely
+    shift: FloatArray  # the log prior of the classes that goes with it
+    factor: FloatArray | float  # by which scores will be flattened; the middle answer is as flat as it should be
+
+    def scores(self, block: Block) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the log joint probabilities of a block's tasks by skill, by matrix and by the middle answer."""
+        middle = middle_answer(answers_in(block), self.knowing.share**2)
+        by_matrix = task_scores(block, self.by_matrix, self.shift)
+        return self.knowing.scores(block), by_matrix, np.log(np.maximum(middle, FLOOR)) / flat_in(block, self.factor)
+
+
+def learn_in_order(answers: Answered, knowing: Knowing, factor: FloatArray | float) -> InOrder:
+    """Learn each worker's own matrix from what knowing and the middle of the answers make of the tasks.
 
     Args:
         answers: who answered what.
         knowing: what was learnt of the workers.
-        factor: by which each task's scores will be flattened; the middle answer is as flat as it should be.
+        factor: by which each task's scores will be flattened, or the dependence that asks for it.
 
     >>> import quorate
     >>> from quorate.skills.centred import habits_of
     >>> crowd = quorate.simulate.crowd(300, 8, 5, n_classes=4, seed=1)
     >>> known = learn_knowing(crowd.answers, np.full(8, 0.5), habits_of(crowd.answers))
-    >>> [each.shape for each in ordered_scores(crowd.answers, known, np.ones(300))]
+    >>> [each.shape for each in learn_in_order(crowd.answers, known, 0.0).all_scores(crowd.answers)]
     [(300, 4), (300, 4), (300, 4)]
     """
-    cells, theta = cells_of(answers), knowing.theta
-    by_skill = cells.log_joint(np.log(theta), knowing.prior)
-    middle = middle_answer(answers, knowing.share**2)
-    believed = (softmax(by_skill * factor[:, None]) + middle) / 2
-    worth = LEAST_WORTH * answers.n_classes / 2  # answers a column, as in `quorate.voting.refine.pooled_matrix`
-    own = cells.expected_counts(believed) + worth * theta
+    m, blocks = answers.n_classes, blocks_of(answers)
+    counts, believed = blocks.sums(_believed, knowing, factor)
+    worth = LEAST_WORTH * m / 2  # answers a column, as in `quorate.voting.refine.pooled_matrix`
+    own = counts + worth * knowing.theta
     own /= own.sum(axis=1, keepdims=True)
-    by_matrix = cells.log_joint(np.log(np.maximum(own, FLOOR)), one_more_each(believed))
-    return by_skill, by_matrix, np.log(np.maximum(middle, FLOOR)) / factor[:, None]
+    shares = (believed + 1) / (blocks.n_tasks + m)  # a task of each class besides (Laplace's rule)
+    return InOrder(knowing, np.log(np.maximum(own, FLOOR)), np.log(shares), factor)
+
+
+def _believed(blocks: Iterable[Block], knowing: Knowing, factor: FloatArray | float) -> Sums:
+    """Count answers by what their tasks are believed to be, half by knowing and half by the middle; and the tasks."""
+    counts, total = np.zeros_like(knowing.theta), np.zeros(len(knowing.prior))
+    for block in blocks:
+        middle = middle_answer(answers_in(block), knowing.share**2)
+        belief = (softmax(knowing.scores(block) * flat_in(block, factor)) + middle) / 2
+        counts += expected_counts([replace(block, first=0)], belief)[0]
+        total += belief.sum(axis=0)
+    return counts, total
 
 
 def middle_answer(answers: Answers, weights: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import task_scores
 from quorate.voting.confusion import most_entries
-from quorate.voting.dependence import flattening
+from quorate.voting.dependence import flat_in
 from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
 
@@ -40,9 +40,7 @@ class Believed:
 
     def flat(self, block: Block) -> FloatArray:
         """Return the factor of each of a block's tasks, as a column."""
-        if isinstance(self.factor, np.ndarray):
-            return self.factor[block.tasks, None]
-        return flattening(block.per_task, self.factor)[:, None]
+        return flat_in(block, self.factor)
 
 
 @dataclass(frozen=True)
