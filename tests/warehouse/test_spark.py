@@ -24,6 +24,7 @@ from quorate.warehouse import aggregate as anywhere
 from quorate.warehouse import spark_blocks, spark_labels, spark_packing
 from quorate.warehouse.engine import EngineOptions, connect
 from tests.conftest import RealData, need
+from tests.voting.test_in_order import ordered_crowd
 from tests.warehouse.alike import ROUNDING, aggregate, assert_alike, farthest
 from tests.warehouse.spoken_crowds import READING, abstaining_at_random, cut, judged, known, renamed_grades
 
@@ -178,6 +179,14 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp
     found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", abstain=["unsure", "skip", ""])
     assert found.roster.n_abstained > 100
     assert farthest(found, quorate.aggregate(answers)) < ROUNDING
+
+
+def test_classes_in_an_order_are_labelled_as_in_memory(spark: Any, tmp_path: Path) -> None:
+    rows, _ = ordered_crowd(1)
+    pa.parquet.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", ordered=True, output_table="in_order")
+    assert_alike(found, quorate.aggregate(rows, ordered=True, intervals="fast"))
+    assert spark.table("in_order").columns[-3:] == ["score", "score_low", "score_high"]
 
 
 def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Path, monkeypatch: Any) -> None:

@@ -9,6 +9,8 @@ import pytest
 
 import quorate
 from quorate.errors import OptionError
+from quorate.result import Result
+from tests.voting.test_in_order import ordered_crowd
 from tests.warehouse.alike import ROUNDING, aggregate, assert_alike, by_id, farthest
 from tests.warehouse.spoken_crowds import READING, SCALE, abstaining_at_random, cut, judged, known, renamed_grades
 
@@ -41,7 +43,12 @@ def test_grades_and_abstentions_are_heard_as_in_memory(options: dict[str, Any]) 
     assert found.roster.n_abstained == memory.answers.n_abstained > 0
     deaf = aggregate(cut(table), classes=["fine", "toxic"], **options)
     assert farthest(found, deaf) > 0.1  # something is heard
-    assert not [note for note in found.notes if note.kind == "beyond-memory"]
+    assert [note.text for note in found.notes] == [note.text for note in memory.notes]
+    assert told_of_known_labels(found) == told_of_known_labels(memory)
+
+
+def told_of_known_labels(result: Result) -> list[str]:
+    return [line for line in result.summary().splitlines() if line.startswith("known labels")]
 
 
 @pytest.mark.usefixtures("rows_at_a_time")
@@ -134,3 +141,28 @@ def test_costs_need_probabilities_and_every_pair() -> None:
         aggregate(table, "iwmv", **READING, costs=COSTS)
     with pytest.raises(quorate.errors.CostError, match="the costs lack that of saying"):
         aggregate(table, **READING, costs={"said": ["fine"], "true": ["toxic"], "cost": [3]})
+
+
+@pytest.mark.usefixtures("rows_at_a_time")
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_classes_in_an_order_are_labelled_as_in_memory(n_classes: int, with_gold: bool) -> None:
+    rows, truth = ordered_crowd(1, n_classes)
+    gold = {task: int(truth[task]) + 1 for task in range(0, 300, 7)} if with_gold else None
+    for options in ({}, {"cautious": True}, {"map": {grade: (grade + 1) // 2 for grade in range(1, n_classes + 1)}}):
+        if with_gold and "map" in options:
+            continue  # labels are then of other classes
+        given: dict[str, Any] = {"ordered": True, "gold": gold, **options}
+        memory, found = quorate.aggregate(rows, **given, intervals="fast"), aggregate(pa.table(rows), **given)
+        assert_alike(found, memory)
+        ours, theirs = (by_id(result.labels, "task") for result in (found, memory))
+        for name in ("score", "score_low", "score_high"):
+            assert all(abs(ours[key][name] - row[name]) < ROUNDING for key, row in theirs.items())
+
+
+def test_an_order_changes_labels_beyond_memory_too() -> None:
+    rows, _ = ordered_crowd(1)
+    plain, ordered = (aggregate(pa.table(rows), ordered=given) for given in (False, True))
+    assert farthest(plain, ordered) > 0.1
+    words = pa.table(rows).set_column(2, "label", pa.array([f"g{label}" for label in rows["label"]]))
+    assert "score" not in aggregate(words, ordered=True).labels.column_names

@@ -1,7 +1,7 @@
 """Blocks in memory: spans of the arrays of `Answers`, passed over by threads."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import IntArray, starts_of
+from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers

@@ -21,6 +21,7 @@ def aggregate_beyond(
     level: float,
     intervals: str,
     cautious: bool,
+    ordered: bool,
     dependence: str | None,
     skills: str | None,
     solver: str | None,
@@ -40,7 +41,8 @@ def aggregate_beyond(
     from quorate.writing.tables import to_json, write_table
 
     by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
-    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs, costs=costs)
+    by_skill |= {"ordered": ordered or None, "costs": costs}
+    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
     with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
         result = aggregate_held(
             held,

@@ -35,6 +35,8 @@ from quorate.voting.dependence import (
     flattening,
     ratio,
 )
+from quorate.voting.in_order import WEIGHTS as IN_ORDER
+from quorate.voting.in_order import InOrder, learn_in_order, learn_knowing
 from quorate.voting.known_labels import ENOUGH, Views, check_of, learn
 from quorate.voting.lone_votes import LoneVotes
 from quorate.voting.opinion_weights import INDEPENDENT as AS_THEY_ARE
@@ -43,7 +45,7 @@ from quorate.voting.population import expected_calibration, identity, shares_of
 from quorate.voting.posterior import softmax
 from quorate.voting.spoken import Believed, Spoken, listen
 from quorate.voting.taught import ByTaught, Way, taught_vote, together
-from quorate.voting.voices import Voices
+from quorate.voting.voices import Telling, Voices
 from quorate.voting.vote import Ballot, by_posterior, weight
 
 
@@ -54,6 +56,7 @@ def standard(
     dependence: str = MEASURED,
     classes: pa.Array | None = None,
     skills: Priors | None = None,
+    ordered: bool = False,
 ) -> Fitted:
     """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
 
@@ -79,17 +82,18 @@ def standard(
     anchored = gold is not None and unaided.habits is None  # without known labels, nothing is determined
     voices, matrices = _voices(blocks, workers if anchored else unaided, hold=anchored)
     some, errs, trusted = _measured(blocks, voices, matrices, unaided, independent)
+    told = _told(blocks, workers if anchored else unaided, voices, errs.rho, ordered=ordered)
     said = AS_THEY_ARE if independent else opinion_weights(1.0 if trusted is None else trusted)
-    weights = opinion_weights(0.0) if cautious else said
+    weights = opinion_weights(0.0) if cautious else IN_ORDER if isinstance(told, InOrder) else said
     calibration = identity() if independent else expected_calibration(errs.rho)
     basis = _basis(blocks, errs, trusted, independent)
     lone = LoneVotes(workers.status != IDENTIFIED, voices.vote, voices.shifts, weights, errs.rho, calibration)
     determined = matrices is not None
     spoken = listen(blocks, Believed(voices.by_matrix, voices.shifts[1], errs.rho)) if determined else None
-    vote: Callable[[Block], Ballot] = ByOpinions(voices, lone, spoken)
+    names = pa.array([str(k) for k in range(blocks.n_classes)]) if classes is None else classes
+    vote: Callable[[Block], Ballot] = ByOpinions(told, lone, spoken)
     if gold is not None and not anchored:
-        names = pa.array([str(k) for k in range(blocks.n_classes)]) if classes is None else classes
-        vote, check = _taught(blocks, some, ByOpinions(voices, lone, spoken), names)
+        vote, check = _taught(blocks, some, ByOpinions(told, lone, spoken), names)
         basis = replace(basis, known=check)
     return Fitted(
         vote=vote,
@@ -102,6 +106,7 @@ def standard(
             *basis.notes(),
             *_left_undone(trusted),
         ),
+        in_order=names if ordered else None,
     )
 
 
@@ -130,7 +135,7 @@ def _taught(blocks: Blocks, some: Sampled, untaught: "ByOpinions", classes: pa.A
         added = np.concatenate([spoken.added(known), *blocks_of(others).each(spoken.added)])
     learned = learn(untaught.views(answers, added), label)
     check = check_of(learned, label, classes)
-    first = Way(untaught.voices, np.arange(blocks.n_classes), lone.rho, spoken)
+    first = Way(untaught.told, np.arange(blocks.n_classes), lone.rho, spoken)
     taught = taught_vote(blocks, known, learned, first, lone.weights)
     return replace(taught, lone=replace(lone, calibration=learned.calibration)), check
 
@@ -146,29 +151,33 @@ def _drawn(some: Sampled) -> Answers:
 class ByOpinions:
     """What three opinions come to, flattened, weighed and calibrated."""
 
-    voices: Voices
+    told: Telling
     lone: LoneVotes
     spoken: Spoken | None = None  # what grades and abstentions tell, where they tell anything
 
     def __call__(self, block: Block) -> Ballot:
         """Vote on a block."""
         answers = answers_in(block)
-        posterior = self._believed(block) if self.spoken is None else self._heard(block, answers, self.spoken)
+        if isinstance(self.told, Voices) and self.spoken is None:
+            posterior = self._believed(block, self.told)
+        else:
+            added = None if self.spoken is None else self.spoken.added(block)
+            posterior = self.views(answers, added).calibrated()
         return by_posterior(answers, self.lone.capped(posterior, block.start, block.worker, block.label))
 
-    def _believed(self, block: Block) -> FloatArray:
-        v, share = self.voices, shares_of(self.lone.calibration)
+    def _believed(self, block: Block, v: Voices) -> FloatArray:
+        share = shares_of(self.lone.calibration)
         numbers = np.concatenate([v.shifts.ravel(), self.lone.weights, [v.vote, self.lone.rho], share])
         return beliefs(block, v.by_skill, v.by_matrix, numbers, len(share))
 
-    def _heard(self, block: Block, answers: Answers, spoken: Spoken) -> FloatArray:
-        return self.views(answers, spoken.added(block)).calibrated()
-
     def views(self, answers: Answers, added: FloatArray | None) -> Views:
         """Return what is thought of some tasks, with what grades and abstentions add to the scores."""
-        opinions: Voices | tuple[FloatArray, ...] = self.voices
-        if added is not None:
-            opinions = tuple(scores + added for scores in self.voices.all_scores(answers))
+        opinions: Voices | tuple[FloatArray, ...]
+        if isinstance(self.told, Voices) and added is None:
+            opinions = self.told
+        else:
+            scores = self.told.all_scores(answers)
+            opinions = scores if added is None else tuple(each + added for each in scores)
         factor, lone = flattening(answers.per_task, self.lone.rho), self.lone
         return Views(answers, opinions, factor, lone.rho, lone.weights, lone.calibration, added)
 
@@ -182,6 +191,13 @@ def _voices(blocks: Blocks, workers: CentredWorkforce, *, hold: bool) -> tuple[V
     vote = float(weight(np.array([UNKNOWN_MEAN]), m)[0]) if m > 1 else 1.0
     plain = np.tile(vote * np.eye(m), (n, 1, 1))
     return Voices(plain, plain, np.zeros((2, m)), vote), None
+
+
+def _told(blocks: Blocks, workers: CentredWorkforce, voices: Voices, rho: float, *, ordered: bool) -> Telling:
+    """Let classes in an order speak as such, where there are more than two and something is determined."""
+    if not ordered or blocks.n_classes < 3 or workers.habits is None:
+        return voices
+    return learn_in_order(blocks, learn_knowing(blocks, workers.skills, workers.habits), rho)
 
 
 def _basis(blocks: Blocks, errs: Dependence, trusted: float | None, independent: bool) -> Basis:

@@ -1,9 +1,10 @@
 """What a method learnt of the workers, and how it votes on any block: a result whose tasks lie elsewhere."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np  # noqa: F401 (for the examples)
+import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
@@ -14,7 +15,7 @@ from quorate.skills.notes import Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.least_cost import EXPECTED_COST, cheapest
+from quorate.voting.least_cost import EXPECTED_COST, cheapest, in_the_middle
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import Ballot, decide, plug_in_vote, reveal, weighted_majority
 
@@ -29,7 +30,7 @@ class Labelled:
     n_answers: IntArray
     tied: BoolArray
     n_abstained: IntArray | None = None  # None where nobody abstains
-    expected_cost: FloatArray | None = None  # None where no costs are named
+    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # further columns, as `Ballot` has them
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,20 @@ class Labelling:
 
     vote: Callable[[Block], Ballot]
     costs: FloatArray | None = None  # said × true; labels are those of least expected cost
+    in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
 
     def __call__(self, block: Block) -> Labelled:
         """Vote on a block; tasks of known class have that, for certain."""
-        ballot, cost = self.vote(block), None
+        ballot = self.vote(block)
         if block.known is not None:
             ballot = reveal(ballot, block.known)
+        if self.in_order is not None:
+            ballot = in_the_middle(ballot, self.in_order)
         if self.costs is not None:
             ballot = cheapest(ballot, self.costs, EXPECTED_COST)
-            cost = ballot.beside[EXPECTED_COST]
         abstained = None if block.silent is None else block.silent.per_task
-        return Labelled(ballot.label, ballot.confidence, ballot.margin, block.per_task, ballot.tied, abstained, cost)
+        figures = ballot.confidence, ballot.margin, block.per_task, ballot.tied
+        return Labelled(ballot.label, *figures, abstained, ballot.beside)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +71,12 @@ class Fitted:
     basis: Basis | None = None
     notes: tuple[Note, ...] = ()
     costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
+    in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
 
     @property
     def labelling(self) -> Labelling:
         """How the tasks of any block get their labels."""
-        return Labelling(self.vote, self.costs)
+        return Labelling(self.vote, self.costs, self.in_order)
 
     def labels(self, blocks: Blocks) -> Iterator[Labelled]:
         """Label the tasks of every block, in order."""

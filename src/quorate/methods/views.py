@@ -29,7 +29,7 @@ from quorate.voting.dependence import (
 from quorate.voting.families import effective_votes, learn_families
 from quorate.voting.group_units import one_voice
 from quorate.voting.in_order import WEIGHTS as IN_ORDER
-from quorate.voting.in_order import learn_knowing, ordered_scores
+from quorate.voting.in_order import learn_in_order, learn_knowing
 from quorate.voting.kin import find_kin, own_groups, start_of
 from quorate.voting.known_labels import Views
 from quorate.voting.left_out import left_out_scores
@@ -87,7 +87,8 @@ def weigh(
     votes, low, high = errs.votes(heard.worth)
     factor = flattening(heard.worth, errs.rho)
     if habits is not None and heard.group is None and opinions.voices is not None:
-        heard = replace(heard, told=ordered_scores(answers, learn_knowing(answers, opinions.skills, habits), factor))
+        in_order = learn_in_order(answers, learn_knowing(answers, opinions.skills, habits), factor)
+        heard = replace(heard, told=in_order.all_scores(answers))
         weights = IN_ORDER
     told, added = _with_grades(answers, opinions, heard.told, factor)
     views = Views(

@@ -12,6 +12,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import CELLS, FloatArray, IntArray, sums_of
+from quorate.blocks.block import Block
 from quorate.voting.vote import accuracy
 
 MEASURED, INDEPENDENT = "measured", "independent"
@@ -163,3 +164,18 @@ def flattening(per_task: FloatArray | IntArray, rho: float) -> FloatArray:
     """
     factor: FloatArray = 1 / (1 + rho * np.maximum(per_task - 1.0, 0.0))
     return factor
+
+
+def flat_in(block: Block, factor: FloatArray | float) -> FloatArray:
+    """Return the factor of each of a block's tasks, as a column.
+
+    Args:
+        block: of tasks.
+        factor: of all tasks, or the dependence that asks for it.
+
+    >>> block = Block(np.array([0, 3]), np.array([0, 1, 2]), np.array([0, 0, 0]), n_workers=3, n_classes=2)
+    >>> flat_in(block, 0.5).tolist(), flat_in(block, np.array([0.7])).tolist()
+    ([[0.5]], [[0.7]])
+    """
+    own = factor[block.tasks] if isinstance(factor, np.ndarray) else flattening(block.per_task, factor)
+    return own[:, None]

@@ -10,20 +10,23 @@ among themselves, as on web, whose truth is the middle of three experts' answers
 tell which of these a truth is, so either has half the say.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.blocks.kernels import em_step
-from quorate.blocks.memory import blocks_of
+from quorate.blocks.block import Block, Sums, added
+from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.memory import Answered, answers_in, blocks_of
 from quorate.skills.centred import Habits
-from quorate.voting.confusion import cells_of
+from quorate.voting.dependence import flat_in
 from quorate.voting.habit_vote import LEAST_CHANCE
-from quorate.voting.posterior import FLOOR, one_more_each, softmax
+from quorate.voting.posterior import FLOOR, softmax
 from quorate.voting.shrinkage import LEAST_WORTH
+from quorate.voting.voices import Telling
 
 STEPS = 10  # of EM, as in `quorate.voting.refine`
 LEAST_WIDTH, WIDER = 0.2, 2.0**0.5  # in classes: the least sees no other class, and few answers tell two next to it
@@ -46,7 +49,11 @@ class Knowing:
     theta: FloatArray  # the matrices so expected, workers × answers × classes
     prior: FloatArray  # of the classes
 
-    @property
+    def scores(self, block: Block) -> FloatArray:
+        """Return the log joint probabilities of a block's tasks by what workers see."""
+        return task_scores(block, self.logs, np.log(np.maximum(self.prior, FLOOR)))
+
+    @cached_property
     def skill(self) -> FloatArray:
         """How often each worker is right beyond chance, as a share of how often it could be."""
         right = np.einsum("wkk,k->w", self.theta, self.prior)
@@ -55,7 +62,7 @@ class Knowing:
         return skill
 
 
-def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowing:
+def learn_knowing(answers: Answered, skills: FloatArray, habits: Habits) -> Knowing:
     """Fit the model by EM; a worker's kind is averaged over, as far as its answers leave it open.
 
     Args:
@@ -71,8 +78,8 @@ def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowi
     True
     """
     m, blocks = answers.n_classes, blocks_of(answers)
-    believed = middle_answer(answers, np.maximum(skills, LEAST_SKILL))
-    counts, prior = cells_of(answers).expected_counts(believed), one_more_each(believed)
+    counts, tasks = blocks.sums(_by_middle, np.maximum(skills, LEAST_SKILL))
+    prior = (tasks + 1) / (tasks + 1).sum()  # a task of each class besides (Laplace's rule)
     share: FloatArray | float = 1.0
     for _ in range(STEPS):
         fit = [counts.reshape(-1, m * m) @ np.log(kinds).T for kinds in kinds_of_workers(habits.crowd)]
@@ -83,7 +90,8 @@ def learn_knowing(answers: Answers, skills: FloatArray, habits: Habits) -> Knowi
             part = kind[:, k * len(SEEING) : (k + 1) * len(SEEING)]
             logs += part @ np.log(kinds)
             theta += part @ kinds
-        counts, tasks = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior))
+        # Known labels speak later, of what was learnt without them.
+        counts, tasks = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior), False)
         prior = (tasks + 1) / (tasks + 1).sum()
     return Knowing(logs.reshape(-1, m, m), theta.reshape(-1, m, m), prior)
 
@@ -122,30 +130,63 @@ def distances(n_classes: int) -> FloatArray:
     return apart
 
 
-def ordered_scores(answers: Answers, knowing: Knowing, factor: FloatArray) -> tuple[FloatArray, ...]:
-    """Return the log joint probabilities by skill, by matrix and by the middle answer; tasks × classes each.
+@dataclass(frozen=True)
+class InOrder(Telling):
+    """What the opinions of classes in an order know of the workers; worker-sized, but for a factor of each task."""
+
+    knowing: Knowing
+    by_matrix: FloatArray  # log theta of each worker's own answers, drawn to what it sees
+    shift: FloatArray  # the log prior of the classes that goes with it
+    factor: FloatArray | float  # by which scores will be flattened; the middle answer is as flat as it should be
+
+    def scores(self, block: Block) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the log joint probabilities of a block's tasks by skill, by matrix and by the middle answer."""
+        middle = middle_answer(answers_in(block), self.knowing.skill)
+        by_matrix = task_scores(block, self.by_matrix, self.shift)
+        return self.knowing.scores(block), by_matrix, np.log(np.maximum(middle, FLOOR)) / flat_in(block, self.factor)
+
+
+def learn_in_order(answers: Answered, knowing: Knowing, factor: FloatArray | float) -> InOrder:
+    """Learn each worker's own matrix from what it sees and the middle of the answers make of the tasks.
 
     Args:
         answers: who answered what.
         knowing: what was learnt of the workers.
-        factor: by which each task's scores will be flattened; the middle answer is as flat as it should be.
+        factor: by which each task's scores will be flattened, or the dependence that asks for it.
 
     >>> import quorate
     >>> from quorate.skills.centred import habits_of
     >>> crowd = quorate.simulate.crowd(300, 8, 5, n_classes=4, seed=1)
     >>> known = learn_knowing(crowd.answers, np.full(8, 0.5), habits_of(crowd.answers))
-    >>> [each.shape for each in ordered_scores(crowd.answers, known, np.ones(300))]
+    >>> [each.shape for each in learn_in_order(crowd.answers, known, 0.0).all_scores(crowd.answers)]
     [(300, 4), (300, 4), (300, 4)]
     """
-    cells = cells_of(answers)
-    by_skill = cells.log_joint(knowing.logs, knowing.prior)
-    middle = middle_answer(answers, knowing.skill)
-    believed = (softmax(by_skill * factor[:, None]) + middle) / 2
+    counts, tasks = blocks_of(answers).sums(_by_both, knowing, factor)
     worth = LEAST_WORTH * answers.n_classes / 2  # answers a column, as in `quorate.voting.refine.pooled_matrix`
-    own = cells.expected_counts(believed) + worth * knowing.theta
+    own = counts + worth * knowing.theta
     own /= own.sum(axis=1, keepdims=True)
-    by_matrix = cells.log_joint(np.log(np.maximum(own, FLOOR)), one_more_each(believed))
-    return by_skill, by_matrix, np.log(np.maximum(middle, FLOOR)) / factor[:, None]
+    prior = (tasks + 1) / (tasks + 1).sum()
+    return InOrder(knowing, np.log(np.maximum(own, FLOOR)), np.log(prior), factor)
+
+
+def _by_middle(blocks: Iterable[Block], skill: FloatArray) -> Sums:
+    """Count answers by where the middle of their task lies; workers × answers × classes, and the tasks."""
+    return added(_counted(block, middle_answer(answers_in(block), skill)) for block in blocks)
+
+
+def _by_both(blocks: Iterable[Block], knowing: Knowing, factor: FloatArray | float) -> Sums:
+    """Count answers by what their tasks are believed to be, half by what workers see and half by the middle."""
+
+    def believed(block: Block) -> FloatArray:
+        seen = softmax(knowing.scores(block) * flat_in(block, factor))
+        half: FloatArray = (seen + middle_answer(answers_in(block), knowing.skill)) / 2
+        return half
+
+    return added(_counted(block, believed(block)) for block in blocks)
+
+
+def _counted(block: Block, belief: FloatArray) -> Sums:
+    return expected_counts([replace(block, first=0)], belief)[0], belief.sum(axis=0)
 
 
 def middle_answer(answers: Answers, skill: FloatArray) -> FloatArray:

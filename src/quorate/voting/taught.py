@@ -23,7 +23,7 @@ from quorate.voting.population import calibrated
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 from quorate.voting.refine import pooled_matrix, shrunk
 from quorate.voting.spoken import Spoken
-from quorate.voting.voices import Voices
+from quorate.voting.voices import Telling
 from quorate.voting.vote import Ballot, by_posterior
 
 Correction = tuple[FloatArray, FloatArray]  # what is added to every vote's score, and to every class
@@ -33,7 +33,7 @@ Correction = tuple[FloatArray, FloatArray]  # what is added to every vote's scor
 class Way:
     """One way of learning, so far: all that the posterior of any block needs; worker-sized."""
 
-    voices: Voices
+    told: Telling
     order: IntArray  # of the classes, where the crowd exchanges some
     rho: float
     spoken: Spoken | None = None  # what grades and abstentions tell, where they tell anything
@@ -42,7 +42,7 @@ class Way:
 
     def scores(self, block: Block) -> list[FloatArray]:
         """Return the opinions' scores of a block, not yet corrected."""
-        found = [scores[:, self.order] for scores in self.voices.scores(block)]
+        found = [scores[:, self.order] for scores in self.told.scores(block)]
         if self.matrix is not None:
             found[1] = task_scores(block, *self.matrix)
         if self.spoken is not None:

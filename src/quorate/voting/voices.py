@@ -13,8 +13,21 @@ from quorate.blocks.memory import blocks_of
 from quorate.voting.population import shares_of
 
 
+class Telling:
+    """What can say of any task what three opinions think of it."""
+
+    def scores(self, block: Block) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the log joint probabilities of a block's tasks by skill, by matrix and by vote."""
+        raise NotImplementedError
+
+    def all_scores(self, answers: Answers) -> tuple[FloatArray, ...]:
+        """Return the same of all tasks of answers in memory."""
+        parts = zip(*blocks_of(answers).each(self.scores), strict=True)
+        return tuple(np.concatenate(part) for part in parts)
+
+
 @dataclass(frozen=True)
-class Voices:
+class Voices(Telling):
     """Worker-sized, so that it can be sent to where the tasks are.
 
     >>> logs = np.log(np.full((1, 2, 2), 0.5))
@@ -34,11 +47,6 @@ class Voices:
         by_skill = task_scores(block, self.by_skill, self.shifts[0])
         by_matrix = task_scores(block, self.by_matrix, self.shifts[1])
         return by_skill, by_matrix, vote_sums(block, np.full(block.n_workers, self.vote))
-
-    def all_scores(self, answers: Answers) -> tuple[FloatArray, ...]:
-        """Return the same of all tasks of answers in memory."""
-        parts = zip(*blocks_of(answers).each(self.scores), strict=True)
-        return tuple(np.concatenate(part) for part in parts)
 
     def believe(self, blocks: Blocks, weights: FloatArray, rho: float, calibration: FloatArray) -> Iterator[FloatArray]:
         """Return what the opinions come to, block by block: flattened for rho, weighed, and calibrated."""

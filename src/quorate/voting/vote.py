@@ -9,7 +9,7 @@ import numpy as np
 from quorate.answers import Answers, Counted
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, runs, table_of, take
 from quorate.blocks.kernels import vote_sums
-from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.memory import Answered, blocks_of, in_one
 from quorate.errors import OptionError
 from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
 

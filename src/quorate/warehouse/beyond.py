@@ -74,7 +74,7 @@ def aggregate_held(
     if "skills" in options:
         options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     priced = None if costs is None else read_costs(costs, roster.classes)
-    fitted = replace(fit_blocks(blocks, chosen, **options), costs=priced)
+    fitted = replace(fit_blocks(blocks, chosen, classes=roster.classes, **options), costs=priced)
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,

@@ -34,8 +34,8 @@ class LabelTally:
         self.total += float(part.confidence.sum())
         self.doubtful += int((part.confidence < SURE).sum())
         self.ties += int(part.tied.sum())
-        if part.expected_cost is not None:
-            self.cost = (self.cost or 0.0) + float(part.expected_cost.sum())
+        if EXPECTED_COST in part.beside:
+            self.cost = (self.cost or 0.0) + float(part.beside[EXPECTED_COST].sum())
 
     def sureness(self) -> Sureness:
         """Return how sure they are, all together."""
@@ -101,8 +101,7 @@ def labels_of_part(part: Labelled, names: pa.Array, classes: pa.Array) -> pa.Rec
     if part.n_abstained is not None:
         columns["n_abstained"] = from_numpy(np.asarray(part.n_abstained, np.int64))
     columns["tied"] = from_numpy(part.tied)
-    if part.expected_cost is not None:
-        columns[EXPECTED_COST] = from_numpy(part.expected_cost)
+    columns |= {name: from_numpy(values) for name, values in part.beside.items()}
     return pa.RecordBatch.from_pydict(columns)
 
 

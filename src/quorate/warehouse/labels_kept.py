@@ -11,7 +11,7 @@ from quorate.arrays import Table
 from quorate.errors import NotInMemoryError, OptionError
 from quorate.reading.files import read_table
 from quorate.result import Result
-from quorate.voting.vote import EXPECTED_COST, Sureness
+from quorate.voting.vote import Sureness
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
 
@@ -94,11 +94,10 @@ class KeptLabels:
 
 def _typed(table: pa.Table) -> pa.Table:
     """Give text its types: all fields of CSV are read as text."""
-    kinds = {"confidence": pa.float64(), "margin": pa.float64(), "n_answers": pa.int64(), "tied": pa.bool_()}
-    kinds |= {"n_abstained": pa.int64(), EXPECTED_COST: pa.float64()}
+    kinds = {"n_answers": pa.int64(), "n_abstained": pa.int64(), "tied": pa.bool_()}
     for k, name in enumerate(table.column_names):
-        if name in kinds:
-            table = table.set_column(k, name, table.column(name).cast(kinds[name]))
+        if name not in ("task", "label"):
+            table = table.set_column(k, name, table.column(name).cast(kinds.get(name, pa.float64())))
     return table
 
 
