@@ -115,3 +115,12 @@ def test_keeping_some_workers_keeps_the_pairs_between_them() -> None:
 def test_products_are_to_the_bit_those_of_rows() -> None:
     one, two = np.random.default_rng(0).random((2, 50, 37))
     assert products(one, two).tolist() == [float(a @ b) for a, b in zip(one, two, strict=True)]
+
+
+def test_a_component_larger_than_a_stack_is_one_stack_and_no_empty_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever goes through the stacks makes a matrix for each, of as many workers, empty or not."""
+    monkeypatch.setattr(stacks, "ENTRIES", 4)
+    parts = components(0)
+    numbers = [stack.numbers.tolist() for stack in Parts.beside(*zip(*parts, strict=True)).stacks()]
+    assert all(numbers)
+    assert sorted(each for some in numbers for each in some) == list(range(len(parts)))

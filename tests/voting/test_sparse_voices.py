@@ -10,6 +10,7 @@ from quorate.blocks import memory
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.voting.dependence import flattening
+from quorate.voting.known_labels import Views
 from quorate.voting.population import calibrated, expected_calibration
 from quorate.voting.posterior import softmax
 from quorate.voting.sparse_refine import refine_sparse
@@ -61,3 +62,13 @@ def test_the_refinement_starts_from_shares_of_the_cells_given() -> None:
     lifted = SparseScores(plain.task, plain.label, plain.value + 7.0 * plain.task, plain.of_task, plain.of_class)
     one, other = (refine_sparse(answers, start, crowd.skills, steps=1) for start in (plain, lifted))
     assert other.value == pytest.approx(one.value, rel=1e-9)
+
+
+def test_the_belief_of_views_is_that_of_their_tables(voices: tuple[simulate.Crowd, SparseVoices]) -> None:
+    crowd, told = voices
+    answers, rho, weights = crowd.answers, 0.2, np.array([0.5, 0.3, 0.2])
+    factor = flattening(answers.per_task, rho)
+    sparse = Views(answers, told, factor, rho, weights, expected_calibration(rho))
+    whole = replace(sparse, opinions=told.all_scores(answers))
+    np.testing.assert_array_equal(sparse.belief, whole.belief)
+    np.testing.assert_array_equal(sparse.calibrated(), whole.calibrated())

@@ -62,7 +62,7 @@ class Parts:
         first, first_pair = starts_of(self.size), starts_of(self.n_pairs)
         for n in np.unique(self.size[self.size > 0]).tolist():
             alike = np.flatnonzero(self.size == n)
-            for numbers in np.array_split(alike, -(-len(alike) * n * n // ENTRIES)):
+            for numbers in np.array_split(alike, min(-(-len(alike) * n * n // ENTRIES), len(alike))):
                 many = self.n_pairs[numbers]
                 own = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
                 before = np.repeat(first[numbers], many)

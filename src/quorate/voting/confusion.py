@@ -92,15 +92,13 @@ def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
     >>> import quorate
     >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
     """
-    m = answers.n_classes
+    m, some = answers.n_classes, "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
     each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
-    sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers))] if matrices else []
+    sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers), some)] if matrices else []
+    every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"
     sizes.append(
-        (f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes", answers.n_tasks * m, ENTRIES)
+        (f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes", answers.n_tasks * m, ENTRIES, every)
     )
-    for what, entries, most in sizes:
+    for what, entries, most, remedy in sizes:
         if entries > most:
-            raise TooLargeError(
-                f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. "
-                "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
-            )
+            raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. {remedy}")

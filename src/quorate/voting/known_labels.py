@@ -67,6 +67,8 @@ class Views:
     @cached_property
     def belief(self) -> FloatArray:
         """The opinions, flattened and averaged; before calibration."""
+        if isinstance(self.opinions, SparseVoices):
+            return in_one(self.opinions.mixed(blocks_of(self.answers), self.weights, self.rho), self.answers.n_tasks)
         return _mix((self.flat(scores) for scores in self.scores), self.weights)
 
     def calibrated(self) -> FloatArray:

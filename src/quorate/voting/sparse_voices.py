@@ -64,13 +64,17 @@ class SparseVoices:
 
     def believe(self, blocks: Blocks, weights: FloatArray, rho: float, calibration: FloatArray) -> Iterator[FloatArray]:
         """Return what the opinions come to, run by run: flattened for rho, weighed, and calibrated."""
+        return (calibrated(each, calibration) for each in self.mixed(blocks, weights, rho))
+
+    def mixed(self, blocks: Blocks, weights: FloatArray, rho: float) -> Iterator[FloatArray]:
+        """Return the same before calibration."""
 
         def believed(block: Block) -> Iterator[FloatArray]:
             for run in runs(block.n_tasks, block.n_classes):
                 tasks = np.arange(block.n_tasks)[run] + block.first
                 factor = flattening(block.per_task[run], rho)[:, None]
                 parts = (w * softmax(each.rows(tasks) * factor) for w, each in zip(weights, self.opinions, strict=True))
-                yield calibrated(sum(parts, np.zeros((len(tasks), block.n_classes))), calibration)
+                yield sum(parts, np.zeros((len(tasks), block.n_classes)))
 
         for of_block in blocks.each(believed):
             yield from of_block

@@ -1,5 +1,6 @@
 """How means over all tasks are estimated: from known labels with the posterior's help, or from the model alone."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -24,6 +25,7 @@ FEWEST = 5  # known labels, drawn at random, below which no interval is stated
 # labelled wrongly: at this figure 95 % of the shares of 26 public crowds are covered, each crowd by what the others
 # teach. `quorate reproduce estimates` prints both.
 LEAN = 0.6
+KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made again for each question
 GRID = 501  # shares that are tried for a recall
 
 
@@ -71,10 +73,10 @@ class ByModel:
         return hold_known(calibrated(self.belief, self.calibration), self.known)
 
     @cached_property
-    def calibrated_by(self) -> list[FloatArray]:
-        """The belief by each beta, before the validity, which enters linearly."""
-        logs = np.log(np.maximum(self.belief, FLOOR))
-        return [hold_known(softmax(beta * logs), self.known) for beta in BETAS]
+    def calibrated_by(self) -> Iterable[FloatArray]:
+        """The belief by each beta, before the validity, which enters linearly; kept where it is no large table."""
+        each = _ByBeta(self.belief, self.known)
+        return list(each) if len(BETAS) * self.belief.size <= KEPT else each
 
     def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
@@ -100,6 +102,18 @@ class ByModel:
         labels = self.posterior.argmax(axis=1)
         moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, some] - guess).mean(axis=1)
         return ModelParts(guess.mean(axis=1), between + chance, moved)
+
+
+@dataclass(frozen=True)
+class _ByBeta:
+    """Tables that are made one after another, whenever somebody goes through them."""
+
+    belief: FloatArray
+    known: IntArray
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        logs = np.log(np.maximum(self.belief, FLOOR))
+        return (hold_known(softmax(beta * logs), self.known) for beta in BETAS)
 
 
 @dataclass(frozen=True)
