@@ -113,3 +113,18 @@ def test_a_skill_is_never_expected_to_be_off_by_more_than_one() -> None:
     trio = PairStats(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, int), np.ones(3, int))
     for x in (1e-3, 0.05, 0.3):
         assert pair_error(trio, 2, np.full(3, x), np.ones(3, int)).expected <= 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("x", [0.3, 0.8])
+def test_the_expected_error_of_three_alike_is_what_one_finds_by_hand(n_classes: int, x: float) -> None:
+    """All three answer the same N tasks: H has eigenvalues 4Nx² and Nx², the noise of a worker its own and shared."""
+    n = 4_000
+    agreement = ((n_classes - 1) * x * x + 1) / n_classes
+    trio = PairStats(np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, n), np.full(3, round(n * agreement)))
+    v = (n_classes / (n_classes - 1)) ** 2 * agreement * (1 - agreement)  # of one a_ijt
+    shared = (x + 1 / (n_classes - 1)) * (1 - x)  # what an answer leaves open, common to both pairs of its worker
+    own, between = 2 * n * v * x**2 + 2 * n * x**4 * shared, n * v * x**2
+    squared = (own + 2 * between) / (4 * n * x * x) ** 2 / 3 + 2 * (own - between) / (n * x * x) ** 2 / 3
+    found = pair_error(trio, n_classes, np.full(3, x), np.full(3, n))
+    assert found.expected == pytest.approx(np.sqrt(squared))
