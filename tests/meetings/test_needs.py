@@ -7,7 +7,7 @@ import quorate
 from quorate.errors import OptionError, QuorateError
 from quorate.evaluation import simulate
 from quorate.meetings.bounds import skill_bound
-from quorate.meetings.needs import pair_error
+from quorate.meetings.needs import CUBE, pair_error
 from quorate.meetings.pairs import PairStats, pair_stats
 
 
@@ -92,3 +92,39 @@ def test_a_method_without_skills_has_no_bounds() -> None:
         quorate.task_bounds(result)
     with pytest.raises(QuorateError, match="no skills"):
         quorate.skill_error(result)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("delta", [0.05, 0.3])
+def test_the_bound_of_three_alike_is_what_one_finds_by_hand(n_classes: int, delta: float) -> None:
+    """Each pair shares N tasks: curvature 2Nx², of which the least eigenvalue has a half; Hoeffding for six events."""
+    n, x = 4_000, 0.7
+    agreed = round(n * ((n_classes - 1) * x * x + 1) / n_classes)
+    trio = PairStats(np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, n), np.full(3, agreed))
+    found = pair_error(trio, n_classes, np.full(3, x), np.full(3, n), delta=delta)
+    noise = n_classes / (n_classes - 1) * np.sqrt(n * np.log(2 * 3 / delta) / 2)
+    scale = np.sqrt(2 * n * x * x)
+    pull = np.sqrt(3) * 2 * noise / scale
+    assert found.bound == pytest.approx(pull * CUBE**2 / 0.5 * CUBE * x / scale)
+
+
+def test_a_skill_is_never_expected_to_be_off_by_more_than_one() -> None:
+    """Three who met on one task, and hardly know more than chance."""
+    trio = PairStats(np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3, int), np.ones(3, int))
+    for x in (1e-3, 0.05, 0.3):
+        assert pair_error(trio, 2, np.full(3, x), np.ones(3, int)).expected <= 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("x", [0.3, 0.8])
+def test_the_expected_error_of_three_alike_is_what_one_finds_by_hand(n_classes: int, x: float) -> None:
+    """All three answer the same N tasks: H has eigenvalues 4Nx² and Nx², the noise of a worker its own and shared."""
+    n = 4_000
+    agreement = ((n_classes - 1) * x * x + 1) / n_classes
+    trio = PairStats(np.array([0, 0, 1]), np.array([1, 2, 2]), np.full(3, n), np.full(3, round(n * agreement)))
+    v = (n_classes / (n_classes - 1)) ** 2 * agreement * (1 - agreement)  # of one a_ijt
+    shared = (x + 1 / (n_classes - 1)) * (1 - x)  # what an answer leaves open, common to both pairs of its worker
+    own, between = 2 * n * v * x**2 + 2 * n * x**4 * shared, n * v * x**2
+    squared = (own + 2 * between) / (4 * n * x * x) ** 2 / 3 + 2 * (own - between) / (n * x * x) ** 2 / 3
+    found = pair_error(trio, n_classes, np.full(3, x), np.full(3, n))
+    assert found.expected == pytest.approx(np.sqrt(squared))

@@ -218,3 +218,23 @@ def test_part_of_a_sample_is_a_sample_of_that_part() -> None:
     assert only_chosen.n_drawn == 1  # all of it is known
     some_chosen = sample.within((np.arange(8) == 3) | (np.arange(8) == 4))
     assert some_chosen.n_drawn == 0
+
+
+def test_guesses_are_summed_up_by_their_mean_and_their_ends() -> None:
+    found = Guesses.of(np.array([[1.0, 2.0, 6.0], [-1.0, -1.0, 2.0]]))
+    assert [found.mean.tolist(), found.least.tolist(), found.most.tolist()] == [[3.0, 0.0], [1.0, -1.0], [6.0, 2.0]]
+    assert found.n_tasks == 3
+
+
+def test_means_of_numbers_end_anywhere_and_shares_at_whole_tasks() -> None:
+    y, guess = drawn(90, 0.3, 0.1, 0.1, 5)
+    sample = KnownSample.random(np.arange(30), 90)
+    plain, exact, whole = (
+        powered_means(y[None, :30], guess[None], sample, z=Z, **options)
+        for options in ({}, {"whole": False}, {"whole": True})
+    )
+    assert (plain.low.tolist(), plain.high.tolist()) == (exact.low.tolist(), exact.high.tolist())
+    assert (90 * np.array([whole.low, whole.high])).round(6).tolist() == (
+        90 * np.array([whole.low, whole.high])
+    ).round().tolist()
+    assert abs(90 * exact.low - (90 * exact.low).round()).max() > 1e-6

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import quorate
@@ -44,6 +44,7 @@ def test_the_likelihood_is_the_sum_over_what_the_group_drew() -> None:
     assert _Model(Units(answers, group), theta, drawn, shared).scores(prior) == pytest.approx(expected)
 
 
+@example([(0, 2, 0), (0, 3, 0), (1, 4, 0), (2, 4, 0), (3, 0, 0), (3, 1, 1)])
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 4), st.integers(0, 2)), min_size=1, max_size=25))
 def test_units_are_the_answers_of_one_group_to_one_task(table: list[tuple[int, int, int]]) -> None:
     """By sets: also where tasks between two units have no answer of any group."""

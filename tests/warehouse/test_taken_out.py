@@ -77,12 +77,19 @@ def test_the_same_result_as_in_memory_by_every_method() -> None:
 
 
 def test_known_labels_and_groups_come_along() -> None:
-    table = CROWD.append_column("site", pa.array(["north"] * len(CROWD)))
+    site = {name: "north" if k % 2 else "south" for k, name in enumerate(sorted(set(CROWD["worker"].to_pylist())))}
+    table = CROWD.append_column("site", pa.array([site[name] for name in CROWD["worker"].to_pylist()]))
+    plain = {row["task"]: row["label"] for row in quorate.warehouse.aggregate(table).labels.to_pylist()}
     task = CROWD["task"][0].as_py()
-    found = quorate.warehouse.aggregate(table, gold={task: "c1"}, group="site")
+    other = next(name for name in set(CROWD["label"].to_pylist()) if name != plain[task])  # not what the crowd says
+    found = quorate.warehouse.aggregate(table, gold={task: other}, group="site")
     label = {row["task"]: row["label"] for row in found.labels.to_pylist()}
-    assert label[task] == "c1"
-    assert found.answers.group is not None
+    assert label[task] == other
+    answers = found.answers
+    assert answers.group is not None
+    assert answers.group_names is not None
+    named = [answers.group_names[int(code)].as_py() for code in answers.group]
+    assert dict(zip(answers.worker_names.to_pylist(), named, strict=True)) == site
 
 
 @pytest.mark.parametrize(
