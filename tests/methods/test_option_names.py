@@ -15,7 +15,7 @@ from quorate.methods.option_names import option_names
 from quorate.methods.registry import METHODS, Method
 from quorate.skills import SOLVERS
 
-IN_MEMORY_ONLY = {("quorate", "group"), ("quorate", "ordered")}
+IN_MEMORY_ONLY = {("quorate", "group")}
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 
 
