@@ -250,8 +250,8 @@ def in_order_of_names(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     ([0, 2, 3], [0, 1, 0], [0, 0, 1])
     """
     order = to_numpy(pc.sort_indices(pa.chunked_array([names for _, names in parts]))).astype(np.int64)
-    whole = one_block([block for block, _ in parts])
-    return replace(whole, known=np.zeros(0, np.int32) if whole.known is None else whole.known).taken(order)
+    found = one_block([block for block, _ in parts]).taken(order)
+    return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 
 
 def one_block(parts: Sequence[Block]) -> Block:
