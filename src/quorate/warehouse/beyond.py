@@ -49,7 +49,8 @@ def aggregate_held(
     Raises:
         NotInMemoryError: the method needs every answer in memory.
 
-    >>>     >>> from quorate.warehouse.engine import EngineOptions
+    >>> from quorate.reading.options import ReadOptions
+    >>> from quorate.warehouse.engine import EngineOptions
     >>> from quorate.warehouse.taken_out import find_answers
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
     >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
