@@ -1,8 +1,5 @@
 """What advice is expected to bring: the error of the labels once its answers have come."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from quorate.advice.advice import Advice
@@ -43,7 +40,8 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     right = np.clip(accuracy(advice.skills, n_classes), 1e-6, 1 - 1e-6)
     answered = advice.answers.per_task[tasks].copy()
     turn = _turns(place)
-    turns = []
+    said_all = np.empty((len(place), draws), np.int64)
+    log_odds = np.empty((len(place), draws))
     for number in range(int(turn.max()) + 1):
         asked = np.flatnonzero(turn == number)  # at most one answer a task
         at = place[asked]
@@ -51,66 +49,61 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
         gives = advice.crew.gives[advice.worker[asked]][:, None]
         given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
         said = np.where(rng.random((len(at), draws)) < heard, true[at], _another(true[at], n_classes, rng))
-        turns.append(_Turn(at, said, np.where(given, heard * (n_classes - 1) / (1 - heard), 1.0)))
+        said_all[asked] = said
+        log_odds[asked] = np.where(given, np.log(heard * (n_classes - 1) / (1 - heard)), 0.0)
         answered[at] += 1
     # An expectation cannot be worse than now: where draws say so, they are too few.
-    error[tasks] = np.minimum(error[tasks], 1 - _surest(advice.posterior, tasks, turns, draws).mean(axis=1))
+    error[tasks] = np.minimum(
+        error[tasks], 1 - _surest(advice.posterior[tasks], place, said_all, log_odds).mean(axis=1)
+    )
     return error
 
 
-@dataclass(frozen=True)
-class _Turn:
-    """One answer to each of some tasks, as it was drawn."""
-
-    at: IntArray  # places of the tasks
-    said: IntArray  # classes, tasks × draws
-    odds: FloatArray  # by which the probability of that class grows; one where nothing was given
-
-
-def _surest(posterior: FloatArray, tasks: IntArray, turns: Sequence[_Turn], draws: int) -> FloatArray:
-    """Return how sure each task's label is once the answers of all turns have come; tasks × draws.
+def _surest(posterior: FloatArray, place: IntArray, said: IntArray, log_odds: FloatArray) -> FloatArray:
+    """Return how sure each task's label is once the answers have come; tasks × draws.
 
     A class that nobody says keeps its probability, up to what makes all sum to one. So only those that are said are
     counted, and of the others the likeliest is as sure as it was: no table of draws × classes is made.
+
+    Args:
+        posterior: of the tasks, before.
+        place: the task of each answer.
+        said: the class that it gives, answers × draws.
+        log_odds: by which the logarithm of that class's probability grows.
     """
-    best, total = np.zeros((len(tasks), draws)), np.ones((len(tasks), draws))
-    for number, turn in enumerate(turns):
-        odds, is_first = turn.odds.copy(), np.ones(turn.said.shape, dtype=bool)
-        for other in range(len(turns)):
-            mine, theirs = _both(turn, turns[other])
-            if other != number:
-                again = turn.said[mine] == turns[other].said[theirs]
-                odds[mine] *= np.where(again, turns[other].odds[theirs], 1.0)
-                is_first[mine] &= ~again | (other > number)
-        own = posterior[tasks[turn.at][:, None], turn.said]
-        total[turn.at] += np.where(is_first, own * (odds - 1), 0.0)
-        best[turn.at] = np.maximum(best[turn.at], own * odds)
-    surest: FloatArray = np.maximum(best, _likeliest_unsaid(posterior, tasks, turns, draws)) / total
-    return surest
+    (n_tasks, m), draws = posterior.shape, said.shape[1]
+    rows = n_tasks * draws  # a row for each task and draw
+    row = place[:, None] * draws + np.arange(draws)
+    cells, which = np.unique((row * m + said).ravel(), return_inverse=True)
+    grown, of_row = np.bincount(which, log_odds.ravel(), len(cells)), cells // m
+    own = posterior[of_row // draws, cells % m]
+    most = np.zeros(rows)  # what is unsaid does not grow
+    np.maximum.at(most, of_row, grown)
+    after = own * np.exp(grown - most[of_row])
+    best = np.zeros(rows)
+    np.maximum.at(best, of_row, after)
+    unsaid = np.exp(-most)
+    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, own, rows), 0.0) * unsaid
+    surest: FloatArray = np.maximum(best, _likeliest_unsaid(posterior, draws, cells) * unsaid) / total
+    return surest.reshape(n_tasks, draws)
 
 
-def _both(one: _Turn, other: _Turn) -> tuple[IntArray, IntArray]:
-    """Return the rows of two turns that are of the same task."""
-    _, mine, theirs = np.intersect1d(one.at, other.at, assume_unique=True, return_indices=True)
-    return mine, theirs
-
-
-def _likeliest_unsaid(posterior: FloatArray, tasks: IntArray, turns: Sequence[_Turn], draws: int) -> FloatArray:
-    """Return how likely the likeliest class is that no turn says; tasks × draws."""
-    n = min(len(turns) + 1, posterior.shape[1])  # of so many classes, one at least is never said
-    classes = np.empty((len(tasks), n), np.int64)
-    for run in runs(len(tasks), posterior.shape[1]):
-        p = posterior[tasks[run]]
-        most = np.argpartition(p, -n, axis=1)[:, -n:] if n < p.shape[1] else np.tile(np.arange(n), (len(p), 1))
-        order = np.argsort(np.take_along_axis(p, most, axis=1), axis=1)
-        classes[run] = np.take_along_axis(most, order, axis=1)
-    left = np.zeros((len(tasks), draws))
-    for each in classes.T:  # from the least likely on
-        is_said = np.zeros(left.shape, dtype=bool)
-        for turn in turns:
-            is_said[turn.at] |= turn.said == each[turn.at][:, None]
-        left = np.where(is_said, left, posterior[tasks, each][:, None])
-    return left
+def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> FloatArray:
+    """Return how likely the likeliest class is that is not said; a row for each task and draw, none where all are."""
+    n_tasks, m = posterior.shape
+    n = min(int(np.bincount(cells // m).max()) + 1, m)  # of so many classes, one at least is not said
+    classes = np.empty((n_tasks, n), np.int64)
+    for run in runs(n_tasks, m):
+        p = posterior[run]
+        top = np.argpartition(p, m - n, axis=1)[:, m - n :] if n < m else np.tile(np.arange(n), (len(p), 1))
+        classes[run] = np.take_along_axis(top, np.argsort(-np.take_along_axis(p, top, axis=1), axis=1), axis=1)
+    left, found = np.arange(n_tasks * draws), np.zeros(n_tasks * draws)
+    for rank in range(n):
+        each = classes[left // draws, rank]
+        is_said = cells[np.minimum(np.searchsorted(cells, left * m + each), len(cells) - 1)] == left * m + each
+        found[left[~is_said]] = posterior[left[~is_said] // draws, each[~is_said]]
+        left = left[is_said]
+    return found
 
 
 def _turns(place: IntArray) -> IntArray:
