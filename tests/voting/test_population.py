@@ -82,3 +82,11 @@ def test_what_crowds_speak_for_is_a_distribution() -> None:
     for part in population.__wrapped__():  # read anew, and not as another test kept it
         assert part.min() >= 0
         assert float(part.sum()) == pytest.approx(1.0, abs=1e-12)  # sums of a hundred numbers below one
+
+
+def test_calibrations_lie_in_an_order_and_no_label_is_valid_more_than_always() -> None:
+    assert (np.diff(BETAS) > 0).all()
+    assert (np.diff(VALIDITIES) > 0).all()
+    assert BETAS[0] > 0
+    assert 0 < VALIDITIES[0]
+    assert VALIDITIES[-1] == 1
