@@ -88,5 +88,5 @@ def test_calibrations_lie_in_an_order_and_no_label_is_valid_more_than_always() -
     assert (np.diff(BETAS) > 0).all()
     assert (np.diff(VALIDITIES) > 0).all()
     assert BETAS[0] > 0
-    assert 0 < VALIDITIES[0]
+    assert VALIDITIES[0] > 0
     assert VALIDITIES[-1] == 1
