@@ -90,3 +90,4 @@ def test_calibrations_lie_in_an_order_and_no_label_is_valid_more_than_always() -
     assert BETAS[0] > 0
     assert VALIDITIES[0] > 0
     assert VALIDITIES[-1] == 1
+    assert np.argwhere(identity()).tolist() == [[BETAS.round(9).tolist().index(1.0), len(VALIDITIES) - 1]]
