@@ -9,7 +9,7 @@ from quorate.evaluation import simulate
 from quorate.evaluation.experiments.regimes import one_coin
 from quorate.evaluation.experiments.reliability import hard_tasks
 from quorate.voting import dependence
-from quorate.voting.dependence import HIDDEN, Matrices, flattening, ratio, residual_products
+from quorate.voting.dependence import HIDDEN, NONE, Matrices, flattening, ratio, residual_products
 
 
 def crowd_of(n_classes: int) -> tuple[Answers, np.ndarray, np.ndarray]:
@@ -73,3 +73,7 @@ def test_tasks_may_be_looked_at_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(dependence, "CELLS", 30)  # ten answers: two tasks of four, and the rest of them in time
     for some, whole in zip(residual_products(answers, q, matrices), at_once, strict=True):
         assert some.tolist() == whole.tolist()
+
+
+def test_votes_of_workers_who_err_independently_are_worth_what_they_are() -> None:
+    assert NONE.votes(np.array([1.0, 4.0])) == (2.5, 2.5, 2.5)

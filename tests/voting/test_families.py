@@ -74,6 +74,16 @@ def test_a_family_of_thousands_is_no_number_too_large() -> None:
     assert scores.argmax(axis=1).tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("n_tasks", [3, 30])
+def test_what_a_family_of_few_answers_draws_is_what_the_crowd_says(n_tasks: int) -> None:
+    """It is drawn toward the matrix of all answers: of a crowd that mostly knows, toward the truth."""
+    made = crowd(n_tasks, 8, 8, n_classes=3, skills=np.full(8, 0.7), seed=2)
+    found = learn_families(made.answers, np.array([0, 0, 1, 2, 3, 4, 5, 6]), np.eye(3)[made.truth], steps=1)
+    drawn = found.drawn[0]  # answers and nothing, by true class
+    assert drawn.sum(axis=0) == pytest.approx(np.ones(3))
+    assert drawn[:3].argmax(axis=0).tolist() == [0, 1, 2]
+
+
 def test_without_groups_em_does_not_lower_the_likelihood() -> None:
     panel = family_panel(np.random.default_rng(1), 0.8)
     values = [

@@ -125,6 +125,22 @@ def test_how_likely_each_known_label_was_is_what_the_task_was_given(way: tuple[f
     assert 0.5 < np.exp(crossed.logs).mean() < 1  # they are mostly foretold
 
 
+@pytest.mark.parametrize("passes", [0, 1, 3])
+def test_what_is_said_beside_classes_still_counts_when_matrices_are_learned_again(passes: int) -> None:
+    """Beside the answers, which speak for the first class, something speaks for the second on one task."""
+    rows = {"task": [t for t in range(20) for _ in "abc"], "worker": list("abc") * 20, "label": list("xxyyxy" * 10)}
+    answers = quorate.read(rows)
+    added = np.zeros((20, 2))
+    added[0] = [0.0, 50.0]
+    plain = tuple(answers.counts * weight for weight in (1.0, 1.0, 1.0))
+    said = (plain[0], plain[1] + added, plain[2])
+    views = Views(answers, said, np.ones(20), 0.0, np.ones(3) / 3, identity(), added=added)
+    found = module._opinions(views, np.full(20, -1), None, passes)[1]
+    assert found[0, 1] > 0.99
+    silent = replace(views, opinions=plain, added=None)
+    assert module._opinions(silent, np.full(20, -1), None, passes)[1][0, 1] < 0.5
+
+
 def biased_crowd(seed: int = 0) -> Crowd:
     """Workers who all call most tasks of the last class the one before it, and are mostly right of the others."""
     rng = np.random.default_rng(seed)

@@ -82,3 +82,12 @@ def test_what_crowds_speak_for_is_a_distribution() -> None:
     for part in population.__wrapped__():  # read anew, and not as another test kept it
         assert part.min() >= 0
         assert float(part.sum()) == pytest.approx(1.0, abs=1e-12)  # sums of a hundred numbers below one
+
+
+def test_calibrations_lie_in_an_order_and_no_label_is_valid_more_than_always() -> None:
+    assert (np.diff(BETAS) > 0).all()
+    assert (np.diff(VALIDITIES) > 0).all()
+    assert BETAS[0] > 0
+    assert VALIDITIES[0] > 0
+    assert VALIDITIES[-1] == 1
+    assert np.argwhere(identity()).tolist() == [[BETAS.round(9).tolist().index(1.0), len(VALIDITIES) - 1]]

@@ -84,8 +84,8 @@ def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
 def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
     """Return [kappa²/K, K²/kappa], which gradient descent with the corollary's step never leaves [Ma20, Cor. corbound].
 
-    >>> corollary_range(kappa=0.5, K=0.8)
-    (0.3125, 1.2800000000000002)
+    >>> corollary_range(kappa=0.25, K=0.5)
+    (0.125, 1.0)
     """
     return _checked(kappa, K) ** 2 / K, K**2 / kappa
 
