@@ -8,6 +8,7 @@ import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from tools.faults import forked, quorate
 
@@ -62,9 +63,8 @@ def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int
     labels = folder / "labels.csv"
     labels.write_text("task,label,confidence\n" + "".join(f"{k},glad,0.9\n" for k in range(TASKS)))
     server = Server(("127.0.0.1", 0), StandIn)
-    push = quorate(
-        "push", str(labels), "--url", f"http://127.0.0.1:{server.server_port}", "--project", "3", "--token", "t"
-    )
+    url = f"http://127.0.0.1:{server.server_port}"
+    push = quorate("push", str(labels), "--url", url, "--project", "3", "--token", "t")
     whole = [list(range(TASKS))[start : start + AT_ONCE] for start in range(0, TASKS, AT_ONCE)]
     serving = os.fork()
     if serving == 0:
@@ -83,7 +83,7 @@ def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int
             StandIn.kept.write_text("")
             code = forked(push, kill_after=rng.uniform(0, took))
             told["killed" if code == -signal.SIGKILL else "finished first"] += 1
-            time.sleep(0.05)  # the server may still be at the last request
+            urlopen(f"{url}/api/users").read()  # answered in turn: by then the server is done with the last request
             found = _kept()
             told["with a part sent"] += 0 < len(found) < len(whole)
             told["pieces torn or twice"] += found != whole[: len(found)]
