@@ -116,3 +116,13 @@ def test_steps_are_extrapolated_to_where_plain_ones_lead(seed: int, monkeypatch:
     assert n_ahead < n_plain / 2
     assert np.abs(ahead - end).max() < 0.01
     assert np.abs(ahead - end).max() <= np.abs(plain - end).max() + 1e-4
+
+
+def test_tasks_that_nobody_answered_tell_nothing_of_the_prior() -> None:
+    crowd = skewed()
+    answered = np.arange(6000) % 3 > 0
+    without = crowd.answers.only(answered)
+    beside = crowd.answers.where(answered[crowd.answers.task])
+    assert beside.n_tasks == 6000 > without.n_tasks
+    assert np.allclose(first(beside).habits.prior, first(without).habits.prior, atol=1e-12)
+    assert np.allclose(settled_habits(first(beside)).prior, settled_habits(first(without)).prior, atol=1e-12)

@@ -206,6 +206,7 @@ static void NAME(habits)(const Span s, const LABEL *label, double *given, double
     for (int64_t t = 0; t < s.n_tasks; t++) {
         double most = 0.0;
         int leaders = 0;
+        if (s.start[t] == s.start[t + 1]) continue; /* a task that nobody answered tells nothing */
         for (int c = 0; c < M; c++) count[c] = 0.0;
         for (int64_t a = s.start[t]; a < s.start[t + 1]; a++) {
             given[(int64_t)s.worker[a] * M + label[a]] += 1.0;

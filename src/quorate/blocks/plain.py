@@ -158,7 +158,8 @@ def habits(block: Block, given: FloatArray, leading: FloatArray, n_classes: int)
     given += np.bincount(worker * n_classes + label, minlength=given.size).reshape(given.shape)
     votes = np.empty((block.n_tasks, n_classes))
     tally(block, np.ones(block.n_workers), votes, n_classes)
-    leads = votes == votes.max(axis=1, keepdims=True)
+    votes = votes[block.per_task > 0]  # a task that nobody answered tells nothing
+    leads = votes == votes.max(axis=1, keepdims=True, initial=0.0)
     leading += (leads / leads.sum(axis=1, keepdims=True)).sum(axis=0)
 
 
