@@ -48,6 +48,7 @@ def test_there_is_none_where_sums_are_formed_in_several_parts_or_elsewhere(monke
     """Answers of known classes are added block by block; lanes are there so that threads have tables of their own."""
     frequency = habits_of(CROWD.answers).frequency
     assert kept_pass(GildedBlocks(blocks_of(CROWD.answers, CROWD.truth)), frequency) is None
-    monkeypatch.setattr(memory, "PIECE", 100)
-    several = CROWD.answers.only(np.ones(300, dtype=bool))
-    assert kept_pass(several, frequency) is None
+    for piece in (100, 600):  # seven parts, and two
+        monkeypatch.setattr(memory, "PIECE", piece)
+        several = CROWD.answers.only(np.ones(300, dtype=bool))
+        assert kept_pass(several, frequency) is None
