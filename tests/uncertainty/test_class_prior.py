@@ -119,10 +119,19 @@ def test_steps_are_extrapolated_to_where_plain_ones_lead(seed: int, monkeypatch:
 
 
 def test_tasks_that_nobody_answered_tell_nothing_of_the_prior() -> None:
-    crowd = skewed()
-    answered = np.arange(6000) % 3 > 0
-    without = crowd.answers.only(answered)
-    beside = crowd.answers.where(answered[crowd.answers.task])
+    """Those that one worker answered do."""
+    a, answered = skewed().answers, np.arange(6000) % 3 > 0
+    is_first = np.arange(a.n_answers) == a.start[a.task]
+    few = a.where(is_first | (a.task % 7 > 0))
+    without, beside = few.only(answered), few.where(answered[few.task])
     assert beside.n_tasks == 6000 > without.n_tasks
     assert np.allclose(first(beside).habits.prior, first(without).habits.prior, atol=1e-12)
     assert np.allclose(settled_habits(first(beside)).prior, settled_habits(first(without)).prior, atol=1e-12)
+
+
+def test_who_is_not_determined_has_no_part_in_the_mean() -> None:
+    """Two skills .3 from their mean, with a variance of .01 each: of .09 between them .08 are real."""
+    answers, gold = simulate.crowd(90, 3, 3, seed=0).answers, np.zeros(3, dtype=bool)
+    skills, noise = np.array([np.nan, 0.2, 0.8]), np.array([9.0, 0.01, 0.01])
+    inference = CentredInference(answers, skills, gold, ~gold, first(answers).habits, 0.5)
+    assert drawn_to_mean(inference, noise).tolist() == pytest.approx([0.0, 0.5 - 0.3 * 8 / 9, 0.5 + 0.3 * 8 / 9])

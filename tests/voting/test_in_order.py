@@ -10,6 +10,7 @@ from quorate.errors import CostError, OptionError
 from quorate.evaluation.score import expected_error
 from quorate.skills.centred import habits_of
 from quorate.voting.in_order import learn_knowing, middle_answer
+from tests.crowds import answers_of
 
 
 def ordered_crowd(seed: int, n_classes: int = 5) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -165,3 +166,9 @@ def test_costs_that_cannot_be_used_are_refused(rows: list[tuple[str, str, float]
 def test_shares_of_votes_are_no_probabilities() -> None:
     with pytest.raises(OptionError, match="kos states none"):
         quorate.aggregate(three_classes(), "kos", costs=costs(ZERO_ONE))
+
+
+def test_a_block_without_tasks_has_no_middle() -> None:
+    """As a partition of Spark's may be."""
+    nobody = answers_of([(1, "a", 1), (1, "b", 2), (1, "c", 3)]).only(np.array([False]))
+    assert middle_answer(nobody, np.ones(3)).shape == (0, 3)

@@ -74,3 +74,11 @@ def test_one_worker_who_grades_repeats_nobody() -> None:
     both = np.array([[3, 1, 0, 2, 4], [2, 0, 1, 2, 1]])[:, :, None].astype(float)
     assert not several_grade(one, point)
     assert several_grade(both, point)
+
+
+def test_little_that_is_told_is_no_less_alike() -> None:
+    """However small the differences are that symbols make, their share is what counts."""
+    task, sure = np.array([0, 0, 1, 1]), np.array([[0.0, 1.0]] * 2)
+    told = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 3.0], [0.0, 3.0]])
+    assert told_alike(*alike_sums(task, told * 1e-3, sure)) == pytest.approx(1.0)
+    assert told_alike(*alike_sums(task, told * 0.0, sure)) == 0.0

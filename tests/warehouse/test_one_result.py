@@ -3,7 +3,6 @@
 import copy
 import json
 import pickle
-import re
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +40,7 @@ def test_the_summary_tells_the_same() -> None:
         quorate.aggregate(ANSWERS, "rank-one", intervals="fast").summary(),
         aggregate(ANSWERS.to_table(), "rank-one").summary(),
     )
-    # What is left of the gradient at the optimum is the rounding of sums, which blocks add in another order.
-    left = [float(each) for text in (here, there) for each in re.findall(r"gradient (\S+)", text)]
-    assert len(left) == 2
-    assert max(left) < 1e-9
-    here, there = (re.sub(r"gradient \S+", "gradient", text) for text in (here, there))
+    assert "projected gradient below 1e-10" in here  # whose digits would be the rounding of sums, in another order
     assert there == here.replace("rank-one:", "rank-one in duckdb:")
 
 

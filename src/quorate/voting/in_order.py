@@ -212,7 +212,7 @@ def middle_answer(answers: Answers, skill: FloatArray) -> FloatArray:
     np.maximum.at(best, answers.task, own)
     weight = np.where(own >= AS_SKILLED * best[answers.task], own**2, 0.0)
     cast, squares = answers.by_task(weight), answers.by_task(weight**2)
-    share = np.bincount(answers.cells, weight, answers.n_tasks * answers.n_classes).reshape(answers.n_tasks, -1)
+    share = np.bincount(answers.cells, weight, answers.n_tasks * answers.n_classes).reshape(-1, answers.n_classes)
     up_to = np.cumsum(share, axis=1) / np.maximum(cast, FLOOR)[:, None]
     worth = SETTLES * (cast**2 / np.maximum(squares, FLOOR))[:, None]
     within = 1 - betainc(worth * up_to + 0.5, worth * np.maximum(1 - up_to, 0.0) + 0.5, 0.5)

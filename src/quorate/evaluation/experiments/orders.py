@@ -122,7 +122,7 @@ def thresholds(answers: Answers, method: str) -> IntArray:
 def middle_of(answers: Answers, weights: FloatArray) -> IntArray:
     """Return the weighted median of each task's answers, the lower of two."""
     share = np.bincount(answers.cells, weights[answers.worker], answers.n_tasks * answers.n_classes)
-    up_to = np.cumsum(share.reshape(answers.n_tasks, -1), axis=1)
+    up_to = np.cumsum(share.reshape(-1, answers.n_classes), axis=1)
     half: IntArray = (up_to < up_to[:, -1:] / 2 - 1e-9).sum(axis=1)
     return half
 
