@@ -124,7 +124,7 @@ def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, h
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> counts, total = em_step([block], np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2))
-    >>> counts[0, 0].tolist(), total.tolist()
+    >>> counts[0, 0].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
     n, m = log_theta.shape[0], log_theta.shape[2]

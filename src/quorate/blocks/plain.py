@@ -88,7 +88,7 @@ def em(
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(2)
     >>> em(block, table, np.zeros(2), None, total, 2)
-    >>> table[0, 2:].tolist(), total.tolist()
+    >>> table[0, 2:].round(9).tolist(), total.round(9).tolist()
     ([0.75, 0.25], [0.75, 0.25])
     """
     q = np.empty((block.n_tasks, n_classes))
@@ -198,7 +198,7 @@ def believed(
 def softmax(scores: FloatArray) -> FloatArray:
     """Turn log-probabilities up to a constant a row into probabilities.
 
-    >>> softmax(np.log([[1.0, 3.0]])).tolist()
+    >>> softmax(np.log([[1.0, 3.0]])).round(9).tolist()
     [[0.25, 0.75]]
     """
     likelihood: FloatArray = scores - by_row(np.maximum, scores)[:, None]

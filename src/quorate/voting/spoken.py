@@ -139,7 +139,7 @@ def counted(blocks: Iterable[Block], believed: Believed, n_symbols: int) -> Sums
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> believed = Believed(np.log([[[3.0, 1.0], [1.0, 1.0]]]), np.zeros(2), 0.0)
-    >>> [sums.tolist() for sums in counted([block], believed, 2)]
+    >>> [sums.round(9).tolist() for sums in counted([block], believed, 2)]
     [[[0.5, 0.5], [0.0, 0.0]], [0.75, 0.25]]
     """
     n, m = len(believed.logs), len(believed.prior)
