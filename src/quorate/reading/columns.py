@@ -100,11 +100,12 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     else:
         listed = as_type(classes, names.type, "classes")
         if len(listed.unique()) < len(listed):
-            raise OptionError("classes= names one class twice")
+            raise OptionError("classes= (--classes) names one class twice")
         unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
         if len(unlisted):
             raise OptionError(
-                f"the answers hold classes that classes= does not list: {listing(unlisted.to_pylist())}; list them too"
+                f"the answers hold classes that classes= (--classes) does not list: {listing(unlisted.to_pylist())}; "
+                "list them too"
             )
         ranked = positions(listed, names)
     new_code = np.full(len(names), -1, np.int32)

@@ -1,8 +1,8 @@
 """The products of centred answers by passes over memory that share one table: laid out once for all sweeps.
 
 A pass over blocks that may lie anywhere takes worker-sized tables with it and brings sums back. Where the answers are
-in memory and summed in one part, the table can stay where it is: laying it out took a fifth of a sweep over 300,000
-workers.
+in memory and summed in one part, the table can stay where it is: where workers are many, laying it out is a good part
+of a sweep.
 """
 
 from dataclasses import dataclass

@@ -44,9 +44,8 @@ class Views:
     """What is thought of the tasks before known labels speak."""
 
     answers: Answers
-    opinions: (
-        Voices | SparseVoices | tuple[FloatArray, ...]
-    )  # by skill, by matrix, by majority: what they know, or their scores
+    # By skill, by matrix and by majority: what they know, or their scores.
+    opinions: Voices | SparseVoices | tuple[FloatArray, ...]
     factor: FloatArray  # by which each task's scores are flattened
     rho: float  # the dependence that asks for it
     weights: FloatArray  # of the opinions
