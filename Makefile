@@ -91,10 +91,11 @@ demo: .venv/.core  ## simulate a sparse crowd with known truth and aggregate it
 test: .venv/.tools $(CI_CROWDKIT)  ## run every test, and every example in the documentation
 	$(BIN)/python -m pytest -n 2
 
-check: .venv/.dev  ## lint and types
+check: .venv/.dev  ## lint, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 format: .venv/.dev  ## let ruff rewrite the layout
 	$(BIN)/ruff check --fix .
@@ -181,9 +182,8 @@ parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven 
 labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Studio on the loopback; pull from it and push to it
 	@$(BIN)/python tools/live_label_studio.py .venv-labelstudio/$(notdir $(BIN))/label-studio
 
-# The tests run in copies of the tree; docs/testing.md lists the faults that make no difference.
 MUTANTS ?= 200
-mutate: .venv/.dev  ## put faults into the code, one at a time, and list those that no test notices
+mutate: .venv/.dev  ## mutation testing: list the mutants that no test detects
 	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty blocks --sample $(MUTANTS)
 
 MINUTES ?= 3

@@ -8,7 +8,7 @@ which the faulty file is imported in place of the right one, and the tests that 
 and the file's examples first, then the wider ones, the quickest first, until one fails or the budget is spent. What was
 found is kept in --work; a second run goes on from there, and tries survivors again where tests have changed.
 
-Faults that docs/testing.md explains are counted, not tried. The exit status is 1 if others survive.
+The exit status is 1 if a mutant survives.
 """
 
 import argparse
@@ -17,7 +17,6 @@ import importlib
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import sys
@@ -44,7 +43,6 @@ LOADED = (
     "typer.testing",
 )
 KILLED, TIMEOUT, SURVIVED, UNSEEN, TROUBLE = "killed", "timeout", "survived", "no test passes it", "trouble"
-EXPLAINED = "explained"
 
 Tests = dict[str, dict[str, Any]]
 
@@ -65,7 +63,6 @@ def main() -> int:
         importlib.import_module(name)
     tests = _traced(chosen.jobs, work)
     faults = list(_faults(chosen.where))
-    _tell_stale(faults)
     if chosen.sample is not None:
         faults = random.Random(chosen.seed).sample(faults, min(chosen.sample, len(faults)))
     return _tell(list(_outcomes(faults, tests, chosen.jobs, chosen.budget, work / "found.jsonl")))
@@ -160,11 +157,9 @@ def _outcomes(
         if found["outcome"] in {KILLED, TIMEOUT} or not again:
             known[found["key"]] = found
     keys = {(path, each.number): f"{path}:{each.number}:{_digest([path])}" for path, each in faults}
-    why, work = _explained(), []
+    work = []
     for path, each in faults:
-        if _row(path, each) in why:
-            known[keys[path, each.number]] = _described(path, each) | {"outcome": EXPLAINED}
-        elif keys[path, each.number] not in known:
+        if keys[path, each.number] not in known:
             stages = _stages(path, each, tests, budget)
             tree = partial(mutated, path.read_text(encoding="utf-8"), each.number)
             work.append(((path, each, bool(stages)), partial(_try, str(path), tree, stages)))
@@ -189,26 +184,6 @@ def _described(path: Path, mutation: Mutation) -> dict[str, Any]:
     return {"file": name, "line": mutation.line, "statement": mutation.statement, "mutation": str(mutation)}
 
 
-def _row(path: Path, mutation: Mutation) -> tuple[str, ...]:
-    """Return the cells of a fault in that table."""
-    told = _described(path, mutation)
-    return tuple(told[name].replace("|", "\\|") for name in ("file", "statement", "mutation"))
-
-
-def _tell_stale(faults: list[tuple[Path, Mutation]]) -> None:
-    """Print the rows of the table whose statement is no longer there, of the files that are looked at."""
-    rows, files = {_row(*fault) for fault in faults}, {str(path.relative_to("src/quorate")) for path, _ in faults}
-    for file, statement, mutation in sorted(_explained() - rows):
-        if file in files:
-            print(f"explained, but not there any more: {file}: {mutation} in `{statement}`", flush=True)
-
-
-def _explained() -> set[tuple[str, ...]]:
-    """Read the table of faults that make no difference: file, statement, fault."""
-    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
-    return set(re.findall(r"^\| `(\S+)` \| `(.*)` \| (`.*` → `.*`) \|", page, re.MULTILINE))
-
-
 def _try(path: str, tree: Callable[[], Any], stages: list[dict[str, float]]) -> int:
     return trial.survives(path, tree(), stages)
 
@@ -225,16 +200,16 @@ def _line(found: dict[str, Any]) -> str:
 
 
 def _tell(found: list[dict[str, Any]]) -> int:
-    """Print how many faults of each file were noticed, and those that neither a test nor docs/testing.md knows of."""
+    """Print how many mutants of each file were detected, and those that survived."""
     counts: dict[str, Counter[str]] = {}
-    open_ones = [each for each in found if each["outcome"] not in {KILLED, TIMEOUT, EXPLAINED}]
+    open_ones = [each for each in found if each["outcome"] not in {KILLED, TIMEOUT}]
     for each in found:
-        outcome = {KILLED: "noticed", TIMEOUT: "noticed", EXPLAINED: EXPLAINED}.get(each["outcome"], "open")
+        outcome = "detected" if each["outcome"] in {KILLED, TIMEOUT} else "survived"
         for name in (each["file"], "all"):
             counts.setdefault(name, Counter())[outcome] += 1
-    print(f"\n{'':32}{'noticed':>9}{'explained':>11}{'open':>6}")
+    print(f"\n{'':32}{'detected':>9}{'survived':>9}")
     for name, count in sorted(counts.items(), key=lambda item: (item[0] == "all", item[0])):
-        print(f"{name:32}{count['noticed']:9}{count['explained']:11}{count['open']:6}")
+        print(f"{name:32}{count['detected']:9}{count['survived']:9}")
     print("", *sorted(map(_line, open_ones)), sep="\n")
     return int(bool(open_ones))
 

@@ -9,13 +9,10 @@ import pytest
 import quorate
 from quorate.errors import OptionError, UnknownNameError
 from quorate.methods import registry
-from quorate.methods.beyond_memory import METHODS_BEYOND
-from quorate.methods.mace import fit_mace, inference_of, mace
 from quorate.methods.option_names import option_names
 from quorate.methods.registry import METHODS, Method
 from quorate.skills import SOLVERS
 
-IN_MEMORY_ONLY = {("quorate", "group")}
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 
 
@@ -71,25 +68,3 @@ def test_an_error_inside_a_method_is_not_taken_for_an_option(monkeypatch: pytest
 def test_an_option_is_refused_before_the_answers_are_read() -> None:
     with pytest.raises(OptionError, match="has no option"):
         quorate.aggregate("no-such-file.csv", "iwmv", zzz=1)
-
-
-def defaults(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the options of a method or of a step of it, and what each is where nobody says."""
-    named = inspect.signature(function).parameters.values()
-    return {each.name: each.default for each in named if each.kind is each.KEYWORD_ONLY and each.name != "gold"}
-
-
-@pytest.mark.parametrize("name", sorted(METHODS_BEYOND))
-def test_beyond_memory_a_method_has_the_options_and_defaults_that_it_has_in_memory(name: str) -> None:
-    """The signatures are written twice, for whoever reads them; this holds them together."""
-    known, beyond = defaults(METHODS[name].load()), defaults(METHODS_BEYOND[name])
-    beyond.pop("classes", None)  # not the caller's: the names of the classes, which blocks do not know
-    assert beyond == {option: each for option, each in known.items() if (name, option) not in IN_MEMORY_ONLY}
-
-
-def test_the_steps_of_mace_have_its_defaults() -> None:
-    assert defaults(fit_mace) == defaults(mace)
-    beforehand = inspect.signature(inference_of).parameters
-    assert {name: beforehand[name].default for name in ("alpha", "beta")} == {
-        name: defaults(mace)[name] for name in ("alpha", "beta")
-    }
