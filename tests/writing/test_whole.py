@@ -152,13 +152,12 @@ def test_places_that_would_destroy_something_are_refused(tmp_path: Path) -> None
     (tmp_path / "other.csv").symlink_to("answers.csv")
     answers, other = str(tmp_path / "answers.csv"), str(tmp_path / "other.csv")
     for outputs, says in (
-        ({"-o": answers}, "would replace what is read, FILE"),
-        ({"-o": other}, "would replace what is read, FILE"),
+        ({"-o": answers, "--workers-out": other}, "would both be written to"),
         ({"-o": str(tmp_path / "x"), "--workers-out": str(tmp_path / "." / "x")}, "would both be written to"),
         ({"-o": "-", "--workers-out": "-"}, "would both be written to standard output"),
         ({"-o": str(tmp_path)}, "is a folder"),
         ({"-o": str(tmp_path / "no" / "x")}, "no such folder"),
     ):
         with pytest.raises((UnwritableFileError, ValueError), match=says):
-            check_places(outputs, {"FILE": answers})
-    check_places({"-o": "/dev/null", "--workers-out": "/dev/null"}, {"FILE": "-"})
+            check_places(outputs)
+    check_places({"-o": "/dev/null", "--workers-out": "/dev/null"})

@@ -38,10 +38,13 @@ def advise(
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the assignments, or those tasks, go.")
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the assignments, or those tasks, go."
+        ),
     ] = None,
     tasks_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where it goes which tasks have enough answers.")
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where it goes which tasks have enough answers.")
     ] = None,
     seed: Seed = 0,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,

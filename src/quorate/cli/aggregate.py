@@ -19,12 +19,18 @@ if TYPE_CHECKING:
 def aggregate(
     reading: "Reading",
     *,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the labels go.")
+    ] = None,
     output_table: Annotated[
         str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the labels there.")
     ] = None,
-    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
-    posterior_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the posterior goes.")] = None,
+    workers_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where the workers' skills go.")
+    ] = None,
+    posterior_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where the posterior goes.")
+    ] = None,
     method: Annotated[str | None, typer.Option(help="See `quorate methods`.", show_default="quorate")] = None,
     cautious: Annotated[
         bool,

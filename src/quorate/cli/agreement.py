@@ -27,7 +27,8 @@ def agreement(
     draws: Annotated[int, typer.Option(min=1, help="Of the bootstrap over tasks.")] = 1000,
     seed: Seed = 0,
     workers_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where it goes how each worker agrees with the rest.")
+        str | None,
+        typer.Option(metavar="FILE", writable=True, help="Where it goes how each worker agrees with the rest."),
     ] = None,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
     json: Json = False,

@@ -25,7 +25,7 @@ from quorate.cli import (
     score,
     simulate,
 )
-from quorate.cli.places import keeping_places
+from quorate.cli.places import guard_commands
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
 from quorate.errors import QuorateError, in_shell, shown, visible
@@ -78,9 +78,10 @@ for command in (
     reproduce.reproduce,
     simulate.demo,
 ):
-    app.command()(command if command is reproduce.reproduce else keeping_places(command))  # that one writes a folder
+    app.command()(command)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(datasets.app, name="datasets")
+guard_commands(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

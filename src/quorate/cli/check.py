@@ -45,9 +45,10 @@ def check(
         str | None, typer.Option(metavar="FILE", help="Limits in a TOML file; options count first.")
     ] = None,
     gold: Gold = None,
-    junit: Annotated[str | None, typer.Option(metavar="FILE", help="Where JUnit XML goes.")] = None,
+    junit: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where JUnit XML goes.")] = None,
     summary: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where a Markdown summary is added, as $GITHUB_STEP_SUMMARY.")
+        str | None,
+        typer.Option(metavar="FILE", writable=True, help="Where a Markdown summary is added, as $GITHUB_STEP_SUMMARY."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -58,7 +59,8 @@ def check(
     from quorate.writing.pipelines import Outcome
     from quorate.writing.pipelines import junit as as_junit
     from quorate.writing.pipelines import markdown as as_markdown
-    from quorate.writing.tables import to_json
+    from quorate.writing.tables import append_text, to_json, write_text
+    from quorate.writing.whole import together
 
     with showing_progress():
         found = check(
@@ -85,24 +87,14 @@ def check(
         )
         for each in found.checks
     ]
-    if junit is not None:
-        _write(junit, as_junit(outcomes, str(reading.source)) + "\n")
-    if summary is not None:
-        _write(summary, as_markdown(outcomes, found.head()) + "\n", more=True)
+    with together():  # the files appear all or none
+        if junit is not None:
+            write_text(as_junit(outcomes, str(reading.source)) + "\n", junit)
+        if summary is not None:
+            append_text(as_markdown(outcomes, found.head()) + "\n", summary)
     if json:
         typer.echo(to_json(found.to_dict()))
     else:
         print_lines(found.lines())
     if not found.holds:
         raise typer.Exit(1)
-
-
-def _write(path: str, text: str, *, more: bool = False) -> None:
-    """Write a file, or add to it."""
-    from quorate.errors import UnwritableFileError
-
-    try:
-        with open(path, "a" if more else "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UnwritableFileError(f"cannot write {path}: {error.strerror or error}") from None

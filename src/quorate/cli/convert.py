@@ -14,7 +14,10 @@ def convert(
     ],
     *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the answers go; - for standard output.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the answers go; - for standard output."
+        ),
     ] = "-",
     tool: Tool = "auto",
     to: Annotated[
@@ -23,7 +26,8 @@ def convert(
     ] = None,
     question: Question = None,
     gold_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Where the labels go that the export says are known.")
+        str | None,
+        typer.Option(metavar="FILE", writable=True, help="Where the labels go that the export says are known."),
     ] = None,
     labels: Annotated[
         str | None,

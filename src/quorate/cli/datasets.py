@@ -31,7 +31,15 @@ def list_datasets(json: Json = False) -> None:
 def fetch_datasets(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="All of them by default.")] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write answers and truth as CSV there.")
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            writable=True,
+            file_okay=False,
+            help="Also write answers and truth as CSV there.",
+        ),
     ] = None,
 ) -> None:
     """Fetch data sets, check them against their hashes, and keep them in a cache."""

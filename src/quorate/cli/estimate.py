@@ -41,7 +41,10 @@ def estimate(
         float | None, typer.Option(metavar="X", help="Say how many known labels make every share ± X, and which.")
     ] = None,
     output: Annotated[
-        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the figures go; with --plan, the tasks.")
+        str | None,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the figures go; with --plan, the tasks."
+        ),
     ] = None,
     method: Annotated[str, typer.Option(help="Whose posterior is used; see `quorate methods`.")] = "quorate",
     level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,

@@ -1,6 +1,7 @@
 """`quorate ledger`: answers that arrive in batches, kept in one file."""
 
 import inspect
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,6 @@ import typer
 
 from quorate.cli.arguments import FLAGS, read_options_of
 from quorate.cli.options import Gold, Json, offering
-from quorate.cli.places import keeping_places
 
 if TYPE_CHECKING:
     from quorate.ledger import Ledger
@@ -51,11 +51,14 @@ def add_answers(
     from quorate.ledger import Ledger
     from quorate.ledger.file import alone_with
     from quorate.progress import report
+    from quorate.reading.inputs import allow_replacing
     from quorate.result import count
 
     with showing_progress(), alone_with(ledger):
         before = _state(ledger)
         book = Ledger() if before is None else Ledger.load(ledger)
+        if before is not None:
+            allow_replacing(ledger)  # it is a ledger, and is updated in place
         lines = []
         for number, file in enumerate(files):
             report("files", number, len(files))
@@ -73,13 +76,18 @@ def add_answers(
 
 
 @app.command("show")
-@keeping_places
 def show_ledger(
     ledger: Book,
     *,
-    output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the labels go.")] = None,
-    workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the workers' skills go.")] = None,
-    answers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where all the answers go.")] = None,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the labels go.")
+    ] = None,
+    workers_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where the workers' skills go.")
+    ] = None,
+    answers_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where all the answers go.")
+    ] = None,
     method: Annotated[str, typer.Option(help="See `quorate methods`.")] = "quorate",
     gold: Gold = None,
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
@@ -111,19 +119,27 @@ def show_ledger(
 def merge_ledgers(
     ledgers: Annotated[list[str], typer.Argument(metavar="LEDGER LEDGER...", help="Two ledgers or more.")],
     *,
-    output: Annotated[str, typer.Option("-o", "--output", metavar="LEDGER", help="Where the merged ledger goes.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="LEDGER", writable=True, help="Where the merged ledger goes.")
+    ],
     on_conflict: OnConflict = "error",
 ) -> None:
     """Merge ledgers into one, as if all their answers had been added to it."""
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.errors import OptionError
+    from quorate.errors import OptionError, UnwritableFileError
     from quorate.ledger import Ledger
     from quorate.ledger.file import alone_with
+    from quorate.reading.inputs import local_path
 
     if len(ledgers) < 2:
         raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
     with showing_progress(), alone_with(output):
         before = _state(output)
+        if os.path.isfile(local_path(output)):
+            raise UnwritableFileError(
+                f"cannot write {output}: the file exists, and merge makes a new ledger. Choose another name, or remove "
+                "the file first"
+            )
         book = Ledger()
         for path in ledgers:
             book.merge(Ledger.load(path), on_conflict=on_conflict)
@@ -133,10 +149,10 @@ def merge_ledgers(
 
 def _state(path: str) -> tuple[int, int, int] | None:
     """Tell one state of a file from another; None where there is no file."""
-    import os
+    from quorate.reading.inputs import local_path
 
     try:
-        found = os.stat(path)
+        found = os.stat(local_path(path))
     except FileNotFoundError:
         return None
     return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,56 +1,61 @@
-"""What every command that writes refuses before it begins: to replace what it reads, or one output by another."""
+"""What every command does around its work: refuse outputs that cannot be written, and protect what it reads."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import wraps
-from glob import glob
-from pathlib import Path
 from typing import Any
+
+import typer
+from typer.models import OptionInfo
 
 from quorate.cli.options import offering
 
-# The parameters that name a file; others of the same name that hold numbers are passed over.
-WRITTEN = ("output", "workers_out", "posterior_out", "tasks_out", "truth_out", "skills_out", "gold_out", "answers_out")
-READ = ("file", "files", "gold", "truth", "workers", "labels", "ledger")
+
+def guard_commands(app: typer.Typer) -> None:
+    """Let every command of an app, and of those within it, refuse outputs that would destroy something."""
+    for command in app.registered_commands:
+        if command.callback is not None:
+            command.callback = guarding_files(command.callback)
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            guard_commands(group.typer_instance)
 
 
-def keeping_places(command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command refuse outputs that would destroy something."""
+def guarding_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command refuse outputs that would replace each other, or a file that the command reads.
+
+    An option declared with ``writable=True`` names an output, which is then refused before anything is computed. The
+    writer refuses any other output too, when it is written.
+    """
     parameters = inspect.signature(command).parameters
+    flags = {name: flag for name, each in parameters.items() if (flag := _output_flag(each)) is not None}
 
     @wraps(command)
     def run(**given: Any) -> None:
-        outputs, inputs = _outputs(given), dict(_inputs(given))
+        from quorate.reading.inputs import guard_inputs
+
+        outputs = {flag: given[name] for name, flag in flags.items() if given[name] is not None}
         if outputs:
             from quorate.errors import OptionError
             from quorate.writing.places import check_places
 
-            check_places(outputs, inputs)
-            if given.get("json") and "-" in outputs.values():
-                what = next(name for name, path in outputs.items() if path == "-")
-                raise OptionError(f"--json and {what} would both go to standard output; name a file with {what}")
-        command(**given)
+            check_places(outputs)
+            streamed = [flag for flag, path in outputs.items() if path == "-"]
+            if given.get("json") and streamed:
+                raise OptionError(
+                    f"--json and {streamed[0]} would both go to standard output; name a file with {streamed[0]}"
+                )
+        with guard_inputs(outputs):
+            command(**given)
 
     return offering(parameters.values(), run)
 
 
-def _outputs(given: Mapping[str, Any]) -> dict[str, str]:
-    named = {_flag(name): given[name] for name in WRITTEN if isinstance(given.get(name), str)}
-    tables = given.get("tables")  # the folder of a report, which is made where it is not there
-    if isinstance(tables, str) and Path(tables).is_dir():
-        named |= {f"--tables {name}": str(Path(tables) / f"{name}.csv") for name in ("workers", "labels")}
-    return {name: path for name, path in named.items() if "://" not in path}
-
-
-def _inputs(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name in READ:
-        value = given.get(name)
-        for path in value if isinstance(value, list) else [value]:
-            if isinstance(path, str):
-                shown = name.upper() if name in ("file", "files", "ledger") else _flag(name)
-                # An engine reads patterns.
-                yield from ((f"{shown} {each}", each) for each in ([path] if Path(path).exists() else glob(path)))
-
-
-def _flag(name: str) -> str:
-    return "-o" if name == "output" else f"--{name.replace('_', '-')}"
+def _output_flag(parameter: inspect.Parameter) -> str | None:
+    """Return the flag of an option that names a file to write; None for any other parameter."""
+    for declared in getattr(parameter.annotation, "__metadata__", ()):
+        if isinstance(declared, OptionInfo) and declared.writable and declared.file_okay:
+            # Within Annotated, typer.Option takes the first flag for the default value.
+            flags = (declared.default, *(declared.param_decls or ()), f"--{parameter.name.replace('_', '-')}")
+            return next(flag for flag in flags if isinstance(flag, str))
+    return None

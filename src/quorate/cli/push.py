@@ -18,7 +18,10 @@ def pull(
     project: Project,
     token: Token = "",
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the tasks go, as JSON; - for standard output.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the tasks go, as JSON; - for standard output."
+        ),
     ] = "-",
 ) -> None:
     """Read the annotations of a Label Studio project: the JSON that every other command takes as FILE."""

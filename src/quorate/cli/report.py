@@ -1,5 +1,6 @@
 """`quorate report`: one page for people."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +17,19 @@ def report(
     reading: "Reading",
     *,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the page goes; - for standard output.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the page goes; - for standard output."
+        ),
     ] = "report.html",
     tables: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Where workers.csv and labels.csv go, whole; linked to.")
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            writable=True,
+            file_okay=False,
+            help="Where workers.csv and labels.csv go, whole; linked to.",
+        ),
     ] = None,
     excel_safe: ExcelSafe = False,
     title: Annotated[str | None, typer.Option(help="Of the page; by default what the name of the file says.")] = None,
@@ -36,7 +46,11 @@ def report(
     """Write one page that tells who answered how well, how sure the labels are, and what stands out."""
     from quorate.cli.beside import drawing_beside
     from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.reading.inputs import announce_output
 
+    if tables is not None:
+        for name in ("workers", "labels"):
+            announce_output("--tables", Path(tables, f"{name}.csv"))
     with drawing_beside(), showing_progress():
         from quorate.reporting.build import FAST, report
 

@@ -10,7 +10,7 @@ from quorate.cli.options import Seed
 def reproduce(
     items: Annotated[list[str] | None, typer.Argument(metavar="[ITEM]...", help="All by default; see --list.")] = None,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FOLDER", help="Where it all goes.")
+        str, typer.Option("-o", "--output", metavar="FOLDER", writable=True, file_okay=False, help="Where it all goes.")
     ] = "reproduction",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer trials: minutes instead of half an hour.")] = False,
     seed: Seed = 0,

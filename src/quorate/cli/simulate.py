@@ -9,10 +9,17 @@ from quorate.cli.options import Seed
 
 def simulate(
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the answers go; - for standard output.")
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", writable=True, help="Where the answers go; - for standard output."
+        ),
     ],
-    truth_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true labels go.")] = None,
-    skills_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the true skills go.")] = None,
+    truth_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where the true labels go.")
+    ] = None,
+    skills_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where the true skills go.")
+    ] = None,
     tasks: Annotated[int, typer.Option(min=1, help="How many tasks.")] = 1000,
     workers: Annotated[int, typer.Option(min=1, help="How many workers.")] = 50,
     per_task: Annotated[int, typer.Option(min=1, help="Answers a task.")] = 3,

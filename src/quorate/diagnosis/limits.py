@@ -9,6 +9,7 @@ from typing import Any
 
 from quorate.diagnosis.finding import KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, listing
+from quorate.reading.inputs import record_input
 
 # What a limit on findings may name besides a kind: several kinds that are one to a user.
 FAMILIES = {
@@ -107,6 +108,7 @@ def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limit
 
 
 def _read(file: str | Path) -> dict[str, Any]:
+    record_input(file)
     try:
         content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:

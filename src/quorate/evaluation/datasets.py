@@ -17,6 +17,7 @@ from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileErro
 from quorate.evaluation.layouts import LAYOUTS
 from quorate.evaluation.public_sets import FILES, SOURCES, address_of
 from quorate.gold import read_labels
+from quorate.reading.inputs import record_input
 from quorate.reading.read import read
 
 
@@ -43,6 +44,8 @@ def load(name: str) -> Dataset:
         raise unknown(name, SOURCES, "data set", UnknownDatasetError)
     source = SOURCES[name]
     paths = [fetch(file) for file in source.files]
+    for path in paths:
+        record_input(path)
     parse = LAYOUTS[source.layout]
     answers, truth = parse(*paths, *((source.question,) if source.question else ()))
     # Some have workers who changed their mind; the last answer is the one that they meant.

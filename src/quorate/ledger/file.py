@@ -18,6 +18,7 @@ import pyarrow as pa
 from quorate.arrays import IntArray, from_numpy, to_numpy
 from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError, reason
 from quorate.ledger.entries import DROPPED, Entries
+from quorate.reading.inputs import local_path, record_input
 from quorate.reading.kinds import check_values, plain
 from quorate.writing.locks import lock, unlock
 from quorate.writing.whole import write_whole
@@ -49,7 +50,7 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     ...     os.listdir(folder)
     []
     """
-    folder = Path(os.path.realpath(path)).parent
+    folder = Path(os.path.realpath(local_path(path))).parent
     if not folder.is_dir():
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
     held = _patiently(path, folder, patience)
@@ -108,10 +109,12 @@ def load_entries(path: str | Path) -> Entries:
     Traceback (most recent call last):
     quorate.errors.UnreadableFileError: there is no ledger nowhere.ledger
     """
+    record_input(path)
     try:
-        if Path(path).is_char_device():  # some give zeros for ever
+        file = Path(local_path(path))
+        if file.is_char_device():  # some give zeros for ever
             raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
-        content = Path(path).read_bytes()
+        content = file.read_bytes()
     except FileNotFoundError:
         raise UnreadableFileError(f"there is no ledger {path}") from None
     except OSError as error:

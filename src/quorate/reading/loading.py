@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from quorate.errors import QuorateError, TooLargeError, UnreadableFileError, WrongFormatError, reason
+from quorate.reading.inputs import record_input, record_stream
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
@@ -46,6 +47,7 @@ def hold(source: Any) -> Any:
     if str(source) == "-":
         if sys.stdin is None:
             raise UnreadableFileError("standard input is closed; give a file")
+        record_stream(sys.stdin, "standard input")
         with reading_from("standard input"):
             return Loaded("standard input", _whole(sys.stdin.buffer, "standard input"))
     try:
@@ -112,6 +114,7 @@ def load(source: str | Path | Loaded) -> Loaded:
     if isinstance(held, Loaded):
         return held
     path, name = Path(held), str(held)
+    record_input(path)
     compression = compression_of(path)
     with reading_from(name, compression):
         if path.is_dir():
@@ -131,6 +134,7 @@ def head(source: str | Path | Loaded, size: int) -> bytes:
     """
     if isinstance(source, Loaded):
         return bytes(source.data[:size])
+    record_input(source)
     compression = compression_of(Path(source))
     try:
         with open(source, "rb") if compression is None else pa.input_stream(str(source), compression) as stream:

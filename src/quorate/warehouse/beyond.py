@@ -15,6 +15,7 @@ from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS, check_states_probabilities
 from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
+from quorate.reading.inputs import local_path
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
@@ -147,7 +148,9 @@ def _written(
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
         write_whole(output, lambda stream: write_batches(batches, stream, written_as))
-        return KeptLabels(engine, tally.sureness(), output, file=Path(output).absolute(), columns=tally.columns)
+        return KeptLabels(
+            engine, tally.sureness(), output, file=Path(local_path(output)).absolute(), columns=tally.columns
+        )
     place = keeper.path / "labels.parquet"
     with place.open("wb") as stream:
         write_batches(batches, stream, "parquet")

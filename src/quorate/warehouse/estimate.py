@@ -8,6 +8,7 @@ from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS
 from quorate.methods.registry import aggregate as aggregate_here
 from quorate.reading.files import Source
+from quorate.reading.inputs import guard_inputs
 from quorate.result import Result
 from quorate.uncertainty import check_level
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice
@@ -59,6 +60,23 @@ def aggregate(
     >>> aggregate(rows, "majority").labels["label"].to_pylist()
     ['x', 'x']
     """
+    given: dict[str, Any] = {"gold": gold, "intervals": intervals, "level": level, "costs": costs}
+    with guard_inputs({"output=": output}):
+        return _aggregate(source, method, output=output, output_table=output_table, **given, **options)
+
+
+def _aggregate(
+    source: Source,
+    method: str | None,
+    *,
+    gold: Source,
+    output: str | Path | None,
+    output_table: str | None,
+    intervals: str,
+    level: float,
+    costs: Source,
+    **options: Any,
+) -> Result:
     if method is not None and method not in METHODS:
         raise unknown(method, METHODS, "method", UnknownMethodError)
     if intervals not in KINDS:

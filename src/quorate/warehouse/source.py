@@ -20,6 +20,7 @@ from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, 
 from quorate.reading.usual_names import refuse_other_names
 from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect, first_line
 from quorate.warehouse.expressions import EngineTable
+from quorate.warehouse.input_files import record_engine_inputs
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = (
@@ -99,6 +100,7 @@ def open_table(
     home = Engine(source.get_backend()) if is_there else connect(where)
     try:
         found = source if is_there else _found(home, source, reading, where)
+        record_engine_inputs(home, found, source)
         if not set(reading.columns) <= set(found.columns):
             refuse_other_names(found.columns, reading.chosen, "the table")
         check_columns(found.columns, wanted_columns(reading, where), "the table")

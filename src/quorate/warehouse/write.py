@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.errors import EngineError, UnwritableFileError
+from quorate.reading.inputs import local_path, refuse_input
 from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.statements import drop_table, has_table, rename_table
@@ -29,7 +30,7 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
     >>> check_output(connect(), "labels.parquet", None)
     """
     if output is not None:
-        path = Path(output)
+        path = Path(local_path(output))
         if path.suffix.lower() not in ENDINGS:
             raise UnwritableFileError(f"cannot tell how to write {output}; end it in .parquet, .csv or .jsonl")
         if not is_remote(output):
@@ -83,6 +84,7 @@ def write_remote(engine: Engine, file: Path, output: str) -> None:
     ...     Path(folder, "there.csv").read_text()
     'task\n1\n'
     """
+    refuse_input(output)
     with engine.running("handing out the labels"):
         rows = engine.backend.read_parquet(str(file))
         write = {"parquet": engine.backend.to_parquet, "csv": engine.backend.to_csv}[format_of_labels(output)]
@@ -168,10 +170,10 @@ def all_or_none(engine: Engine) -> Iterator[list[str | None]]:
 def is_remote(path: str | Path) -> bool:
     """Whether a path is the URL of another place.
 
-    >>> is_remote("s3://crowd/labels.parquet"), is_remote("labels.parquet")
-    (True, False)
+    >>> is_remote("s3://crowd/labels.parquet"), is_remote("file:///labels.parquet"), is_remote("labels.parquet")
+    (True, False, False)
     """
-    return "://" in str(path)
+    return "://" in local_path(path)
 
 
 def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:

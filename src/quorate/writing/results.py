@@ -11,6 +11,7 @@ from quorate.reading.columns import encode
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Record, as_text, look
 from quorate.reading.formats.export import Export
+from quorate.reading.inputs import guard_inputs
 from quorate.writing.tables import write_json
 
 TOOLS = ("labelstudio", "argilla")
@@ -107,4 +108,5 @@ def write_results(export: Export, labels: Source, path: str | Path, to: str, *, 
         raise unknown(to, TOOLS, "tool to write results for")
     if export.tool != to:
         raise OptionError(f"results go back to the tool they came from: this export is of {export.tool}, not {to}")
-    write_json(results_for(export, labels, agent=agent), path)
+    with guard_inputs({"path=": path}):
+        write_json(results_for(export, labels, agent=agent), path)

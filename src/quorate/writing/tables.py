@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from quorate.arrays import TEXT, Table
 from quorate.errors import OptionError, unknown
-from quorate.writing.whole import once_written, together, write_whole
+from quorate.writing.whole import append_whole, once_written, together, write_whole
 
 FORMATS = ("csv", "parquet", "jsonl")
 
@@ -91,6 +91,18 @@ def write_text(text: str, path: str | Path) -> None:
     a page
     """
     _to(path, lambda stream: _write_text(text, stream))
+
+
+def append_text(text: str, path: str | Path) -> None:
+    """Add text to the end of a file, all of it or nothing; ``-`` is standard output.
+
+    >>> append_text("a page", "-")
+    a page
+    """
+    if str(path) == "-":
+        write_text(text, path)
+    else:
+        append_whole(path, text.encode())
 
 
 def without_formulas(table: pa.Table) -> pa.Table:

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from quorate.errors import UnwritableFileError
+from quorate.errors import OptionError, UnwritableFileError
+from quorate.reading.inputs import allow_replacing, local_path, refuse_input
 from quorate.writing.locks import lock, unlock
 
 PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
@@ -42,7 +43,8 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durabl
         durable: wait until the bytes are on the disk before the name is.
 
     Raises:
-        UnwritableFileError: the folder is not there, may not be written to, or is full.
+        OptionError: the file is an input of the current call, or another of its outputs.
+        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
@@ -58,7 +60,7 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durabl
                 os.fsync(stream.fileno())
 
     if _is_device(path):  # nothing to rename
-        with naming(path), Path(path).open("wb") as stream:
+        with naming(path), Path(local_path(path)).open("wb") as stream:
             write(stream)
     else:
         fill_whole(path, fill)
@@ -73,24 +75,79 @@ def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool
         folder: it makes a folder of files, which may take the place of one.
 
     Raises:
-        UnwritableFileError: the folder is not there, may not be written to, or is full.
+        OptionError: the file is an input of the current call, or another of its outputs.
+        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
     ...     os.listdir(folder)
     ['note.txt']
     """
-    place = Path(os.path.realpath(path))
+    place = Path(os.path.realpath(local_path(path)))
     with together(), naming(path):
-        if place.is_dir() and not folder:
-            raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+        check_target(path, folder=folder)
         batch = _open.get()
         assert batch is not None
+        if any(_is_same(place, other) for _, other in batch.filled):
+            raise OptionError(f"two outputs would both be written to {path}; give each a path of its own")
         part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
         fill(part)
         if part.is_file():
             os.chmod(part, _mode(place))
         batch.filled.append((part, place))
+
+
+def append_whole(path: str | Path, content: bytes) -> None:
+    r"""Add to the end of a file; whoever opens the path sees what was there before, or that and all that was added.
+
+    Others who do the same in that folder wait, so that nothing of theirs is lost.
+
+    Raises:
+        UnwritableFileError: the folder is not there, may not be written to, or is full.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     append_whole(f"{folder}/note.txt", b"one\n")
+    ...     append_whole(f"{folder}/note.txt", b"two\n")
+    ...     Path(folder, "note.txt").read_text()
+    'one\ntwo\n'
+    """
+    if _is_device(path):
+        write_whole(path, lambda stream: stream.write(content))
+        return
+    place = Path(os.path.realpath(local_path(path)))
+    with together(), naming(path):
+        batch = _open.get()
+        assert batch is not None
+        check_target(path)
+        batch.folders.callback(unlock, lock(place.parent, wait=True))
+        before = place.read_bytes() if place.exists() else b""
+        write_whole(path, lambda stream: stream.write(before + content))
+
+
+def check_target(path: str | Path, *, folder: bool = False) -> None:
+    """Refuse what must not be replaced: a file that the current call reads, a read-only file, a folder by a file.
+
+    Args:
+        path: where an output is to go.
+        folder: the output is a folder of files.
+
+    Raises:
+        OptionError: the call reads that file.
+        UnwritableFileError: it is read-only, or a folder.
+
+    >>> check_target("labels.csv")
+    """
+    if _is_device(path):
+        return
+    refuse_input(path)
+    local = Path(local_path(path))
+    if local.is_dir() and not folder:
+        raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+    # Renaming needs no permission of the file itself; the first test is for root, who may write to anything.
+    if local.is_file() and not (local.stat().st_mode & 0o222 and os.access(local, os.W_OK)):
+        raise UnwritableFileError(
+            f"cannot write {path}: the file is read-only. Make it writable (chmod u+w), or choose another name"
+        )
 
 
 @contextmanager
@@ -144,7 +201,7 @@ def make_folder(path: str | Path) -> None:
     >>> make_folder(tempfile.gettempdir())
     """
     try:
-        Path(path).mkdir(parents=True, exist_ok=True)
+        Path(local_path(path)).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UnwritableFileError(f"cannot make the folder {path}: {error.strerror or error}") from None
 
@@ -167,10 +224,13 @@ class _Batch:
         """Rename every file; where one cannot be, put back those that were."""
         undo: list[tuple[Path | None, Path]] = []
         try:
+            for _, place in self.filled:
+                refuse_input(place)  # again: what was read since it was filled
             for part, place in self.filled:
                 with naming(place):
                     before = self._kept(part, place)
                     os.replace(part, place)
+                allow_replacing(place)
                 undo.append((before, place))
         except BaseException:  # also when interrupted
             for before, place in reversed(undo):
@@ -229,7 +289,13 @@ def _age(folder: Path) -> float:
 
 def _is_device(path: str | Path) -> bool:
     """Whether it is a device or a pipe, into which one can only write."""
-    return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+    local = Path(local_path(path))
+    return local.exists() and not local.is_file() and not local.is_dir()
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two resolved paths are one file, also by a hard link."""
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 @contextmanager
