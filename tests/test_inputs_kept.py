@@ -315,7 +315,8 @@ def spelled(folder: Path, file: str, spelling: str) -> tuple[Path | str, Path | 
         link = folder / f"link{path.suffix}"
         make_link(path, link, spelling)
         return link, link
-    return {"same": path, "relative": os.path.join(".", file), "file address": f"file://{path}"}[spelling], None
+    paths = {"same": str(path), "relative": os.path.join(".", file), "file address": f"file://{path}"}
+    return paths[spelling], None
 
 
 def make_link(path: Path, link: Path, spelling: str) -> None:

@@ -17,6 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import quorate
+import quorate.errors
 from quorate.blocks.kernels import habit_counts
 from quorate.evaluation.public_sets import SEVEN
 from quorate.reading.options import ReadOptions
@@ -231,6 +232,17 @@ def test_a_process_that_dies_in_any_step_changes_nothing(spark: Any, tmp_path: P
     found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", output_table="after_deaths")
     assert sorted(path.name for path in died.iterdir()) == sorted(MOMENTS)
     assert_alike(found, quorate.aggregate(str(tmp_path / "rows.parquet"), intervals="fast"))
+
+
+@pytest.mark.parametrize("pattern", ["{odd,other}*.csv", "", "file:odd*.csv"])
+def test_no_output_replaces_what_spark_reads(spark: Any, tmp_path: Path, pattern: str) -> None:
+    path = tmp_path / "odd name %.csv"
+    path.write_text("task,worker,label\n1,a,x\n1,b,x\n1,c,y\n")
+    source = f"{pattern[:5]}//{tmp_path}/{pattern[5:]}" if pattern.startswith("file:") else str(tmp_path / pattern)
+    before = path.read_bytes()
+    with pytest.raises(quorate.errors.OptionError, match="would replace"):
+        anywhere(source, "majority", engine="spark", format="csv", output=path)
+    assert path.read_bytes() == before
 
 
 def test_errors_are_ours_and_name_the_rows(spark: Any, tmp_path: Path) -> None:

@@ -62,6 +62,15 @@ def guard_inputs(outputs: Mapping[str, str | Path | None] | None = None) -> Iter
             _current.reset(token)
 
 
+def is_guarding() -> bool:
+    """Whether a call is running whose inputs are recorded.
+
+    >>> is_guarding()
+    False
+    """
+    return _current.get() is not None
+
+
 def announce_output(option: str, path: str | Path) -> None:
     """Name an output before it is written, so that it is refused as early as its file is known to be read.
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from quorate.reading.files import Source
-from quorate.reading.inputs import local_path, record_input
+from quorate.reading.inputs import is_guarding, local_path, record_input
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
 
@@ -35,6 +35,8 @@ def record_engine_inputs(engine: Engine, table: EngineTable, source: Source) -> 
     >>> engine = connect()
     >>> record_engine_inputs(engine, engine.backend.create_table("answers", schema={"task": "string"}), None)
     """
+    if not is_guarding():
+        return
     for path in _database_files(engine):
         for each in (path, *(f"{path}{ending}" for ending in SIDECARS)):
             record_input(each)
@@ -66,7 +68,7 @@ def _spark_files(engine: Engine, table: EngineTable) -> list[str]:
 
 def _quoted_names(engine: Engine, table: EngineTable) -> set[str]:
     """Return what may name files in the query of a table, and in the views that the query uses."""
-    query = str(engine.backend.compile(table))  # type: ignore[attr-defined]  # every SQL backend of ibis has it
+    query = str(engine.backend.compile(table))
     views = dict(_rows(engine, "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal"))
     texts = [query]
     for text in texts:  # grows: a view may use another
@@ -90,5 +92,6 @@ def _matches(engine: Engine, name: str) -> Iterable[str]:
 
 
 def _rows(engine: Engine, query: str, parameters: Iterable[str] = ()) -> list[Any]:
-    rows: list[Any] = engine.backend.con.execute(query, list(parameters)).fetchall()
+    connection: Any = engine.backend.con
+    rows: list[Any] = connection.execute(query, list(parameters)).fetchall()
     return rows

@@ -14,7 +14,7 @@ from quorate.reading.inputs import local_path, refuse_input
 from quorate.warehouse.batches import fill_table
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.statements import drop_table, has_table, rename_table
-from quorate.writing.whole import together
+from quorate.writing.whole import check_target, together
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
 
@@ -59,8 +59,7 @@ def _check_place(path: Path) -> None:
         raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
     if any(mark in path.name for mark in "*?["):
         raise UnwritableFileError(f"cannot write {path}: to an engine that is a pattern. Choose another name")
-    if path.is_dir():
-        raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+    check_target(path)
 
 
 def format_of_labels(output: str | Path) -> str:
