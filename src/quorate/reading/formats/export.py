@@ -20,8 +20,9 @@ from quorate.errors import (
 )
 from quorate.reading.columns import order_classes
 from quorate.reading.formats.choices import JOINT, check_choices, several_note
-from quorate.reading.formats.content import Content, Record, as_text
+from quorate.reading.formats.content import Content, Record
 from quorate.reading.options import ReadOptions
+from quorate.reading.values import id_text
 
 GROUP = "group"  # the column that says which workers belong together, in an export that does
 # Why something was left out.
@@ -220,6 +221,20 @@ class _SortedOut:
     values: dict[str, Any] = field(default_factory=dict)
     multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
+    first: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)  # role, text -> its value, and where
+
+    def text_of(self, role: str, value: Any, where: str) -> str | None:
+        """Write an id or a label as text; refuse two values of different types that are written alike."""
+        text = id_text(value)
+        if text is None:
+            return None
+        before, there = self.first.setdefault((role, text), (value, where))
+        if isinstance(before, str) is not isinstance(value, str):
+            raise ColumnTypeError(
+                f"the {role} is {shown(before)} in {there} and {shown(value)} in {where}, which would be one {role}; "
+                "write both alike"
+            )
+        return text
 
 
 def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
@@ -228,14 +243,16 @@ def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
         if item.left_out:
             out.left_out[item.left_out] += 1
             continue
-        classes = [item.abstained] if item.abstained else _classes_of(item)
+        classes = [item.abstained] if item.abstained else _classes_of(item, out)
         if not classes:
             out.left_out[NO_ANSWER] += 1
             continue
         for what, value in (("task", item.task), ("worker", item.worker)):
             if isinstance(value, dict | list | tuple):
                 raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
-        task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
+        task = out.text_of("task", item.task, item.where)
+        worker = out.text_of("worker", item.worker, item.where)
+        label = JOINT.join(classes)
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
@@ -266,12 +283,13 @@ def _check_text(where: str, *texts: str | None) -> None:
             ) from None
 
 
-def _classes_of(item: FoundAnswer) -> list[str]:
+def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
     given = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in given):
         raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
-    return sorted({text for text in map(as_text, given) if text is not None})
+    texts = (out.text_of("label", value, item.where) for value in given)
+    return sorted({text for text in texts if text is not None})
 
 
 def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
