@@ -18,6 +18,7 @@ from quorate import errors
 from quorate.evaluation.score import score_labels
 from quorate.gold import read_gold
 from quorate.reading.times import read_times
+from quorate.warehouse.labels_kept import kept_labels
 
 LARGE = 2**53  # from here on a double no longer tells neighbouring whole numbers apart
 NEIGHBOURS = [LARGE, LARGE + 1, LARGE + 2]
@@ -169,7 +170,7 @@ def test_zero_is_one_id_whatever_its_sign() -> None:
 def test_values_of_two_types_are_never_one_id(one: Any, two: Any, make: str, tmp_path: Path) -> None:
     rows = [{"task": "t", "worker": one, "label": "x"}, {"task": "t", "worker": two, "label": "x"}]
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    sources = {
+    sources: dict[str, Callable[[], Any]] = {
         "records": lambda: rows,
         "columns": lambda: columns,
         "frame": lambda: pd.DataFrame({name: pd.Series(each, dtype=object) for name, each in columns.items()}),
@@ -252,7 +253,7 @@ def test_whole_numbers_of_any_size_are_read(tmp_path: Path) -> None:
 
 def test_missing_ids_of_every_kind_are_missing() -> None:
     for missing in (None, np.nan, pd.NaT, pd.NA):
-        rows = [{"task": "a", "worker": missing, "label": "x"}, {"task": "a", "worker": "ann", "label": "x"}]
+        rows: list[dict[str, Any]] = [{"task": "a", "worker": who, "label": "x"} for who in (missing, "ann")]
         with pytest.raises(errors.MissingFieldError, match="worker"):
             quorate.read(rows)
         with pytest.raises(errors.MissingFieldError, match="worker"):
@@ -282,6 +283,16 @@ def test_an_engine_keeps_the_ids_of_json_lines(name: str, tmp_path: Path) -> Non
         assert sorted(texts(found.task_names)) == sorted(map(str, tasks))
     packed = quorate.warehouse.aggregate(tmp_path / "a.jsonl", "majority", most=0)
     assert sorted(map(str, packed.labels["task"].to_pylist())) == sorted(map(str, tasks))
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_labels_that_an_engine_wrote_keep_their_ids(ending: str, tmp_path: Path) -> None:
+    tasks = ["007", "7", "2024-05-01", "AAAAAAAA-1111-2222-3333-444444444444"]
+    rows = {"task": tasks, "worker": ["ann"] * 4, "label": ["01", "1", "01", "1"]}
+    result = quorate.warehouse.aggregate(rows, "majority", output=tmp_path / f"labels.{ending}", most=0)
+    for labels in (kept_labels(result).table.to_pyarrow(), result.labels):
+        found = dict(zip(labels["task"].to_pylist(), labels["label"].to_pylist(), strict=True))
+        assert found == dict(zip(tasks, rows["label"], strict=True))
 
 
 @pytest.mark.parametrize("tasks", [[1, "1"], [2**64, 2**64 + 1], [LARGE + 1, 1.5]])
@@ -339,7 +350,7 @@ def test_a_ledger_refuses_what_it_cannot_keep(options: dict[str, Any]) -> None:
 
 
 def test_what_labels_of_a_ledger_mean_is_said_when_it_is_read() -> None:
-    rows = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["1", "n/a", "2", "3"]}
+    rows: dict[str, list[Any]] = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["1", "n/a", "2", "3"]}
     meaning: dict[str, Any] = {"abstain": ["n/a"], "map": {"1": "low", "2": "low", "3": "high"}}
     ledger = quorate.Ledger()
     for k in range(4):

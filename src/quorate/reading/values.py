@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,15 @@ from quorate.errors import ColumnTypeError, shown
 BLANKS = " \t\n\r\v\f"
 INT64, UINT64 = 1 << 63, 1 << 64
 EXACT = 1 << 53  # up to which every whole number is a fraction too
+# Types of which one column may hold several; a time is a day too, to Python.
+FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("text", (str,)),
+    ("bytes", (bytes,)),
+    ("truth", (bool, np.bool_)),
+    ("number", (int, float, np.number, decimal.Decimal)),
+    ("time", (datetime.datetime,)),
+    ("day", (datetime.date,)),
+)
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
 
@@ -48,7 +58,7 @@ def id_text(value: Any) -> str | None:
     >>> id_text(7.0)
     '7'
     """
-    if isinstance(value, float | np.floating) and np.isfinite(value) and abs(value) >= EXACT:
+    if isinstance(value, float | np.floating) and EXACT <= abs(float(value)) < math.inf:
         raise ColumnTypeError(
             f"{shown(float(value))} is a fraction, which does not tell whole numbers from {EXACT:,} on apart, so that "
             "two ids may have become one; give such ids as text or as whole numbers"
@@ -117,15 +127,7 @@ def _family(kind: type) -> str:
     """Name what a type is of, where values of one column may be of several types; blank for missing values."""
     if kind.__name__ in MISSING:
         return ""
-    families = {
-        "text": str,
-        "bytes": bytes,
-        "truth": (bool, np.bool_),
-        "number": (int, float, np.number, decimal.Decimal),
-        "time": datetime.datetime,
-        "day": datetime.date,
-    }
-    return next((name for name, kinds in families.items() if issubclass(kind, kinds)), kind.__name__)
+    return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
 
 
 def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:

@@ -1,6 +1,6 @@
 """Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -179,7 +179,7 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
         if written_as == "parquet":
             return backend.read_parquet(path)
         if written_as == "jsonl":
-            return backend.read_json(path) if spark else _json_lines(home, path, reading)
+            return backend.read_json(path) if spark else json_lines_in(home, path, reading.columns)
         # As text, so that an id like 007 comes back as it went in.
         if spark:
             return backend.read_csv(path, header=True, inferSchema=False, sep=mark, multiLine=True, escape='"')
@@ -190,21 +190,26 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
         raise UnreadableFileError(f"{home.name} cannot read {path}: {str(error).strip().splitlines()[0]}") from error
 
 
-def _json_lines(home: Engine, path: str, reading: ReadOptions) -> EngineTable:
+def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
     """Let DuckDB read JSON lines; text stays text, where DuckDB would make dates, times and UUIDs of it.
 
     It would take two spellings of one time, or of one UUID, for one id.
 
+    Args:
+        home: a DuckDB.
+        path: of the file, or a pattern of files.
+        columns: those that hold ids and labels.
+
     Raises:
-        ColumnTypeError: a column holds values of several types.
+        ColumnTypeError: one of these columns holds values of several types.
     """
     found = home.backend.read_json(path)
     described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, found.op().name)}").fetchall()
     kinds = {name: kind for name, kind, *_ in described}
-    for name in reading.columns:
+    for name in columns:
         if kinds.get(name) == "JSON" and home.fetch(found[name].notnull().sum(), "counting values")[0][0].as_py():
             raise ColumnTypeError(f"column {name!r} of {path} changes its type from line to line; make it one type")
-    made = [name for name in reading.columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
+    made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
     if not made:
         return found
     return home.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})

@@ -4,6 +4,8 @@ https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannot
 nothing but the values tells such a table from any other; see `_recognise`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of, take
@@ -53,8 +55,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         tasks = _row_labels(content)
     else:
         codes, names = encode(content.table.column(id_column), id_column)
-        ids = [as_text(name) or "" for name in names.to_pylist()]
-        tasks = ["" if code < 0 else ids[code] for code in codes.tolist()]
+        texts_of_ids = [as_text(name) or "" for name in names.to_pylist()]
+        tasks = ["" if code < 0 else texts_of_ids[code] for code in codes.tolist()]
         _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
     rows, columns, labels = [], [], []
     for k, name in enumerate(annotators):
@@ -75,7 +77,12 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     }
     unanswered = len(tasks) - len(np.unique(row))
     left_out = {"blank": len(tasks) * len(annotators) - len(row), NEVER: unanswered}
-    ids = f"ids in {id_column!r}" if id_column is not None else "no column of ids, so tasks are numbered from 0"
+    if id_column is not None:
+        ids = f"ids in {id_column!r}"
+    elif tasks == [str(number) for number in range(len(tasks))]:
+        ids = "no column of ids, so tasks are numbered from 0"
+    else:
+        ids = "ids in the index"
     return Export(
         Table(table_of(table)),
         None,
@@ -116,7 +123,7 @@ def _not_in_index(content: Content) -> list[str]:
 
 def _row_labels(content: Content) -> list[str]:
     """Return the labels that a data frame has for its rows, if they tell the rows apart; else number the rows."""
-    index = getattr(content.source, "index", None)
+    index: Any = getattr(content.source, "index", None)
     if getattr(index, "nlevels", 0) == 1 and index.is_unique:
         labels = [id_text(label) for label in index.tolist()]
         if None not in labels:
