@@ -38,7 +38,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
 
     Args:
         source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
-            for standard input, a mapping of columns, or a table of pandas, polars, pyarrow, DuckDB or Hugging Face.
+            for standard input, a mapping of columns, a list of records, or a table of pandas, polars, pyarrow, DuckDB
+            or Hugging Face.
         task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
         worker: the column of worker ids, ``worker`` by default.
         label: the column of labels, ``label`` by default.
