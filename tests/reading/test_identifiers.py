@@ -17,6 +17,7 @@ import quorate
 from quorate import errors
 from quorate.evaluation.score import score_labels
 from quorate.gold import read_gold
+from quorate.reading.groups import groups_of
 from quorate.reading.times import read_times
 from quorate.warehouse.labels_kept import kept_labels
 
@@ -162,6 +163,7 @@ def test_zero_is_one_id_whatever_its_sign() -> None:
         quorate.Ledger().add(table)
     answers = quorate.read({**table, "task": [1, 2]})
     assert answers.n_workers == 1
+    assert groups_of({-0.0: "north"}, answers).tolist() == [0]
     assert answers.worker_names.cast(pa.string()).to_pylist() == ["0"]
 
 
@@ -184,6 +186,15 @@ def test_values_of_two_types_are_never_one_id(one: Any, two: Any, make: str, tmp
     source = sources[make]()
     with pytest.raises(errors.ColumnTypeError, match=r"write both alike|make it one type|make each column one type"):
         quorate.read(source)
+
+
+def test_labels_of_a_json_file_are_of_one_type(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"task": "t", "worker": "ann", "label": 1},
+        {"task": "t", "worker": "bob", "label": "1"},
+    ]
+    with pytest.raises(errors.ColumnTypeError, match="one label"):
+        quorate.read(json_file(rows, tmp_path))
 
 
 def json_file(rows: list[dict[str, Any]], folder: Path) -> Path:

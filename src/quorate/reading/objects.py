@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +18,7 @@ from quorate.errors import (
     reason,
     shown,
 )
-from quorate.reading.values import array_of_values, id_text, is_missing
+from quorate.reading.values import array_of_values, id_text
 
 Source: TypeAlias = Any  # a path, "-", a mapping of columns, a list of records, or a table object
 Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
@@ -204,11 +205,11 @@ def _array(values: Any, name: str) -> Any:
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
     from_pandas = _made_by(values, "pandas")
-    if getattr(getattr(values, "dtype", None), "kind", "") == "O" and hasattr(values, "tolist"):
-        listed = values.tolist()
-        if from_pandas:  # NaN is how pandas writes that a value is missing
-            listed = [None if is_missing(value) else value for value in listed]
-        return array_of_values(listed, name)
+    if getattr(values, "dtype", None) == np.dtype(object) and hasattr(values, "tolist"):
+        return array_of_values(values.tolist(), name, nan_is_missing=from_pandas)
+    if from_pandas and hasattr(values.dtype, "categories"):
+        codes = np.asarray(getattr(values, "cat", values).codes)
+        return pa.array(_array(values.dtype.categories, name)).take(pa.array(codes, mask=codes < 0))
     return pa.array(values, from_pandas=True) if from_pandas else values
 
 

@@ -77,12 +77,13 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def array_of_values(values: Sequence[Any], name: str) -> pa.Array:
+def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = False) -> pa.Array:
     """Make an Arrow array of Python values of one type.
 
     Args:
         values: None, NaN and the missing values of pandas may be among them.
         name: of the column, for messages.
+        nan_is_missing: whether NaN is a missing value also among numbers, as in pandas, and not one that is no number.
 
     Raises:
         ColumnTypeError: they are of several types; Arrow would take a time beside a day for the day.
@@ -92,7 +93,7 @@ def array_of_values(values: Sequence[Any], name: str) -> pa.Array:
     """
     kinds = set(map(type, values)) - {type(None)}
     families = {_family(kind) for kind in kinds} - {""}
-    if "" in map(_family, kinds) or (float in kinds and len(families) > 1):
+    if "" in map(_family, kinds) or (float in kinds and (nan_is_missing or len(families) > 1)):
         values = [None if is_missing(value) else value for value in values]
         kinds = set(map(type, values)) - {type(None)}
         families = {_family(kind) for kind in kinds}

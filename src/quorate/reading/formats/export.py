@@ -153,6 +153,7 @@ def assemble(
     *,
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
+    typed_labels: bool = False,
 ) -> Export:
     """Choose a question, gather its answers, and count what does not count.
 
@@ -164,6 +165,7 @@ def assemble(
         find: question -> what there is about it, in the order of the export.
         notes: what a reader must know.
         takes_results: keep the records, so that results can be written into them.
+        typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
 
     Raises:
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
@@ -175,7 +177,7 @@ def assemble(
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
     question = choose_question(questions, reading.question, content.name)
-    sorted_out = _sort_out(find(question), reading.join_choices)
+    sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
     left_out = sorted_out.left_out
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
@@ -213,6 +215,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 class _SortedOut:
     """Answers, known labels, and what is neither."""
 
+    typed: tuple[str, ...]  # the roles of which values of two types are not written alike
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
     groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
@@ -226,8 +229,8 @@ class _SortedOut:
     def text_of(self, role: str, value: Any, where: str) -> str | None:
         """Write an id or a label as text; refuse two values of different types that are written alike."""
         text = id_text(value)
-        if text is None:
-            return None
+        if text is None or role not in self.typed:
+            return text
         before, there = self.first.setdefault((role, text), (value, where))
         if isinstance(before, str) is not isinstance(value, str):
             raise ColumnTypeError(
@@ -237,8 +240,8 @@ class _SortedOut:
         return text
 
 
-def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
-    out = _SortedOut()
+def _sort_out(found: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
+    out = _SortedOut(("task", "worker", "label") if typed_labels else ("task", "worker"))
     for item in found:
         if item.left_out:
             out.left_out[item.left_out] += 1
