@@ -125,7 +125,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
             "'label' is missing in row 2",
         ),
         ({**GOOD, "task": [["x"], ["y"], ["x"]]}, errors.ColumnTypeError, "'task' holds list"),
-        ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "mixed"),
+        ({**GOOD, "label": ["x", 1, "x"]}, errors.ColumnTypeError, "row 2"),
         ({**GOOD, "label": [None, None, None]}, errors.BlankFieldError, "rows 1, 2, 3"),
         ({"task": [], "worker": [], "label": []}, errors.NoRowsError, "no answers"),
         (42, errors.UnknownFormatError, "'int'"),

@@ -6,6 +6,7 @@ not on how: the same rows give the same bytes.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -26,11 +27,19 @@ from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.methods.registry import aggregate
 from quorate.reading.columns import order_classes
 from quorate.reading.files import Source
-from quorate.reading.options import POLICIES, TableKeywords, read_options
+from quorate.reading.options import POLICIES, TableKeywords, read_options, split_reading
+from quorate.reading.rows import read_rows
 from quorate.result import Result, count
 
 T = TypeVar("T")
-MEANINGFUL = TableKeywords.__optional_keys__ - {"classes", "merge_spellings"}  # how a batch may be read
+# What the labels mean is said when they are read; how many batches there were does not matter then.
+MEANING = ("abstain", "classes", "map", "merge_spellings")
+MEANINGFUL = TableKeywords.__optional_keys__ - {*MEANING, "group", "multi"}  # how a batch may be read
+REMEDIES = {
+    **{name: f"the ledger keeps labels as they are given: say Ledger.aggregate({name}=...)" for name in MEANING},
+    "group": "say Ledger.aggregate(group={worker: group})",
+    "multi": "put the batches together and give them to quorate.read",
+}
 MANY = 8  # a batch of more than one answer for so many here is not counted in pair by pair: counting anew is quicker
 
 
@@ -72,15 +81,17 @@ class Ledger:
     def add(self, source: Source, **reading: Unpack[TableKeywords]) -> Added:
         """Add a batch of answers: all of it, or nothing where it is refused.
 
-        Takes what `quorate.read` takes of a plain table, but for ``classes``, and keeps its promises across batches: an
-        exact repeat counts once, and a worker who gives a task another label than before is refused, unless
-        ``on_conflict`` says whose label stands.
+        Takes what `quorate.read` takes of a plain table and keeps its promises across batches: an exact repeat counts
+        once, and a worker who gives a task another label than before is refused, unless ``on_conflict`` says whose
+        label stands. Labels are kept as they are given; what they mean (``abstain``, ``map``, ``classes``,
+        ``merge_spellings``) is said to `aggregate`.
 
         Raises:
+            OptionError: an option would change what the labels mean, or make several questions of a task.
             InputError: the batch cannot be used; each cause has its own class, and the ledger is as it was.
         """
         options = read_options(reading)
-        options.refuse_but(MEANINGFUL, "for a batch of a ledger")
+        options.refuse_but(MEANINGFUL, "for a batch of a ledger", REMEDIES)
         entries = read_entries(source, options)
         before = self._figures()
         self._absorb(entries, options.on_conflict)
@@ -129,8 +140,27 @@ class Ledger:
         return self._once("pairs", self._form_pairs)
 
     def aggregate(self, method: str = "quorate", **options: Any) -> Result:
-        """Turn all answers into labels and skills; `quorate.aggregate` of `answers`."""
-        return aggregate(self.answers, method, **options)
+        """Turn all answers into labels and skills; `quorate.aggregate` of `answers`.
+
+        Args:
+            method: a name from `quorate.methods.registry.METHODS`.
+            options: what the labels mean, as `quorate.read` takes it (``abstain``, ``map``, ``classes``,
+                ``merge_spellings``); all others for the method.
+
+        >>> ledger = Ledger()
+        >>> added = ledger.add({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "unsure"]})
+        >>> ledger.aggregate(abstain=["unsure"]).answers.classes.to_pylist()
+        ['cat']
+        """
+        reading, others = split_reading(options)
+        meaning = read_options(reading)
+        meaning.refuse_but(MEANING, "for answers that a ledger holds")
+        answers = self.answers
+        if reading:
+            kept = read_rows(answers.to_table(), meaning)
+            counts = {name: getattr(answers, name) for name in ("n_rows", "n_repeats", "n_conflicting", "n_skipped")}
+            answers = replace(kept, **counts)
+        return aggregate(answers, method, **others)
 
     def skills(self) -> Table:
         """Estimate skills from the pair counts alone: worker, skill, n_answers, n_peers, status.

@@ -14,6 +14,7 @@ from quorate.reading.columns import order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import as_text, look
 from quorate.reading.loading import hold
+from quorate.reading.values import id_text
 from quorate.result import Result
 from quorate.voting.dependence import flattening, ratio
 from quorate.voting.population import calibrated, expected_calibration
@@ -56,7 +57,11 @@ class Consensus:
         >>> panel({"a": "good", "b": "bad", "c": "bad"}).label
         'good'
         """
-        said = {as_text(judge) or "": value for judge, value in verdicts.items() if as_text(value) is not None}
+        given = [(id_text(judge) or "", value) for judge, value in verdicts.items() if as_text(value) is not None]
+        said = dict(given)
+        if len(said) < len(given):
+            twice = Counter(judge for judge, _ in given).most_common(1)[0][0]
+            raise OptionError(f"judge {shown(twice)} has two verdicts, under names of two types; keep one")
         if not said:
             return Agreed(None, 0.0, False, 0)
         classes = self._classes(list(said.values()))
@@ -132,12 +137,12 @@ def _columns(skills: Source) -> dict[str, Any]:
         skills = skills.workers
     if isinstance(skills, Mapping) and not {"worker", "skill"} <= set(skills):
         values = [value[0] if isinstance(value, tuple | list) and value else value for value in skills.values()]
-        skills = {"worker": [as_text(name) or "" for name in skills], "skill": values}
+        skills = {"worker": [id_text(name) or "" for name in skills], "skill": values}
     skills = hold(skills.arrow if isinstance(skills, Table) else skills)
     there = look(skills).fields
     wanted = {name: NEEDED for name in ("worker", "skill", *OTHERS) if name not in OTHERS or name in there}
     table = read_table(skills, wanted, fixed=True)
-    found: dict[str, Any] = {"worker": [as_text(name) or "" for name in table.column("worker").to_pylist()]}
+    found: dict[str, Any] = {"worker": [id_text(name) or "" for name in table.column("worker").to_pylist()]}
     if len(set(found["worker"])) < len(table):
         twice = Counter(found["worker"]).most_common(1)[0][0]
         raise ConflictingGoldError(f"judge {shown(twice)} has two skills in the table of workers; keep one")

@@ -100,7 +100,7 @@ def _is_source(value: object) -> bool:
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
     what, p = f"the predictions of {name}", None
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
-        source = pa.table(dict(source))
+        source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:
         listed = _listed(source, answers, task, label, what)
         if listed is not None:

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import TEXT, BoolArray, IntArray, is_among, take
-from quorate.errors import OptionError, shown
-from quorate.reading.columns import positions
+from quorate.errors import ColumnTypeError, OptionError, shown
+from quorate.reading.columns import as_type, positions
 from quorate.reading.grades import Grades
 from quorate.reading.options import ReadOptions
 from quorate.reading.spelling import respelled
@@ -148,8 +148,8 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         if is_blank(value):
             continue
         try:
-            one = pa.array([value]).cast(names.type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            one = as_type([value], names.type, "labels that are no answers")
+        except ColumnTypeError:
             continue  # labels of another type cannot be it
         found[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
     return found

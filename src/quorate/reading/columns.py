@@ -9,24 +9,36 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quorate.arrays import TEXT, BoolArray, IntArray, from_numpy, from_strings, table_of, take, to_numpy
-from quorate.errors import ColumnTypeError, OptionError, listing, reason
-from quorate.reading.kinds import check_values, plain
+from quorate.errors import ColumnTypeError, OptionError, listing, reason, shown
+from quorate.reading.kinds import check_values, exact_up_to, one_zero, plain
+from quorate.reading.values import array_of_values, as_text
 
-# What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
-BLANKS = " \t\n\r\v\f"
+# `quorate.reading.values.BLANKS`, as a pattern.
 BLANK = r"^[\s\x0b]*$"
 NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
 
 
-def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tuple[IntArray, pa.Array]:
+def encode(
+    column: pa.ChunkedArray, name: str, *, is_label: bool = False, is_quantity: bool = False
+) -> tuple[IntArray, pa.Array]:
     """Codes in order of first appearance, -1 where the field is missing, and the values behind the codes.
 
     Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
+
+    Args:
+        column: ids, labels or quantities.
+        name: of the column, for messages.
+        is_label: whether the text ``nan`` is a missing value.
+        is_quantity: whether the values are measurements, as times are, of which some may be equal after rounding.
+
+    Raises:
+        ColumnTypeError: the values cannot be ids; whole numbers that became fractions too large to be told apart.
 
     >>> codes, names = encode(pa.chunked_array([["b", " ", "a", "b"]]), "task")
     >>> codes.tolist(), names.to_pylist()
     ([0, -1, 1, 0], ['b', 'a'])
     """
+    exact = exact_up_to(column.type)
     column = plain(column, name)
     if pa.types.is_null(column.type):
         return np.full(len(column), -1, np.int32), from_strings([])
@@ -40,6 +52,8 @@ def encode(column: pa.ChunkedArray, name: str, *, is_label: bool = False) -> tup
         encoded = encoded.chunk(0)
     names = encoded.dictionary
     check_values(names, name)
+    if exact is not None and not is_quantity:
+        _refuse_inexact(names, f"column {name!r} holds", exact)
     absent, codes = _is_missing(names, is_label), to_numpy(encoded.indices)
     if encoded.null_count:
         codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
@@ -58,8 +72,20 @@ def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
     return np.zeros(len(names), dtype=bool)
 
 
+def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
+    """Refuse fractions that may be several whole numbers: which of them was meant is lost."""
+    values = to_numpy(names.drop_null())
+    inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
+    if len(inexact):
+        raise ColumnTypeError(
+            f"{they_hold} {shown(float(values[inexact[0]]))} as a {names.type}, which does not tell whole "
+            f"numbers from {exact:,} on apart, so that two ids may have become one; give such ids as text or as "
+            "whole numbers (in pandas, read the column with dtype 'str' or 'Int64')"
+        )
+
+
 def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-    """Bring values to the type that the answers have.
+    """Bring values to the type that the answers have, each to the same value and no two to one.
 
     Raises:
         ColumnTypeError: they cannot be.
@@ -68,11 +94,72 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     ['1', '2']
     """
     try:
-        return (values if isinstance(values, pa.Array) else pa.array(list(values))).cast(kind)
+        given = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
+    except ColumnTypeError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); make them one type") from None
+    exact = exact_up_to(given.type)
+    if exact is not None:
+        _refuse_inexact(given, f"the {what} hold", exact)
+        given = one_zero(given)
+    if given.type == kind:
+        return given
+    if _is_zoned(given.type) is not _is_zoned(kind) and None not in (_is_zoned(given.type), _is_zoned(kind)):
+        raise ColumnTypeError(
+            f"the {what} are {given.type} values, those of the answers {kind}: a time with a time zone and one without "
+            "are not the same moment; give both a zone, or neither"
+        )
+    try:
+        brought = _texts(given).cast(kind) if kind in TEXT else given.cast(kind)
+        back = given if kind in TEXT or given.type in TEXT else brought.cast(given.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
             f"the {what} are not of the type that the answers have ({kind}); write both alike"
         ) from None
+    _refuse_changed(given, brought, back, what)
+    return brought
+
+
+def _refuse_changed(given: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
+    """Refuse values of which the type of the answers has no equal, and two that become one.
+
+    A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
+    """
+    differs = [] if back is given else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(given, back), True))).tolist()
+    for k in differs:
+        if as_text(given[k].as_py()) != as_text(_short(brought[k])):
+            raise ColumnTypeError(
+                f"the {what} hold {shown(given[k].as_py())}, which as {brought.type}, the type that the answers have, "
+                f"would become {shown(brought[k].as_py())}; write both alike"
+            )
+    if len(brought.unique()) < len(given.unique()):
+        first: dict[Any, Any] = {}
+        for value, became in zip(given.to_pylist(), brought.to_pylist(), strict=True):
+            if first.setdefault(became, value) != value:
+                raise ColumnTypeError(
+                    f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the type "
+                    "that the answers have, are one; write both alike"
+                )
+
+
+def _short(value: pa.Scalar) -> Any:
+    """Return the shortest number that single precision reads as this one; any other value as it is."""
+    return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
+
+
+def _is_zoned(kind: pa.DataType) -> bool | None:
+    """Whether times of a type have a time zone; None for what is no time."""
+    return kind.tz is not None if pa.types.is_timestamp(kind) else None
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Write values as text; a whole number alike, whether it is stored as one or as a fraction."""
+    if values.type in TEXT or pa.types.is_integer(values.type):
+        return values.cast(pa.string())
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        return values.cast(pa.int64()).cast(pa.string())  # in a fifth of the time
+    return pa.array([as_text(value) for value in values.to_pylist()], pa.string())
 
 
 def positions(values: pa.Array, among: pa.Array) -> IntArray:

@@ -48,7 +48,7 @@ def _look(source: Source, reading: ReadOptions) -> Content:
 
 
 def _recognise(content: Content, reading: ReadOptions) -> str:
-    readable = content.layout == "rows" or content.json_lines
+    readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
     met = set(reading.columns) & set(content.fields)
     if not content.fields or (readable and len(met) == len(set(reading.columns))):
         return TABLE

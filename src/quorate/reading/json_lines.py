@@ -19,12 +19,11 @@ from quorate.progress import report
 from quorate.reading.delimited import explain_bytes
 from quorate.reading.objects import Columns, check_columns
 from quorate.reading.plain_lines import read_plain
+from quorate.reading.values import EXACT, whole_numbers
 
 SAMPLE = 100  # records whose fields a message names
 CHUNK = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
 LONG = 50_000  # bytes: a shorter line has no ten thousand fields, each a name, a colon, a value and a comma
-EXACT = 1 << 53  # up to which every whole number is a fraction too
-INT64, UINT64 = 1 << 63, 1 << 64
 ONE_OBJECT = "Write one object a line"
 
 
@@ -215,17 +214,8 @@ class _Column:
         if list in self.kinds:
             return self._lists()
         if self.kinds == {int}:
-            return self._whole()
+            return whole_numbers(self.values)
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
-
-    def _whole(self) -> pa.Array:
-        numbers = [value for value in self.values if value is not None]
-        least, most = min(numbers), max(numbers)
-        if least >= -INT64 and most < INT64:
-            return pa.array(self.values, pa.int64())
-        if least >= 0 and most < UINT64:
-            return pa.array(self.values, pa.uint64())
-        return self._text([None if value is None else str(value) for value in self.values])  # keeps every digit
 
     def _lists(self) -> pa.Array:
         """Make lists of text, whatever their entries are."""

@@ -34,6 +34,8 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             column = _from_views(column)
         elif is_kind.is_float16(kind):
             column = column.cast(pa.float32())
+        elif is_kind.is_floating(kind):
+            column = one_zero(column)
     except (pa.ArrowException, TypeError) as error:
         raise ColumnTypeError(
             f"column {name!r} holds {_named(kind)} values that cannot be read: {reason(error)}"
@@ -43,6 +45,28 @@ def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
             f"column {name!r} holds {_named(column.type)} values; an id or a label must be text, a number or a date"
         )
     return column if column.type == kind else plain(column, name)
+
+
+def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return fractions with 0.0 in the place of -0.0, which is the same number.
+
+    >>> one_zero(pa.array([-0.0, 1.5])).to_pylist()
+    [0.0, 1.5]
+    """
+    return pc.add(column, pa.scalar(0.0, column.type))
+
+
+def exact_up_to(kind: pa.DataType) -> int | None:
+    """Return the number from which on fractions of a type do not tell whole numbers apart; None for other types.
+
+    >>> exact_up_to(pa.float64()) == 2**53, exact_up_to(pa.int64())
+    (True, None)
+    """
+    if is_kind.is_dictionary(kind) or is_kind.is_run_end_encoded(kind):
+        kind = kind.value_type
+    # IEEE 754: 11, 24 and 53 digits of the binary fraction.
+    digits = {pa.float16(): 11, pa.float32(): 24, pa.float64(): 53}
+    return 1 << digits[kind] if kind in digits else None
 
 
 def check_values(names: pa.Array, name: str) -> None:

@@ -17,6 +17,7 @@ ROLES = ("task", "worker", "label")
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
+NO_REMEDIES: Mapping[str, str] = {}
 
 
 class FileKeywords(TypedDict, total=False):
@@ -127,8 +128,13 @@ class ReadOptions:
             return f"Name the right one with {role}= (--{role})"
         return f"Let {role}= (--{role}) name one of those"
 
-    def refuse_but(self, allowed: Collection[str], where: str) -> None:
+    def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
         """Refuse options that mean nothing in some place; none is passed over in silence.
+
+        Args:
+            allowed: the names of those that mean something.
+            where: the place, for messages.
+            remedies: what to do instead, by the name of the option; by default, to leave it out.
 
         Raises:
             OptionError: an option that is not allowed there is given.
@@ -138,7 +144,8 @@ class ReadOptions:
         for field in fields(self):
             value, usual = getattr(self, field.name), field.default
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
-                raise OptionError(f"{field.name}= means nothing {where}; leave it out")
+                remedy = remedies.get(field.name, "leave it out")
+                raise OptionError(f"{field.name}= means nothing {where}; {remedy}")
 
 
 AS_USUAL = ReadOptions()

@@ -55,17 +55,17 @@ def read_parquet(data: pa.Buffer, name: str, columns: Columns) -> pa.Table:
         return pa.Table.from_batches(batches) if batches else schema.empty_table()
 
 
-def parquet_fields(data: pa.Buffer) -> tuple[str, ...]:
-    """Name the columns of a Parquet file; none where it cannot be read, for then whoever reads it says why.
+def parquet_schema(data: pa.Buffer) -> pa.Schema:
+    """Return the columns of a Parquet file; none where it cannot be read, for then whoever reads it says why.
 
-    >>> parquet_fields(pa.py_buffer(b"PAR1"))
-    ()
+    >>> parquet_schema(pa.py_buffer(b"PAR1")).names
+    []
     """
     try:
         with _parsing(""):
-            return tuple(_opened(data).schema_arrow.names)
+            return _opened(data).schema_arrow
     except QuorateError:
-        return ()
+        return pa.schema([])
 
 
 def _opened(data: pa.Buffer) -> Any:

@@ -12,8 +12,10 @@ from quorate.reading.files import Source
 from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
-from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
+from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, TableKeywords, read_options
 from quorate.reading.rows import read_rows
+
+PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
 
     Args:
         source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
-            for standard input, a mapping of columns, or a table of pandas, polars, pyarrow, DuckDB or Hugging Face.
+            for standard input, a mapping of columns, a list of records, or a table of pandas, polars, pyarrow, DuckDB
+            or Hugging Face.
         task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
         worker: the column of worker ids, ``worker`` by default.
         label: the column of labels, ``label`` by default.
@@ -87,6 +90,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     source = hold(source)
     tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
     if tool == TABLE:
+        reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")
         return Reading(read_rows(source, reading), source, reading)
     if reading.group is not None:
         raise OptionError(

@@ -117,7 +117,7 @@ def _numbers(table: pa.Table, name: str) -> FloatArray:
     Raises:
         ColumnTypeError: a value is no number from -1 to 1.
     """
-    codes, values = encode(table.column(name), name, is_label=True)
+    codes, values = encode(table.column(name), name, is_label=True, is_quantity=True)
     numbers = []
     for value in values.to_pylist():
         try:

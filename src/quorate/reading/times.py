@@ -1,6 +1,7 @@
 """A column of times -> one number for each answer, by which the answers of a worker stand in order."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -8,10 +9,11 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, to_numpy
-from quorate.errors import BlankFieldError, ColumnTypeError, rows_phrase, shown
+from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_phrase, shown
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import AS_USUAL, ReadOptions, TableKeywords, read_options
+from quorate.reading.spelling import respelled
 
 KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
 
@@ -53,14 +55,23 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     [3.0]
     """
     remedy = "Let time= (--time) name one of those" if time != "time" else "Name the right one with time= (--time)"
-    table = read_table(source, {**reading.wanted(), time: remedy}, reading)
+    if answers.asked is not None:
+        raise OptionError(
+            "time= (--time) orders the answers of a worker, and with multi= (--multi) each answer is one to several "
+            "questions at once; leave one of them out"
+        )
+    table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
     when = _numbers(table.column(time), time)
-    known = (answers.task_names, answers.worker_names, answers.classes)
+    task, worker, label = reading.columns
+    labels = (answers.classes, answers.label) if answers.said is None else (answers.said.symbols, answers.said.symbol)
     codes = [
-        _codes(table.column(name), name, names, is_label=k == 2)
-        for k, (name, names) in enumerate(zip(reading.columns, known, strict=True))
+        _codes(table.column(task), task, answers.task_names),
+        _codes(table.column(worker), worker, answers.worker_names),
+        _codes(table.column(label), label, labels[0], is_label=True, merge_spellings=reading.merge_spellings),
     ]
-    row_key, answer_key = _keys(codes, answers), _keys([answers.task, answers.worker, answers.label], answers)
+    sizes = answers.n_workers, len(labels[0])
+    row_key = _keys(codes, *sizes)
+    answer_key = _keys([answers.task, answers.worker, labels[1]], *sizes)
     # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
     place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
     counted = (answer_key[place] == row_key) & np.logical_and.reduce([each >= 0 for each in codes])
@@ -75,23 +86,27 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     return np.where(np.isinf(found), np.nan, found)
 
 
-def _keys(codes: list[IntArray], answers: Answers) -> IntArray:
+def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
     task, worker, label = (each.astype(np.int64) for each in codes)
-    return (task * answers.n_workers + worker) * answers.n_classes + label
+    return (task * n_workers + worker) * n_labels + label
 
 
-def _codes(column: pa.ChunkedArray, name: str, known: pa.Array, *, is_label: bool) -> IntArray:
+def _codes(
+    column: pa.ChunkedArray, name: str, known: pa.Array, *, is_label: bool = False, merge_spellings: bool = False
+) -> IntArray:
     """Return the codes that the answers have for the values of a column, -1 for those they do not have."""
     rows, values = encode(column, name, is_label=is_label)
     if len(values) == 0:
         return rows.astype(np.int64)
+    if merge_spellings:
+        values = respelled(values, known)
     place = positions(as_type(values, known.type, f"values of {name!r}"), known)
     return np.where(rows >= 0, place[rows], -1)
 
 
 def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
     """Return times as numbers, NaN where there is none."""
-    rows, values = encode(column, name)
+    rows, values = encode(column, name, is_quantity=True)
     if len(values) == 0:
         return np.full(len(rows), np.nan)
     for kind in KINDS:

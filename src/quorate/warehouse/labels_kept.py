@@ -14,6 +14,7 @@ from quorate.result import Result
 from quorate.voting.vote import Sureness
 from quorate.warehouse.engine import Engine
 from quorate.warehouse.expressions import EngineTable
+from quorate.warehouse.source import json_lines_in
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,14 @@ class KeptLabels:
             return self.engine.backend.table(own, database=database or None)
         backend = ibis.duckdb.connect()
         file = str(self._file())
-        read = {".csv": backend.read_csv, ".jsonl": backend.read_json}.get(Path(file).suffix, backend.read_parquet)
-        found: EngineTable = read(file)
+        ending = Path(file).suffix.lower()
+        ids = ("task", "label")  # DuckDB would make numbers of text such as 007
+        if ending == ".csv":
+            found: EngineTable = backend.read_csv(file, types=dict.fromkeys(ids, "VARCHAR"))
+        elif ending == ".jsonl":
+            found = json_lines_in(Engine(backend), file, ids)
+        else:
+            found = backend.read_parquet(file)
         return found
 
     def sureness(self) -> Sureness:

@@ -1,6 +1,6 @@
 """Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from quorate.errors import (
     ColumnTypeError,
     EngineError,
     OptionError,
+    QuorateError,
     UnknownFormatError,
     UnreadableFileError,
     count,
@@ -21,6 +22,7 @@ from quorate.reading.usual_names import refuse_other_names
 from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect, first_line
 from quorate.warehouse.expressions import EngineTable
 from quorate.warehouse.input_files import record_engine_inputs
+from quorate.warehouse.statements import quoted
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = (
@@ -38,6 +40,7 @@ DIALECT: dict[str, Any] = {
     "null_padding": False,
     "strict_mode": True,
 }
+MADE_OF_TEXT = ("DATE", "TIME", "UUID")  # the types that DuckDB makes of text in JSON; TIMESTAMP is one, too
 WHERE = tuple(field.name for field in fields(EngineOptions))
 
 
@@ -178,13 +181,40 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
         if written_as == "parquet":
             return backend.read_parquet(path)
         if written_as == "jsonl":
-            return backend.read_json(path)
+            return backend.read_json(path) if spark else json_lines_in(home, path, reading.columns)
         # As text, so that an id like 007 comes back as it went in.
         if spark:
             return backend.read_csv(path, header=True, inferSchema=False, sep=mark, multiLine=True, escape='"')
         return backend.read_csv(path, delim=mark, **DIALECT)
+    except QuorateError:
+        raise
     except Exception as error:
         raise UnreadableFileError(f"{home.name} cannot read {path}: {str(error).strip().splitlines()[0]}") from error
+
+
+def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
+    """Let DuckDB read JSON lines; text stays text, where DuckDB would make dates, times and UUIDs of it.
+
+    It would take two spellings of one time, or of one UUID, for one id.
+
+    Args:
+        home: a DuckDB.
+        path: of the file, or a pattern of files.
+        columns: those that hold ids and labels.
+
+    Raises:
+        ColumnTypeError: one of these columns holds values of several types.
+    """
+    found = home.backend.read_json(path)
+    described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, found.op().name)}").fetchall()
+    kinds = {name: kind for name, kind, *_ in described}
+    for name in columns:
+        if kinds.get(name) == "JSON" and home.fetch(found[name].notnull().sum(), "counting values")[0][0].as_py():
+            raise ColumnTypeError(f"column {name!r} of {path} changes its type from line to line; make it one type")
+    made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
+    if not made:
+        return found
+    return home.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
 
 
 def _format(path: str) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
@@ -83,8 +82,6 @@ class Packing:
     def _codes(self, column: pa.Array, role: str) -> IntArray:
         among = self.rows.worker_names if role == "worker" else self.rows.labels
         assert among is not None  # `list_everyone` gives them
-        if pa.types.is_floating(column.type):
-            column = pc.add(column, 0.0)  # to Spark, which listed them, 0 and -0 are one
         codes, names = encode(pa.chunked_array([column]), role, is_label=role == "label")
         place = positions(names.cast(among.type), among)
         return np.append(place, -1).astype(np.int32)[codes]

@@ -19,6 +19,7 @@ from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
 from quorate.progress import report
 from quorate.reading.abstaining import takes_blanks
 from quorate.reading.columns import encode, in_order_of_ids, positions
+from quorate.reading.kinds import one_zero
 from quorate.reading.options import ROLES, ReadOptions
 from quorate.warehouse.alphabet import alphabet_of
 
@@ -230,7 +231,9 @@ def plain_column(column: pa.Array) -> pa.Array:
     DataType(string)
     """
     if pa.types.is_dictionary(column.type):
-        return column.dictionary.take(column.indices)
+        return plain_column(column.dictionary.take(column.indices))
+    if pa.types.is_floating(column.type):
+        return one_zero(column)
     if isinstance(column.type, pa.BaseExtensionType):
         return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
     return column

@@ -12,6 +12,7 @@ from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Record, as_text, look
 from quorate.reading.formats.export import Export
 from quorate.reading.inputs import guard_inputs
+from quorate.reading.values import id_text
 from quorate.writing.tables import write_json
 
 TOOLS = ("labelstudio", "argilla")
@@ -50,7 +51,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     values = [_values(table, name) for name in table.column_names]
     rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
     found = {
-        as_text(task): (_as_given(export, label), _score(score, row))
+        id_text(task): (_as_given(export, label), _score(score, row))
         for row, (task, label, score) in enumerate(rows, start=1)
     }
     return writers[export.tool](export, found, agent)

@@ -4,6 +4,8 @@ https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannot
 nothing but the values tells such a table from any other; see `_recognise`.
 """
 
+from typing import Any
+
 import numpy as np
 
 from quorate.arrays import Table, from_strings, table_of, take
@@ -12,6 +14,7 @@ from quorate.reading.columns import encode
 from quorate.reading.formats.content import Content, as_text
 from quorate.reading.formats.export import NEVER, Export, Format
 from quorate.reading.options import ReadOptions
+from quorate.reading.values import id_text
 
 MOST_CLASSES = 50  # more different values than this are no classes, in a table that nobody vouches for
 
@@ -24,8 +27,9 @@ def _recognise(content: Content) -> bool:
     """
     if content.layout != "rows" or len(content.fields) < 3 or len(set(content.fields)) < len(content.fields):
         return False
-    ids, *annotators = [[as_text(row.get(name)) for row in content.sample] for name in content.fields]
-    if len(set(ids)) < len(ids):  # no ids, so perhaps an annotator like the others
+    fields = [*content.index[:1], *_not_in_index(content)]
+    ids, *annotators = [[as_text(row.get(name)) for row in content.sample] for name in fields]
+    if not content.index and len(set(ids)) < len(ids):  # no ids, so perhaps an annotator like the others
         annotators = [ids, *annotators]
     return len(annotators) > 2 and any(None in column for column in annotators) and _share(annotators)
 
@@ -47,9 +51,12 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if content.layout != "rows" or len(content.fields) < 2:
         raise WrongFormatError(f"{content.name} is no table with a row a task and a column an annotator")
     id_column, annotators = _roles(content, reading.task)
-    tasks = [str(row) for row in range(content.table.num_rows)]
-    if id_column is not None:
-        tasks = [task or "" for task in content.column(id_column)]
+    if id_column is None:
+        tasks = _row_labels(content)
+    else:
+        codes, names = encode(content.table.column(id_column), id_column)
+        texts_of_ids = [as_text(name) or "" for name in names.to_pylist()]
+        tasks = ["" if code < 0 else texts_of_ids[code] for code in codes.tolist()]
         _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
     rows, columns, labels = [], [], []
     for k, name in enumerate(annotators):
@@ -70,7 +77,12 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     }
     unanswered = len(tasks) - len(np.unique(row))
     left_out = {"blank": len(tasks) * len(annotators) - len(row), NEVER: unanswered}
-    ids = f"ids in {id_column!r}" if id_column is not None else "no column of ids, so tasks are numbered from 0"
+    if id_column is not None:
+        ids = f"ids in {id_column!r}"
+    elif tasks == [str(number) for number in range(len(tasks))]:
+        ids = "no column of ids, so tasks are numbered from 0"
+    else:
+        ids = "ids in the index"
     return Export(
         Table(table_of(table)),
         None,
@@ -95,12 +107,28 @@ def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
     """Return the column of ids, None where the first column is an annotator like the others, and the annotators."""
     if task is not None and task not in content.fields:
         raise MissingColumnError(f"{content.name} has no column {task!r}; it has {listing(content.fields, 12)}")
-    first, *others = content.fields
+    first, *others = [*content.index[:1], *_not_in_index(content)]
+    if task is None and content.index:
+        task = first
     if task is None:
         ids = {value for value in content.column(first) if value is not None}
         rest = {as_text(row.get(name)) for row in content.sample for name in others}
         task = None if ids and ids <= rest else first
-    return task, [name for name in content.fields if name != task]
+    return task, [name for name in _not_in_index(content) if name != task]
+
+
+def _not_in_index(content: Content) -> list[str]:
+    return [name for name in content.fields if name not in content.index]
+
+
+def _row_labels(content: Content) -> list[str]:
+    """Return the labels that a data frame has for its rows, if they tell the rows apart; else number the rows."""
+    index: Any = getattr(content.source, "index", None)
+    if getattr(index, "nlevels", 0) == 1 and index.is_unique:
+        labels = [id_text(label) for label in index.tolist()]
+        if None not in labels:
+            return [label or "" for label in labels]
+    return [str(row) for row in range(content.table.num_rows)]
 
 
 def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> None:

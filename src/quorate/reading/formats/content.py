@@ -15,15 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
-from quorate.reading.columns import BLANKS
 from quorate.reading.delimited import first_row, with_header
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.archives import is_archive, log_in
 from quorate.reading.json_lines import each_line, what_is_wrong
 from quorate.reading.loading import Loaded, head, hold, load
-from quorate.reading.objects import names_of
+from quorate.reading.objects import index_names, names_of
 from quorate.reading.options import AS_USUAL, ReadOptions
-from quorate.reading.parquet_files import parquet_fields
+from quorate.reading.parquet_files import parquet_schema
+from quorate.reading.values import as_text as as_text
 
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 DELIMITERS = (",", "\t", ";")
@@ -47,6 +47,7 @@ class Content:
     head: str = ""
     reading: ReadOptions = AS_USUAL  # for `read_table`
     given: list[Record] | None = None  # the records, where they had to be read to tell the fields
+    index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
 
     @cached_property
     def table(self) -> pa.Table:
@@ -103,8 +104,9 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     name = source.name if isinstance(source, Loaded) else str(source)
     raw = head(source, HEAD)
     if raw[:4] == b"PAR1" or reading.format == "parquet":
-        fields = parquet_fields(load(source).data)
-        return Content(source, name, "rows", fields, reading=replace(reading, format="parquet"))
+        schema = parquet_schema(load(source).data)
+        known = replace(reading, format="parquet")
+        return Content(source, name, "rows", tuple(schema.names), reading=known, index=index_names(schema))
     if is_archive(raw):
         log = log_in(load(source))
         return Content(source, name, "records", tuple(log), given=[log])
@@ -128,22 +130,6 @@ def _rows(table: pa.Table, name: str) -> list[Record]:
     except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
         raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
     return rows
-
-
-def as_text(value: Any) -> str | None:
-    """Write an id or a class as text, None where there is none; 3.0 is 3, as it was before blanks made it a float.
-
-    >>> [as_text(value) for value in ("cat", " ", 7, 3.0, float("nan"), True)]
-    ['cat', None, '7', '3', None, 'true']
-    """
-    if value is None or (isinstance(value, float) and value != value):
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = str(value)
-    return text if text.strip(BLANKS) else None
 
 
 def as_records(data: Any, name: str) -> list[Record]:
@@ -189,7 +175,9 @@ def _look_at_object(source: Source) -> Content:
     if isinstance(source, Mapping) and any(str(key) == "responses" or ".responses" in str(key) for key in source):
         return Content(source, "the mapping", "records", tuple(map(str, source)))
     names = names_of(source)
-    return Content(source, "the table", "rows", tuple(names)) if names is not None else Content(source, "the table")
+    if names is None:
+        return Content(source, "the table")
+    return Content(source, "the table", "rows", tuple(names), index=index_names(source))
 
 
 def _keys(records: Iterable[Any]) -> list[str]:

@@ -22,7 +22,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     worker = reading.worker or next((name for name in WORKERS if name in content.fields), "worker")
     names = (reading.task or "task", worker, reading.label or reading.question or "label")
     check_columns(content.fields, dict(zip(names, reading.wanted().values(), strict=True)), content.name)
-    return assemble("crowdkit", content, reading, [names[2]], lambda _: _find(content, names))
+    return assemble("crowdkit", content, reading, [names[2]], lambda _: _find(content, names), typed_labels=True)
 
 
 FORMAT = Format(

@@ -20,8 +20,9 @@ from quorate.errors import (
 )
 from quorate.reading.columns import order_classes
 from quorate.reading.formats.choices import JOINT, check_choices, several_note
-from quorate.reading.formats.content import Content, Record, as_text
+from quorate.reading.formats.content import Content, Record
 from quorate.reading.options import ReadOptions
+from quorate.reading.values import id_text
 
 GROUP = "group"  # the column that says which workers belong together, in an export that does
 # Why something was left out.
@@ -152,6 +153,7 @@ def assemble(
     *,
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
+    typed_labels: bool = False,
 ) -> Export:
     """Choose a question, gather its answers, and count what does not count.
 
@@ -163,6 +165,7 @@ def assemble(
         find: question -> what there is about it, in the order of the export.
         notes: what a reader must know.
         takes_results: keep the records, so that results can be written into them.
+        typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
 
     Raises:
         InputError: an answer has no task or worker, or several classes at once; or no answer is left.
@@ -174,7 +177,7 @@ def assemble(
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
     question = choose_question(questions, reading.question, content.name)
-    sorted_out = _sort_out(find(question), reading.join_choices)
+    sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
     left_out = sorted_out.left_out
     if sorted_out.missing and not reading.skip_missing:
         _refuse_missing(sorted_out, content.name, reading.task)
@@ -212,6 +215,7 @@ def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mappin
 class _SortedOut:
     """Answers, known labels, and what is neither."""
 
+    typed: tuple[str, ...]  # the roles of which values of two types are not written alike
     answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
     abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
     groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
@@ -220,22 +224,38 @@ class _SortedOut:
     values: dict[str, Any] = field(default_factory=dict)
     multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
     missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
+    first: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)  # role, text -> its value, and where
+
+    def text_of(self, role: str, value: Any, where: str) -> str | None:
+        """Write an id or a label as text; refuse two values of different types that are written alike."""
+        text = id_text(value)
+        if text is None or role not in self.typed:
+            return text
+        before, there = self.first.setdefault((role, text), (value, where))
+        if isinstance(before, str) is not isinstance(value, str):
+            raise ColumnTypeError(
+                f"the {role} is {shown(before)} in {there} and {shown(value)} in {where}, which would be one {role}; "
+                "write both alike"
+            )
+        return text
 
 
-def _sort_out(found: Iterable[FoundAnswer], join_choices: bool) -> _SortedOut:
-    out = _SortedOut()
+def _sort_out(found: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
+    out = _SortedOut(("task", "worker", "label") if typed_labels else ("task", "worker"))
     for item in found:
         if item.left_out:
             out.left_out[item.left_out] += 1
             continue
-        classes = [item.abstained] if item.abstained else _classes_of(item)
+        classes = [item.abstained] if item.abstained else _classes_of(item, out)
         if not classes:
             out.left_out[NO_ANSWER] += 1
             continue
         for what, value in (("task", item.task), ("worker", item.worker)):
             if isinstance(value, dict | list | tuple):
                 raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
-        task, worker, label = as_text(item.task), as_text(item.worker), JOINT.join(classes)
+        task = out.text_of("task", item.task, item.where)
+        worker = out.text_of("worker", item.worker, item.where)
+        label = JOINT.join(classes)
         _check_text(item.where, task, worker, label)
         if not item.abstained:
             out.values.setdefault(label, item.value)
@@ -266,12 +286,13 @@ def _check_text(where: str, *texts: str | None) -> None:
             ) from None
 
 
-def _classes_of(item: FoundAnswer) -> list[str]:
+def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
     """Return the classes of an answer as text, each once, in order."""
     given = item.value if isinstance(item.value, list | tuple) else [item.value]
     if any(isinstance(value, dict | list | tuple) for value in given):
         raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
-    return sorted({text for text in map(as_text, given) if text is not None})
+    texts = (out.text_of("label", value, item.where) for value in given)
+    return sorted({text for text in texts if text is not None})
 
 
 def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:

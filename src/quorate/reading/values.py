@@ -1,0 +1,145 @@
+"""Python values -> an Arrow array of one type, in which no two of them have become one."""
+
+import datetime
+import decimal
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import from_strings
+from quorate.errors import ColumnTypeError, shown
+
+# What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
+BLANKS = " \t\n\r\v\f"
+INT64, UINT64 = 1 << 63, 1 << 64
+EXACT = 1 << 53  # up to which every whole number is a fraction too
+# Types of which one column may hold several; a time is a day too, to Python.
+FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
+    ("text", (str,)),
+    ("bytes", (bytes,)),
+    ("truth", (bool, np.bool_)),
+    ("number", (int, float, np.number, decimal.Decimal)),
+    ("time", (datetime.datetime,)),
+    ("day", (datetime.date,)),
+)
+MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
+
+
+def as_text(value: Any) -> str | None:
+    """Write an id or a class as text, None where there is none; 3.0 is 3, as it was before blanks made it a float.
+
+    >>> [as_text(value) for value in ("cat", " ", 7, 3.0, float("nan"), True, b"cat")]
+    ['cat', None, '7', '3', None, 'true', 'cat']
+    """
+    if isinstance(value, str):  # nearly always
+        return str(value) if value.strip(BLANKS) else None
+    if is_missing(value):
+        return None
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating):
+        value = int(value) if float(value).is_integer() else value
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
+    text = str(value)
+    return text if text.strip(BLANKS) else None
+
+
+def id_text(value: Any) -> str | None:
+    """Write an id or a class as text, as `as_text` does, unless the value may have been another id.
+
+    Raises:
+        ColumnTypeError: it is a fraction that stands for several whole numbers.
+
+    >>> id_text(7.0)
+    '7'
+    """
+    if isinstance(value, float | np.floating) and EXACT <= abs(float(value)) < math.inf:
+        raise ColumnTypeError(
+            f"{shown(float(value))} is a fraction, which does not tell whole numbers from {EXACT:,} on apart, so that "
+            "two ids may have become one; give such ids as text or as whole numbers"
+        )
+    return as_text(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for a missing one: None, NaN, and what pandas has for it.
+
+    >>> is_missing(float("nan")), is_missing("nan")
+    (True, False)
+    """
+    if value is None or type(value).__name__ in MISSING:
+        return True
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def array_of_values(values: Sequence[Any], name: str, *, nan_is_missing: bool = False) -> pa.Array:
+    """Make an Arrow array of Python values of one type.
+
+    Args:
+        values: None, NaN and the missing values of pandas may be among them.
+        name: of the column, for messages.
+        nan_is_missing: whether NaN is a missing value also among numbers, as in pandas, and not one that is no number.
+
+    Raises:
+        ColumnTypeError: they are of several types; Arrow would take a time beside a day for the day.
+
+    >>> array_of_values([1, None, 2], "task").type, array_of_values([2**64], "task").to_pylist()
+    (DataType(int64), ['18446744073709551616'])
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    families = {_family(kind) for kind in kinds} - {""}
+    if "" in map(_family, kinds) or (float in kinds and (nan_is_missing or len(families) > 1)):
+        values = [None if is_missing(value) else value for value in values]
+        kinds = set(map(type, values)) - {type(None)}
+        families = {_family(kind) for kind in kinds}
+    if len(families) > 1:
+        _refuse_mixed(values, name, lambda value: _family(type(value)))
+    if families == {"time"}:
+        _refuse_mixed(values, name, lambda value: value.tzinfo is None)
+    try:
+        return pa.array(values)
+    except OverflowError:
+        if not all(issubclass(kind, numbers.Integral) for kind in kinds):
+            raise
+        return whole_numbers(values)
+
+
+def whole_numbers(values: Sequence[int | None]) -> pa.Array:
+    """Make an Arrow array of whole numbers of any size; as text where no type holds every digit.
+
+    >>> whole_numbers([1, 2**63]).type, whole_numbers([-1, 2**63]).to_pylist()
+    (DataType(uint64), ['-1', '9223372036854775808'])
+    """
+    there = [int(value) for value in values if value is not None]
+    if min(there) >= -INT64 and max(there) < INT64:
+        return pa.array(values, pa.int64())
+    if min(there) >= 0 and max(there) < UINT64:
+        return pa.array(values, pa.uint64())
+    texts = [None if value is None else str(value) for value in values]
+    return pa.array(texts, pa.string()) if None in texts else from_strings(texts)  # type: ignore[arg-type]
+
+
+def _family(kind: type) -> str:
+    """Name what a type is of, where values of one column may be of several types; blank for missing values."""
+    if kind.__name__ in MISSING:
+        return ""
+    return next((name for name, kinds in FAMILIES if issubclass(kind, kinds)), kind.__name__)
+
+
+def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
+    """Refuse values of two kinds, and name the first row of each."""
+    first: dict[Any, int] = {}
+    for row, value in enumerate(values):
+        if value is not None:
+            first.setdefault(kind_of(value), row)
+    if len(first) > 1:
+        one, two = list(first.values())[:2]
+        raise ColumnTypeError(
+            f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, row "
+            f"{two + 1:,} {shown(values[two])}; make it one type"
+        )
