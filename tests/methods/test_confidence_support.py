@@ -60,7 +60,6 @@ def test_the_sentence_names_what_is_needed() -> None:
         result = quorate.aggregate(UNSUPPORTED_ROWS[what])
         (text,) = (note.text for note in result.notes if note.kind == UNSUPPORTED)
         assert all(word in text for word in words), text
-    assert "--gold" not in quorate.aggregate(ONE_CLASS).notes[0].text
 
 
 def test_classes_that_are_declared_support_a_confidence() -> None:

@@ -71,7 +71,7 @@ def outcome(
         gold=gold,
         matrices=matrices,
         confidence_basis=basis,
-        notes=(*support.notes, *notes),
+        notes=(*notes, *support.notes),
     )
 
 

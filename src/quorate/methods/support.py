@@ -64,32 +64,29 @@ def support_of_answers(answers: Answers, gold: IntArray | None, workforce: Workf
     >>> support_of_answers(answers, None, quorate.majority_vote(answers).workforce).missing
     'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
     """
-    # Of several labels a task, yes and no are the classes of each, even where nobody says no.
-    n_classes = answers.n_classes if answers.asked is None else len(np.unique(answers.label))
+    n_classes = answers.n_classes
+    if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which everybody may have said yes
+        n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
     missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(workforce))
     return Support(missing, n_unanswered)
 
 
-def support_of_blocks(blocks: Blocks, workforce: Workforce, *, all_answered: bool) -> Support:
-    """Say what answers in blocks support; takes a pass over them where it has to count tasks.
+def support_of_blocks(blocks: Blocks, workforce: Workforce) -> Support:
+    """Say what answers in blocks support; one pass over them.
 
     Args:
         blocks: the answers.
         workforce: what a method found out about the workers.
-        all_answered: whether it is certain that every task has an answer.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).workforce, all_answered=True)
+    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).workforce)
     Support(missing=None, n_unanswered=0)
     """
     n_workers = int((blocks.per_worker > 0).sum())
-    n_gold = 0
-    n_unanswered = 0
-    if n_workers < 2 or not all_answered:
-        n_gold, n_unanswered = (int(total) for total in blocks.sums(_count_tasks_in)[0])
+    n_gold, n_unanswered = (int(total) for total in blocks.sums(_count_tasks_in)[0])
     return Support(missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(workforce)), n_unanswered)
 
 

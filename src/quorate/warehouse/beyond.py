@@ -13,7 +13,6 @@ from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
 from quorate.methods.registry import METHODS, check_states_probabilities
-from quorate.methods.support import support_of_blocks
 from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -76,11 +75,7 @@ def aggregate_held(
     if "skills" in options:
         options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     priced = None if costs is None else read_costs(costs, roster.classes)
-    fitted = fit_blocks(blocks, chosen, classes=roster.classes, **options)
-    # A task has no answers only where all of its rows were abstentions, or were left out.
-    all_answered = not (roster.n_abstained or roster.n_skipped or roster.n_conflicting)
-    support = support_of_blocks(blocks, fitted.workforce, all_answered=all_answered)
-    fitted = replace(fitted, costs=priced, support=support)
+    fitted = replace(fit_blocks(blocks, chosen, classes=roster.classes, **options), costs=priced)
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
@@ -90,7 +85,7 @@ def aggregate_held(
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*support.notes, *fitted.notes, *apart, *_unheard(roster)),
+        notes=(*fitted.notes, *apart, *_unheard(roster)),
         interval_choice=choice,
     )
 
