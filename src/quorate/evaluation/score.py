@@ -81,9 +81,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     wrong = float(len(judged) - credit(result, true)[judged].sum())
     tasks, _ = match_truth(truth, result.answers, what="the truth")
     n_labelled = int((result.ballot.label >= 0).sum())
-    return Score(
-        wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged)
-    )
+    return Score(wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged))
 
 
 LEAST_PROBABILITY = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
