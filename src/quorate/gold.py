@@ -66,11 +66,16 @@ def match_truth(
 
 
 def read_labels(
-    source: Source, *, task: str = "task", label: str = "label", what: str = "the labels"
+    source: Source,
+    *,
+    task: str = "task",
+    label: str = "label",
+    what: str = "the labels",
+    skip_blank_labels: bool = False,
 ) -> tuple[pa.Array, pa.Array]:
     """Read one label a task; a task may be listed several times if its label is always the same.
 
-    Takes what `match_truth` takes.
+    Takes what `match_truth` takes, and whether rows without a label are left out: tasks that nobody answered.
 
     Raises:
         BlankFieldError: a task or a label is missing.
@@ -87,6 +92,11 @@ def read_labels(
     (tasks, task_names), (labels, label_names) = (
         encode(table.column(name), name, is_label=name == label) for name in (task, label)
     )
+    if skip_blank_labels:
+        has_label = labels >= 0
+        tasks, labels = tasks[has_label], labels[has_label]
+        used, tasks = np.unique(tasks, return_inverse=True)
+        task_names = take(task_names, used)
     for codes, name in ((tasks, task), (labels, label)):
         if (codes < 0).any():
             rows = rows_phrase(np.flatnonzero(codes < 0).tolist())

@@ -124,12 +124,16 @@ class Result:
 
     @cached_property
     def labels(self) -> Table:
-        """One row a task: task, label, confidence, margin, n_answers, tied."""
+        """One row a task: task, label, confidence, margin, n_answers, tied.
+
+        Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
+        (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
+        """
         return self.vote.labels(self.answers) if isinstance(self.vote, Ballot) else self.vote.labels()
 
     @property
     def sure_of_task(self) -> FloatArray:
-        """How sure the label of each task is."""
+        """How sure the label of each task is; NaN where that is not stated."""
         return self.ballot.confidence
 
     @cached_property
@@ -218,16 +222,18 @@ class Result:
         'y'
         """
         graph = self.graph
+        sure = self.vote.sureness()
         listed: dict[str, Any] = {
             "method": self.method,
             **sizes(self.roster),
+            "tasks_without_answers": sure.n_unlabelled,
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
             "notes": [*(note.text for note in self.notes), *told_likenesses(self.roster.classes)],
             "trust": self.trust,
         }
         if self.confidence_basis is not None:
-            listed["confidence"] = {"mean": self.vote.sureness().mean, **self.confidence_basis.to_dict()}
+            listed["confidence"] = {"mean": sure.mean, **self.confidence_basis.to_dict()}
         if self.solution is not None:
             listed["solution"] = self.solution.to_dict()
         if labels:
@@ -253,8 +259,10 @@ class Result:
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"
+        n_unlabelled = self.vote.sureness().n_unlabelled
+        of_all = f"{a.n_tasks - n_unlabelled:,} of " if n_unlabelled else ""
         return (
-            f"{self.method}{there}: {count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
+            f"{self.method}{there}: {of_all}{count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
             f"by {count(a.n_workers, 'worker')}, {count(a.n_classes, 'class')}"
         )
 
@@ -268,9 +276,23 @@ class Result:
 
     def _confidence_lines(self) -> list[str]:
         sure = self.vote.sureness()
-        doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {count(sure.ties, 'tie') if sure.ties else 'no ties'}"
-        cost, n = sure.cost, self.roster.n_tasks
-        costs = [] if cost is None else [f"expected cost: {cost / n:.3g} a task, {cost:.3g} in all"]
+        ties = count(sure.ties, "tie") if sure.ties else "no ties"
+        doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {ties}"
+        n_labelled = self.roster.n_tasks - sure.n_unlabelled
+        ends = unanswered_lines(sure.n_unlabelled)
+        if sure.cost is not None:
+            ends.append(f"expected cost: {sure.cost / n_labelled:.3g} a task, {sure.cost:.3g} in all")
+        if sure.mean is None:
+            return [f"confidence: not stated; {ties}", *ends]
         if self.confidence_basis is None:
-            return [f"confidence: mean {sure.mean:.2f}, {doubt}", *costs]
-        return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *costs]
+            return [f"confidence: mean {sure.mean:.2f}, {doubt}", *ends]
+        return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *ends]
+
+
+def unanswered_lines(n: int) -> list[str]:
+    """Say how many tasks have no label.
+
+    >>> unanswered_lines(2), unanswered_lines(0)
+    (['no label: 2 tasks have no answers'], [])
+    """
+    return [f"no label: {count(n, 'task')} {'has' if n == 1 else 'have'} no answers"] if n else []

@@ -106,10 +106,25 @@ def test_a_batch_that_holds_goes_on_with_a_report(folder: Path) -> None:
     runner = Runner(folder, {"file": "answers.csv", "config": "limits.toml", "junit": "", "report": "page.html"})
     assert runner.run("check").returncode == 0
     assert runner.values["steps.check.outputs.holds"] == "true"
+    assert runner.values["steps.check.outputs.decision"] == "pass"
     done = runner.run("report")
     assert done.returncode == 0, done.stderr
     assert (folder / "page.html").read_text().startswith("<!DOCTYPE html>")
     assert runner.run("outcome").returncode == 0
+
+
+def test_a_batch_that_decides_nothing_stops_the_job_with_3_and_says_why(folder: Path) -> None:
+    (folder / "one.csv").write_text("task,worker,label\n1,a,x\n")
+    runner = Runner(folder, {"file": "one.csv", "limits": "--max-error 0.001", "report": ""})
+    assert runner.run("check").returncode == 0
+    assert runner.values["steps.check.outputs.decision"] == "undecided"
+    assert runner.values["steps.check.outputs.holds"] == "false"
+    assert json.loads(Path(runner.values["steps.check.outputs.json"]).read_text())["decision"] == "undecided"
+    assert "1 of 1 limit cannot be decided" in (folder / "GITHUB_STEP_SUMMARY").read_text()
+    junit = (folder / "quorate-check.xml").read_text()
+    assert 'failures="0" errors="1"' in junit
+    assert "<error message=" in junit
+    assert runner.run("outcome").returncode == 3
 
 
 def test_what_cannot_be_checked_stops_the_job_with_2(folder: Path) -> None:

@@ -260,3 +260,34 @@ def test_every_command_has_help(capsys: Any) -> None:
         assert code == 0
         assert text
         assert " ".join(text.split("\n\n")[0].split()) in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("rows", "arguments", "code"),
+    [
+        ("1,a,x\n1,b,x\n2,a,y\n2,b,y\n", ["check", "--min-agreement", "0.5"], 0),
+        ("1,a,x\n1,b,x\n2,a,y\n2,b,x\n", ["check", "--min-agreement", "0.9"], 1),
+        ("1,a,x\n", ["check", "--min-answers", "many"], 2),
+        ("1,a,x\n", ["check"], 2),
+        ("1,a,x\n", ["check", "--max-error", "0.001"], 3),
+        ("1,a,x\n", ["check", "--max-error", "0.001", "--json"], 3),
+        ("1,a,x\n", ["estimate"], 3),
+        ("1,a,x\n", ["estimate", "--json"], 3),
+        ("1,a,x\n2,a,y\n3,a,x\n", ["estimate"], 3),
+        ("1,a,x\n2,a,y\n3,a,x\n", ["estimate", "--plan", "0.4"], 0),
+        ("1,a,x\n", ["estimate", "--level", "7"], 2),
+        ("1,a,x\n", ["aggregate"], 0),
+    ],
+)
+def test_the_exit_code_tells_a_failure_from_bad_input_and_from_no_decision(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: str, arguments: list[str], code: int
+) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text(f"task,worker,label\n{rows}")
+    command, *options = arguments
+    found, out, err = quorate(capsys, command, file, *options)
+    assert found == code, (out, err)
+    if code == 3:
+        assert "undecided" in out.lower() or "cannot be decided" in out
+    if code == 3 and "--json" in options:
+        assert json.loads(out)["decision" if command == "check" else "method"] == "undecided"

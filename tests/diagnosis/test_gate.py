@@ -71,11 +71,51 @@ def test_a_failing_line_names_figure_limit_and_remedy(answers: Answers) -> None:
     assert found.to_dict()["checks"][0]["remedy"]
 
 
-def test_a_figure_that_is_not_defined_fails() -> None:
+def test_a_figure_that_is_not_defined_is_undecided() -> None:
     alone = {"task": [1, 2], "worker": ["a", "b"], "label": ["x", "y"]}
     found = check(alone, min_alpha=0.1)
-    assert (found.holds, found.checks[0].figure) == (False, None)
+    assert (found.holds, found.decision, found.checks[0].figure) == (False, "undecided", None)
+    assert found.to_dict()["decision"] == "undecided"
+    assert found.lines()[0] == "1 of 1 limit cannot be decided"
+    assert found.lines()[1].startswith("UNDECIDED  min-alpha")
     assert "let several workers answer the same tasks" in found.checks[0].remedy
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"task": [1], "worker": ["a"], "label": ["x"]},
+        {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]},
+        {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x"] * 4},
+    ],
+)
+def test_one_worker_or_one_class_decides_nothing_about_errors(rows: dict[str, Any]) -> None:
+    found = check(rows, max_error=0.001, max_unsure=0.5)
+    assert [each.decision for each in found.checks] == ["undecided"] * 2
+    assert (found.decision, found.holds) == ("undecided", False)
+    assert "No confidence is stated" in found.lines()[1]
+
+
+def test_one_limit_that_fails_decides_whatever_the_others() -> None:
+    alone = {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]}
+    found = check(alone, max_error=0.1, min_answers=2)
+    assert found.decision == "fail"
+    assert found.head() == "1 of 2 limits fails, and 1 cannot be decided"
+    assert [each.name for each in found.undecided] == ["max-error"]
+
+
+def test_tasks_without_answers_are_not_sure(answers: Answers) -> None:
+    rows = {
+        "task": [1, 1, 1, 2, 2, 2, 3, 3],
+        "worker": list("abcabcab"),
+        "label": ["x", "x", "x", "y", "y", "y", "?", "?"],
+    }
+    found = check(rows, max_unsure=1.0, max_error=1.0, sure=0.0, abstain=["?"])
+    unsure, error = found.checks[1], found.checks[0]
+    assert unsure.figure == pytest.approx(1 / 3)
+    assert "missing or less than 0% sure" in unsure.what
+    stated = [each for each in quorate.aggregate(rows, abstain=["?"]).labels["confidence"].to_pylist() if each]
+    assert error.figure == pytest.approx(1 - np.mean(stated))
 
 
 def test_known_labels_count(answers: Answers) -> None:
@@ -128,5 +168,7 @@ def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
 
 def test_everything_is_said_of_a_limit_in_one_place(answers: Answers) -> None:
     found: dict[str, Any] = check(answers, min_answers=99).to_dict()
-    assert set(found["checks"][0]) == {"name", "holds", "what", "figure", "limit", "detail", "remedy"}
+    keys = {"name", "holds", "decision", "what", "figure", "limit", "detail", "remedy"}
+    assert set(found["checks"][0]) == keys
+    assert found["decision"] == found["checks"][0]["decision"] == "fail"
     assert found["answers"] == answers.n_answers

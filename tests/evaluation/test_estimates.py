@@ -139,14 +139,98 @@ def test_labels_of_no_random_sample_teach_the_model_but_promise_nothing(crowd: C
 # --- how known labels were sampled ---
 
 
-def test_labels_that_look_chosen_are_asked_about(crowd: Crowd) -> None:
+def labels_of(crowd: Crowd, rows: Any) -> dict[str, Any]:
+    truth = crowd.truth_table.arrow.take(pa.array(rows))
+    return {name: truth[name].to_pylist() for name in ("task", "label")}
+
+
+def test_labels_that_cannot_be_a_random_sample_are_not_used_as_one(crowd: Crowd) -> None:
     result = quorate.aggregate(crowd.answers)
-    least = np.argsort(result.ballot.confidence)[:40]
-    truth = crowd.truth_table.arrow.take(pa.array(least))
-    gold = {name: truth[name].to_pylist() for name in ("task", "label")}
-    with pytest.raises(OptionError, match=r"look like no random sample: they are of less sure tasks.*--sampled random"):
-        estimate(crowd.answers, gold=gold)
-    assert estimate(crowd.answers, gold=gold, sampled="random").method == "prediction-powered"
+    gold = labels_of(crowd, np.argsort(result.ballot.confidence)[:40])
+    found = estimate(crowd.answers, gold=gold)
+    assert (found.method, found.n_known, found.n_drawn) == ("model", 40, 0)
+    assert found.imbalance is not None
+    assert "cannot be a random sample" in found.imbalance
+    assert "the confidence is 0." in found.imbalance
+    assert "--sampled random" in found.imbalance
+    assert found.imbalance in found.summary()
+    assert found.to_dict()["imbalance"] == found.imbalance
+
+
+def test_whoever_says_how_labels_were_drawn_is_believed_and_told_what_speaks_against_it(crowd: Crowd) -> None:
+    gold = labels_of(crowd, np.flatnonzero(crowd.truth == 0)[:40])
+    found = estimate(crowd.answers, gold=gold, sampled="random")
+    assert found.method == "prediction-powered"
+    assert found.imbalance is not None
+    assert "you say that the known labels are a random sample" in found.imbalance
+    assert "the probability of 'c0' is" in found.imbalance
+    unknown = estimate(crowd.answers, gold=gold, sampled="unknown")
+    assert (unknown.method, unknown.imbalance) == ("model", None)
+    with pytest.raises(
+        OptionError, match=r"only the default method can speak, not 'majority' \(the known labels cannot"
+    ):
+        estimate(crowd.answers, gold=gold, method="majority")
+
+
+@pytest.mark.parametrize("c", [0, 1])
+@pytest.mark.parametrize("skills", [np.linspace(0.4, 0.9, 12), np.full(12, 0.25), np.zeros(12)])
+def test_labels_of_one_class_do_not_make_all_tasks_of_that_class(c: int, skills: Any) -> None:
+    """Taken for a random sample they state a share of .93 to 1.00, where the truth is about .5."""
+    made = quorate.simulate.crowd(500, 12, 4, skills=skills, seed=7)
+    gold = labels_of(made, np.flatnonzero(made.truth == c)[:50])
+    found = estimate(made.answers, gold=gold)
+    assert holds(found.prevalence[f"c{c}"], (made.truth == c).mean())
+    assert found.imbalance is not None
+    low = estimate(made.answers, gold=gold, sampled="random").prevalence[f"c{c}"].low
+    assert low is not None
+    assert low > 0.9
+
+
+def test_random_labels_that_contradict_a_crowd_that_is_mostly_wrong_are_covered() -> None:
+    skills, prior = np.linspace(-0.8, -0.3, 12), np.array([0.8, 0.2])
+    made = quorate.simulate.crowd(500, 12, 5, skills=skills, prior=prior, seed=3)
+    gold = labels_of(made, np.random.default_rng(0).permutation(500)[:60])
+    found = estimate(made.answers, gold=gold)
+    assert found.imbalance is not None
+    assert "contradict the answers" in found.imbalance
+    assert holds(found.prevalence["c0"], (made.truth == 0).mean())
+    declared = estimate(made.answers, gold=gold, sampled="random")
+    assert declared.imbalance is None
+    assert holds(declared.prevalence["c0"], (made.truth == 0).mean())
+    wide, narrow = found.prevalence["c0"], declared.prevalence["c0"]
+    assert None not in (wide.low, wide.high, narrow.low, narrow.high)
+    assert (wide.high or 0) - (wide.low or 0) > 2 * ((narrow.high or 0) - (narrow.low or 0))
+
+
+# --- answers that support nothing ---
+
+
+@pytest.mark.parametrize(
+    ("rows", "needed"),
+    [
+        ({"task": [1], "worker": ["a"], "label": ["x"]}, "--classes"),
+        ({"task": list(range(20)), "worker": ["a"] * 20, "label": ["x", "y"] * 10}, "--gold"),
+        ({"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x"] * 4}, "--classes"),
+    ],
+)
+def test_one_worker_or_one_class_leaves_it_undecided(rows: dict[str, Any], needed: str) -> None:
+    found = estimate(rows, predictions={"task": rows["task"], "label": rows["label"]})
+    assert found.method == "undecided"
+    assert all(each.value is each.low is each.high is None for each in found.prevalence.values())
+    assert found.accuracy is not None
+    assert found.accuracy.value is None
+    assert "undecided" in found.summary()
+    assert needed in found.summary()
+
+
+def test_a_random_sample_of_known_labels_decides_of_one_worker() -> None:
+    made = quorate.simulate.crowd(300, 1, 1, skills=np.array([0.7]), seed=2)
+    found = estimate(made.answers, gold=known(made, 60))
+    assert found.method == "prediction-powered"
+    assert holds(found.prevalence["c1"], (made.truth == 1).mean())
+    plan = estimate(made.answers, plan=0.05).plan
+    assert plan is not None
+    assert 150 < plan.n_needed == plan.n_alone < 300
 
 
 def test_what_advice_wrote_is_taken_as_it_was_drawn(crowd: Crowd) -> None:

@@ -50,7 +50,7 @@ def test_no_method_raises_or_warns_on_200_tiny_data_sets(name: str) -> None:
     for seed in range(200):
         answers = tiny(seed)
         result = run(name, answers)
-        assert result.labels["label"].null_count == 0, seed
+        assert result.labels["label"].null_count == (answers.per_task == 0).sum(), seed
         assert len(result.labels) == answers.n_tasks
         assert len(result.workers) == answers.n_workers
         assert np.isfinite(result.ballot.posterior).all(), seed

@@ -33,10 +33,11 @@ def assert_alike(found: Result, memory: Result) -> None:
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():
         assert list(ours[task]) == list(row)  # the same columns
-        for name in {"label", "n_answers", "n_abstained", "tied"} & row.keys():
+        for name in {"label", "n_answers", "n_abstained", "tied", "status"} & row.keys():
             assert ours[task][name] == row[name], (task, name, ours[task], row)
         for name in ("confidence", "margin"):
-            assert abs(ours[task][name] - row[name]) < ROUNDING, (task, name, ours[task], row)
+            assert (ours[task][name] is None) == (row[name] is None), (task, name, ours[task], row)
+            assert row[name] is None or abs(ours[task][name] - row[name]) < ROUNDING, (task, name, ours[task], row)
     assert_workers_alike(found, memory)
 
 
@@ -45,7 +46,9 @@ def farthest(one: Result, other: Result) -> float:
     a, b = (by_id(result.labels, "task") for result in (one, other))
     assert a.keys() == b.keys()
     alike = {key: float(row["label"] == b[key]["label"]) for key, row in a.items()}
-    return float(max(abs(row["confidence"] - alike[key] * b[key]["confidence"]) for key, row in a.items()))
+    assert all((row["confidence"] is None) == (b[key]["confidence"] is None) for key, row in a.items())
+    stated = {key: row["confidence"] for key, row in a.items() if row["confidence"] is not None}
+    return float(max(abs(confidence - alike[key] * b[key]["confidence"]) for key, confidence in stated.items()))
 
 
 def assert_workers_alike(found: Result, memory: Result) -> None:

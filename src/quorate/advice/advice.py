@@ -9,7 +9,7 @@ import numpy as np
 from quorate.advice.crew import Crew
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import in_python
 from quorate.result import count, left_out, sizes
 from quorate.voting.basis import advised_labels
@@ -37,11 +37,18 @@ class Advice(Shown):
     need: Need
     stops: bool  # a target was given, and is reached
     notes: tuple[str, ...]  # what a reader must know, the most important first
+    is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
+    unsupported: str | None = None  # why they support none
 
     @property
     def n_assignments(self) -> int:
         """How many answers are advised."""
         return len(self.task)
+
+    @property
+    def expected_error(self) -> float | None:
+        """The share of labels that should be wrong; None where no confidence is stated."""
+        return self.need.expected_error if self.unsupported is None else None
 
     @cached_property
     def assignments(self) -> Table:
@@ -62,11 +69,13 @@ class Advice(Shown):
     def tasks(self) -> Table:
         """One row a task: task, confidence, enough (at the target), further (answers it will need, an estimate).
 
-        `confidence` is that of the labels; `further` is null where no number of answers will do.
+        `confidence` is that of the labels, null where none is stated; `further` is null where no number of answers
+        will do.
         """
+        unstated = None if self.is_stated is None else ~self.is_stated
         columns = {
             "task": self.answers.task_names,
-            "confidence": 1 - self.need.error,
+            "confidence": from_numpy(1 - self.need.error, mask=unstated),
             "enough": self.need.settled,
             "further": from_numpy(self.need.further, mask=self.need.beyond),
         }
@@ -90,7 +99,7 @@ class Advice(Shown):
             "settle": kinds.count("settle"),
             "information": self.n_assignments - len(kinds),
             "available_workers": int(self.crew.available.sum()),
-            "expected_error": self.need.expected_error,
+            "expected_error": self.expected_error,
             "target_error": self.need.target,
             "stop": self.stops,
             "tasks_with_enough": int(self.need.settled.sum()),
@@ -138,7 +147,8 @@ class Advice(Shown):
         enough = int(needs.settled.sum())
         lines = [
             head,
-            f"expected error now {needs.expected_error:.3g}; at {needs.target:g}, "
+            f"{f'expected error now {needs.expected_error:.3g}' if self.unsupported is None else self.unsupported}; "
+            f"at {needs.target:g}, "
             f"{count(enough, 'task')} need{'s' if enough == 1 else ''} no more answers",
         ]
         return [*lines, *self._open_lines()]

@@ -6,7 +6,7 @@ drawn at random among all the rest, with a probability that is known: the first 
 probability is unbiased for all tasks [Horvitz and Thompson 1952].
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Unpack
 
@@ -14,12 +14,13 @@ import numpy as np
 
 from quorate.advice.plan import believed
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_strings, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import OptionError, in_python
 from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.result import Result, count
+from quorate.skills.notes import UNSUPPORTED
 
 UNBIASED = (
     1 / 3
@@ -55,14 +56,21 @@ class GoldAdvice(Shown):
             "reason": from_strings(self.reasons),
             "inclusion_probability": self.inclusion_probability,
             "current_label": take(answers.classes, ballot.label[self.task]),
-            "confidence": ballot.confidence[self.task],
+            "confidence": from_numpy(ballot.confidence[self.task], mask=np.isnan(ballot.confidence[self.task])),
         }
         return Table(table_of(columns))
 
     @property
-    def expected_wrong(self) -> float:
-        """How many of their current labels should be wrong, by their own confidence."""
-        return float((1 - self.result.ballot.confidence[self.task]).sum())
+    def expected_wrong(self) -> float | None:
+        """How many of their current labels should be wrong, by their own confidence; None where none is stated."""
+        wrong = float((1 - self.result.ballot.confidence[self.task]).sum())
+        return None if np.isnan(wrong) else wrong
+
+    @property
+    def expected_error(self) -> float | None:
+        """The share of all labels that should be wrong; None where no confidence is stated."""
+        mean = self.result.ballot.sureness().mean
+        return None if mean is None else 1 - mean
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
         """Return what `quorate advise --gold N --json` prints; the list may be left out.
@@ -76,7 +84,7 @@ class GoldAdvice(Shown):
             "advised": len(self.task),
             "drawn_at_random": int(self.drawn.sum()),
             "expected_wrong_among_them": self.expected_wrong,
-            "expected_error": float(1 - self.result.ballot.confidence.mean()),
+            "expected_error": self.expected_error,
             "notes": [BROUGHT],
         }
         return {**listed, "gold_tasks": self.tasks.to_pylist()} if tasks else listed
@@ -98,11 +106,15 @@ class GoldAdvice(Shown):
         head = f"{count(n, 'task')} to label yourself: {n - drawn:,} of which the labels are least sure"
         if drawn:
             head += f", and {drawn:,} drawn at random among the others, so that they check all labels honestly"
-        wrong = 1 - self.result.ballot.confidence.mean()
+        wrong, of_all = self.expected_wrong, self.expected_error
+        now = [note.text for note in self.result.notes if note.kind == UNSUPPORTED]
+        if wrong is not None and of_all is not None:
+            now = [
+                f"about {wrong:.1f} of their {count(n, 'label')} should be wrong now; of all labels, {100 * of_all:.1f} %"
+            ]
         told = [
             head,
-            f"about {self.expected_wrong:.1f} of their {count(n, 'label')} should be wrong now; of all labels, "
-            f"{100 * wrong:.1f} %",
+            *now,
             BROUGHT,
             "label all of them, without a look at current_label; then give them as known labels: --gold FILE, with the "
             "columns task and label",
@@ -181,7 +193,7 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0) -> GoldAdvice:
 def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least sure first, those favoured that differ from what is chosen already."""
     ballot = result.ballot
-    doubt = 1 - ballot.confidence[tasks]
+    doubt = 1 - _chosen_probability(result)[tasks]
     first = np.lexsort([tasks, -np.round(doubt, 12)])[: n * POOL]
     pool, doubt = tasks[first], doubt[first]
     spread = _Spread(result, pool)
@@ -198,6 +210,11 @@ def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list
         left[at] = False
         spread.take(at)
     return np.array(chosen, np.int64), why
+
+
+def _chosen_probability(result: Result) -> FloatArray:
+    """Return the posterior probability of each label: an order of the tasks, even where it is no confidence."""
+    return replace(result.ballot, is_stated=None).confidence
 
 
 def _why(result: Result, task: int, more: str) -> str:
@@ -242,7 +259,7 @@ class _Spread:
 
 def _draw(result: Result, tasks: IntArray, n: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, list[str]]:
     """Draw one task from each of ``n`` strata of nearly equal size, the least sure in the first."""
-    confidence = result.ballot.confidence
+    confidence = _chosen_probability(result)
     # Ties in random order, so that a stratum's edge is no rule.
     order = tasks[np.lexsort([rng.random(len(tasks)), confidence[tasks]])]
     drawn, probability, reasons = [], [], []

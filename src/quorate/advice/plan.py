@@ -20,6 +20,7 @@ from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.result import Result, count
+from quorate.skills.notes import UNSUPPORTED
 from quorate.voting.vote import skill_of
 
 LEAST_DOUBT = 1e-6  # of any label that nobody knows: where all agree, one more answer still tells something, if little
@@ -172,6 +173,9 @@ def advise_from(
     5
     """
     answers, known, posterior = result.answers, result.gold, result.ballot.posterior
+    is_stated = result.ballot.is_stated
+    if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
+        posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
     everyone = belief.with_newcomers(crew.size - n)
@@ -211,6 +215,8 @@ def advise_from(
         needs,
         stops,
         tuple(notes),
+        is_stated,
+        next((note.text for note in result.notes if note.kind == UNSUPPORTED), None),
     )
 
 

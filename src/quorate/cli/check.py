@@ -6,6 +6,7 @@ import typer
 
 from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Gold, Json
+from quorate.cli.start import LIMIT_FAILS, UNDECIDED
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -52,9 +53,9 @@ def check(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compare answers with limits: exit code 0 if all hold, 1 if one fails, 2 if it cannot be told."""
+    """Compare answers with limits: exit code 0 if all hold, 1 if one fails, 3 if the answers cannot decide one."""
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.diagnosis.gate import check
+    from quorate.diagnosis.gate import FAIL, PASS, check
     from quorate.diagnosis.limits import kinds_of
     from quorate.writing.pipelines import Outcome
     from quorate.writing.pipelines import junit as as_junit
@@ -82,7 +83,7 @@ def check(
         Outcome(
             each.name,
             ". ".join(part for part in (each.sentence, each.detail) if part),
-            each.holds,
+            {PASS: True, FAIL: False}.get(each.decision),
             "" if each.holds else each.remedy,
         )
         for each in found.checks
@@ -96,5 +97,5 @@ def check(
         typer.echo(to_json(found.to_dict()))
     else:
         print_lines(found.lines())
-    if not found.holds:
-        raise typer.Exit(1)
+    if found.decision != PASS:
+        raise typer.Exit(LIMIT_FAILS if found.decision == FAIL else UNDECIDED)

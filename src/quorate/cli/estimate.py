@@ -6,6 +6,7 @@ import typer
 
 from quorate.cli.arguments import reads_answers
 from quorate.cli.options import Gold, Json, Seed
+from quorate.cli.start import UNDECIDED
 
 if TYPE_CHECKING:
     from quorate.reading.read import Reading
@@ -54,10 +55,12 @@ def estimate(
 ) -> None:
     """Estimate shares of classes, a model's accuracy, mean scores, with intervals.
 
-    With known labels of a random part of the tasks the intervals hold whatever the workers do.
+    With known labels of a random part of the tasks the intervals hold whatever the workers do. Exit code 3 if the
+    answers support no figure at all.
     """
     from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
     from quorate.evaluation.estimates import estimate
+    from quorate.evaluation.estimates.estimating import UNDECIDED as NOTHING_STATED
     from quorate.writing.tables import to_json, write_table
 
     with showing_progress():
@@ -78,10 +81,12 @@ def estimate(
         write_table(found.table if found.plan is None else found.plan.tasks, output, format)
     if json:
         print_data(to_json({**found.to_dict(), **reading.told()}))
-        return
-    if output != "-":
-        print_head("Estimates", found.table, most=40)
-    print_lines(found.lines(), error=output == "-")
+    else:
+        if output != "-":
+            print_head("Estimates", found.table, most=40)
+        print_lines(found.lines(), error=output == "-")
+    if found.method == NOTHING_STATED and found.plan is None:
+        raise typer.Exit(UNDECIDED)
 
 
 def _values(text: str) -> Any:

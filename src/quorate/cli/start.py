@@ -6,6 +6,8 @@ import signal
 import sys
 from types import FrameType
 
+LIMIT_FAILS = 1
+UNDECIDED = 3  # the answers support neither a yes nor a no
 INTERRUPTED = 130  # what a shell gives for a program that Ctrl-C ended
 
 

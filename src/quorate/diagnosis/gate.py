@@ -1,6 +1,6 @@
 """May these answers go on? Each limit against its figure, told to people and to pipelines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,11 +17,16 @@ from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.result import Result, sizes
 from quorate.skills.evidence import IDENTIFIED
+from quorate.skills.notes import UNSUPPORTED
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
 MOST_SENTENCES = 3  # findings of one kind that a line tells
 LOOK_CLOSER = "say more plainly what is asked, and see `quorate agreement` for the classes and workers that part"
 ASK_MORE = "ask more answers where labels are least sure (`quorate advise --budget N`)"
+
+
+PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
+WORDS_OF_DECISION = {PASS: "holds", FAIL: "FAILS", UNDECIDED: "UNDECIDED"}
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,14 @@ class Checked:
     what: str  # the figure, in words
     figure: float | None  # None where it is not defined
     limit: float
-    holds: bool
-    remedy: str  # what to do where it fails
+    decision: str  # one of DECISIONS; undecided where there is no figure
+    remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
+
+    @property
+    def holds(self) -> bool:
+        """Whether the limit holds for certain."""
+        return self.decision == PASS
 
     @property
     def sentence(self) -> str:
@@ -44,8 +54,8 @@ class Checked:
         return f"{self.what} is {figure}, and must be {side} {self.limit:g}"
 
     def line(self) -> str:
-        """Say it with its outcome and, where it fails, the remedy."""
-        told = f"{'holds' if self.holds else 'FAILS'}  {self.name}: {self.sentence}"
+        """Say it with its outcome and, where it does not hold, the remedy."""
+        told = f"{WORDS_OF_DECISION[self.decision]}  {self.name}: {self.sentence}"
         more = "".join(f". {part[0].upper()}{part[1:]}" for part in (self.detail, self.remedy) if part)
         return told if self.holds else f"{told}{more}"
 
@@ -54,6 +64,7 @@ class Checked:
         return {
             "name": self.name,
             "holds": self.holds,
+            "decision": self.decision,
             "what": self.what,
             "figure": self.figure,
             "limit": self.limit,
@@ -76,16 +87,34 @@ class CheckedAnswers:
 
     @property
     def failed(self) -> tuple[Checked, ...]:
-        """Those that do not."""
-        return tuple(each for each in self.checks if not each.holds)
+        """Those that fail."""
+        return self._decided(FAIL)
+
+    @property
+    def undecided(self) -> tuple[Checked, ...]:
+        """Those that the answers cannot decide."""
+        return self._decided(UNDECIDED)
+
+    @property
+    def decision(self) -> str:
+        """``fail`` if one limit fails; else ``undecided`` if the answers cannot decide one; else ``pass``."""
+        return FAIL if self.failed else UNDECIDED if self.undecided else PASS
+
+    def _decided(self, decision: str) -> tuple[Checked, ...]:
+        return tuple(each for each in self.checks if each.decision == decision)
 
     def head(self) -> str:
         """Say in one line how it went."""
         if self.holds:
             return "1 limit holds" if len(self.checks) == 1 else f"all {len(self.checks)} limits hold"
-        return (
-            f"{len(self.failed)} of {count(len(self.checks), 'limit')} {'fails' if len(self.failed) == 1 else 'fail'}"
-        )
+        n_failed, n_undecided = len(self.failed), len(self.undecided)
+        parts = []
+        if n_failed:
+            parts.append(f"{n_failed} of {count(len(self.checks), 'limit')} {'fails' if n_failed == 1 else 'fail'}")
+        if n_undecided:
+            of_all = "" if n_failed else f" of {count(len(self.checks), 'limit')}"
+            parts.append(f"{n_undecided}{of_all} cannot be decided")
+        return ", and ".join(parts)
 
     def lines(self) -> list[str]:
         """Tell every limit."""
@@ -99,10 +128,11 @@ class CheckedAnswers:
         """Return what `quorate check --json` prints.
 
         >>> found = check({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, min_agreement=0.5)
-        >>> found.to_dict()["holds"], found.to_dict()["checks"][0]["figure"]
-        (True, 1.0)
+        >>> found.to_dict()["decision"], found.to_dict()["checks"][0]["figure"]
+        ('pass', 1.0)
         """
-        return {"holds": self.holds, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
+        decided = {"decision": self.decision, "holds": self.holds}
+        return {**decided, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
 
 
 def check(
@@ -132,7 +162,7 @@ def check(
         min_agreement: how often two answers to a task must be alike.
         min_answers: a task, on average.
         max_error: largest share of labels expected to be wrong, by their own confidence.
-        max_unsure: largest share of labels that are less than ``sure``.
+        max_unsure: largest share of labels that are missing, or less than ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
         sure: how sure a label must be; 0.9 by default.
         fail_on: kinds of findings that there must be none of, as `quorate.diagnose` names them; ``copying`` for
@@ -190,14 +220,19 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
 
 def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare how sure the labels are, and of how many workers anything is known."""
-    confidence = result.ballot.confidence
+    sure = result.ballot.sureness()
+    remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), ASK_MORE)
     if limits.max_error is not None:
-        wrong = float(1 - confidence.mean()) if len(confidence) else None
-        yield _most("max_error", "the share of labels expected to be wrong", wrong, limits, ASK_MORE)
+        wrong = None if sure.mean is None else 1 - sure.mean
+        yield _most("max_error", "the share of labels expected to be wrong", wrong, limits, remedy)
     if limits.max_unsure is not None:
-        unsure = float((confidence < limits.sure).mean()) if len(confidence) else None
-        what = f"the share of labels less than {limits.sure:.0%} sure"
-        yield _most("max_unsure", what, unsure, limits, ASK_MORE)
+        unsure = None
+        if sure.mean is not None:
+            n_unsure = int((result.ballot.confidence < limits.sure).sum()) + sure.n_unlabelled
+            unsure = n_unsure / result.answers.n_tasks
+        missing = "missing or " if sure.n_unlabelled else ""
+        what = f"the share of labels {missing}less than {limits.sure:.0%} sure"
+        yield _most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
         unknown = float((result.status != IDENTIFIED).mean()) if len(result.status) else None
         what = "the share of workers whose skill is not determined"
@@ -216,7 +251,7 @@ def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
             f"the number of findings of the kind {kind}",
             float(len(found)),
             0.0,
-            not found,
+            FAIL if found else PASS,
             "look at who and what is named (`quorate diagnose`, `quorate report`) before these answers are used",
             detail,
         )
@@ -224,9 +259,15 @@ def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
 
 def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
-    return Checked(name.replace("_", "-"), what, figure, limit, figure is not None and figure >= limit, remedy)
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each >= limit), remedy)
 
 
 def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
     limit = float(getattr(limits, name))
-    return Checked(name.replace("_", "-"), what, figure, limit, figure is not None and figure <= limit, remedy)
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each <= limit), remedy)
+
+
+def _decide(figure: float | None, holds: Callable[[float], bool]) -> str:
+    if figure is None:
+        return UNDECIDED
+    return PASS if holds(figure) else FAIL

@@ -135,7 +135,10 @@ class Estimator(Parameters):
     def _outcome(self, answers: Answers, ballot: Ballot, data: Source) -> tuple[Any, Any]:
         pd = load_pandas()
         tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
-        labels = pd.Series(classes.take(ballot.label), index=tasks, name="agg_label")
+        chosen = classes.take(ballot.label)
+        if (ballot.label < 0).any():  # of tasks that nobody answered
+            chosen = pd.Series(chosen).where(ballot.label >= 0).to_numpy()
+        labels = pd.Series(chosen, index=tasks, name="agg_label")
         probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
         return self._ordered(labels, "task"), self._ordered(probas, "task")
 

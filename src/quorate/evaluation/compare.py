@@ -215,7 +215,11 @@ def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entr
 
 
 def _alike(one: IntArray | None, two: IntArray | None) -> float | None:
-    return None if one is None or two is None else float((one == two).mean())
+    """Return the share of labels that are the same, over the tasks that have one."""
+    if one is None or two is None:
+        return None
+    has_labels = (one >= 0) & (two >= 0)
+    return float((one == two)[has_labels].mean()) if has_labels.any() else None
 
 
 def _opposed(number: int, names: Sequence[str], labels: Sequence[IntArray | None]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class Score:
     n_scored: int
     n_wrong: float
     n_without_truth: int  # labelled tasks whose truth is not known
-    n_without_label: int  # tasks with a truth that have no label
+    n_without_label: int  # tasks with a truth that have no label, for instance because nobody answered them
 
     def lines(self) -> list[str]:
         """Tell the score to a person.
@@ -53,10 +53,8 @@ def score_labels(labels: Source, truth: Source, *, task: str = "task", label: st
     >>> score_labels(labels, {"task": [1, 2, 9], "label": ["cat", "cat", "cat"]})
     Score(error=0.5, n_scored=2, n_wrong=1, n_without_truth=1, n_without_label=1)
     """
-    (tasks, given), (known_tasks, known) = (
-        read_labels(source, task=task, label=label, what=what)
-        for source, what in ((labels, "the labels"), (truth, "the truth"))
-    )
+    tasks, given = read_labels(labels, task=task, label=label, what="the labels", skip_blank_labels=True)
+    known_tasks, known = read_labels(truth, task=task, label=label, what="the truth")
     place = pc.index_in(tasks, value_set=as_type(known_tasks, tasks.type, "tasks of the truth"))
     judged = place.drop_null()
     if len(judged) == 0:
@@ -82,8 +80,8 @@ def expected_error(result: Result, truth: Source) -> Score:
     judged = np.flatnonzero(true != -1)
     wrong = float(len(judged) - credit(result, true)[judged].sum())
     tasks, _ = match_truth(truth, result.answers, what="the truth")
-    strays = int((tasks.codes < 0).sum())
-    return Score(wrong / len(judged), len(judged), wrong, result.answers.n_tasks - len(judged), strays)
+    n_labelled = int((result.ballot.label >= 0).sum())
+    return Score(wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged))
 
 
 LEAST_PROBABILITY = 1e-4  # a probability below this counts as this: one sure mistake costs 9.2, not infinity
@@ -103,8 +101,10 @@ def log_loss(result: Result, truth: Source) -> float:
     return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
-def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
+def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float | None:
     """Return the expected calibration error: how far confidence is from the share that is right, over even bins.
+
+    None where no confidence is stated.
 
     Args:
         result: of an aggregation.
@@ -117,7 +117,9 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     0.25
     """
     true = true_classes(result, truth)
-    judged = np.flatnonzero(true != -1)
+    judged = np.flatnonzero((true != -1) & ~np.isnan(result.ballot.confidence))
+    if len(judged) == 0:
+        return None
     sure = result.ballot.confidence[judged]
     right = credit(result, true)[judged]
     place = np.minimum((sure * bins).astype(np.int64), bins - 1)
@@ -141,8 +143,10 @@ def credit(result: Result, true: IntArray) -> FloatArray:
 def true_classes(result: Result, truth: Source) -> IntArray:
     """Return the class code of each task's truth: -1 where it is not known, -2 where nobody ever gave that class.
 
+    Tasks without a label are not judged: theirs is -1, too.
+
     Raises:
-        NoRowsError: the truth of no task is known.
+        NoRowsError: the truth of no labelled task is known.
 
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": ["a", "b", "a"], "label": ["x", "y", "x"]})
@@ -155,4 +159,7 @@ def true_classes(result: Result, truth: Source) -> IntArray:
         raise NoRowsError("the truth of none of these tasks is known; check that the two files name tasks alike")
     true = np.full(result.answers.n_tasks, -1, np.int64)
     true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
+    true[result.ballot.label < 0] = -1
+    if not (true != -1).any():
+        raise NoRowsError("no task with a known truth has a label: nobody answered them")
     return true

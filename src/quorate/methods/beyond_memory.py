@@ -17,6 +17,7 @@ from quorate.methods.beyond_quorate import standard
 from quorate.methods.beyond_votes import iwmv, majority, rank_one
 from quorate.methods.contradiction import contradiction_beyond
 from quorate.methods.fitted import Fitted
+from quorate.methods.support import support_of_blocks
 
 METHODS_BEYOND: dict[str, Callable[..., Fitted]] = {
     "quorate": standard,
@@ -53,4 +54,6 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", *, classes: pa.Array | N
         raise UnknownMethodError(f"{method} needs every answer in memory; beyond it there are {names}")
     named = {"classes": classes} if method == "quorate" else {}
     fitted = METHODS_BEYOND[method](blocks, **named, **options)
-    return replace(fitted, notes=fitted.notes + contradiction_beyond(blocks, fitted.vote, method))
+    support = support_of_blocks(blocks, fitted.workforce)
+    notes = (*fitted.notes, *contradiction_beyond(blocks, fitted.vote, method), *support.notes)
+    return replace(fitted, notes=notes, support=support)

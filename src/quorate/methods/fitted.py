@@ -1,36 +1,24 @@
 """What a method learnt of the workers, and how it votes on any block: a result whose tasks lie elsewhere."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np  # noqa: F401 (for the examples)
 import pyarrow as pa
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import answers_in
 from quorate.meetings.graph import Identifiability
+from quorate.methods.support import Support
 from quorate.skills.notes import Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.least_cost import EXPECTED_COST, cheapest, in_the_middle
 from quorate.voting.posterior import softmax
-from quorate.voting.vote import Ballot, decide, plug_in_vote, reveal, weighted_majority
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """The labels of a block's tasks: one entry a task."""
-
-    label: IntArray  # codes of the classes
-    confidence: FloatArray
-    margin: FloatArray
-    n_answers: IntArray
-    tied: BoolArray
-    n_abstained: IntArray | None = None  # None where nobody abstains
-    beside: Mapping[str, FloatArray] = field(default_factory=dict)  # further columns, as `Ballot` has them
+from quorate.voting.vote import Ballot, LabelRows, decide, plug_in_vote, reveal, weighted_majority
 
 
 @dataclass(frozen=True)
@@ -45,19 +33,28 @@ class Labelling:
     vote: Callable[[Block], Ballot]
     costs: FloatArray | None = None  # said × true; labels are those of least expected cost
     in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
+    support: Support = Support()
 
-    def __call__(self, block: Block) -> Labelled:
+    def __call__(self, block: Block) -> LabelRows:
         """Vote on a block; tasks of known class have that, for certain."""
         ballot = self.vote(block)
         if block.known is not None:
             ballot = reveal(ballot, block.known)
+        ballot = self.support.apply(ballot, block.per_task, block.known)
         if self.in_order is not None:
             ballot = in_the_middle(ballot, self.in_order)
         if self.costs is not None:
             ballot = cheapest(ballot, self.costs, EXPECTED_COST)
-        abstained = None if block.silent is None else block.silent.per_task
-        figures = ballot.confidence, ballot.margin, block.per_task, ballot.tied
-        return Labelled(ballot.label, *figures, abstained, ballot.beside)
+        return LabelRows(
+            label=ballot.label,
+            confidence=ballot.confidence,
+            margin=ballot.margin,
+            n_answers=block.per_task,
+            tied=ballot.tied,
+            n_abstained=None if block.silent is None else block.silent.per_task,
+            extra_columns=ballot.beside,
+            has_status=self.support.n_unanswered > 0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +69,14 @@ class Fitted:
     notes: tuple[Note, ...] = ()
     costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
     in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
+    support: Support = Support()  # what the answers support
 
     @property
     def labelling(self) -> Labelling:
         """How the tasks of any block get their labels."""
-        return Labelling(self.vote, self.costs, self.in_order)
+        return Labelling(self.vote, self.costs, self.in_order, self.support)
 
-    def labels(self, blocks: Blocks) -> Iterator[Labelled]:
+    def labels(self, blocks: Blocks) -> Iterator[LabelRows]:
         """Label the tasks of every block, in order."""
         return blocks.each(self.labelling)
 

@@ -8,6 +8,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability, identify
 from quorate.methods.contradiction import contradiction
+from quorate.methods.support import support_of_answers
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
@@ -58,16 +59,19 @@ def outcome(
     notes += contradiction(answers, ballot.label, method)
     if answers.said is not None and answers.said.unheard:
         notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
+    if workforce is None:
+        workforce = workforce_of(answers.per_worker, skills, weights)
+    support = support_of_answers(answers, gold, workforce)
     return Result(
         method=method,
         roster=answers,
-        vote=ballot if gold is None else reveal(ballot, gold),
-        workforce=workforce_of(answers.per_worker, skills, weights) if workforce is None else workforce,
+        vote=support.apply(ballot if gold is None else reveal(ballot, gold), answers.per_task, gold),
+        workforce=workforce,
         graph=identify(answers) if graph is None else graph,
         gold=gold,
         matrices=matrices,
         confidence_basis=basis,
-        notes=notes,
+        notes=(*notes, *support.notes),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import BoolArray, FloatArray, Table, from_numpy, starts_of, take
-from quorate.result import Result, count
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
+from quorate.result import Result, count, unanswered_lines
 from quorate.said import Asked
 from quorate.voting.label_shares import by_share
-from quorate.voting.vote import SURE, Ballot, by_posterior, reveal
+from quorate.voting.vote import STATUSES, SURE, Ballot, by_posterior, reveal
 
 SEPARATOR = b"separator"  # the key of a column's metadata that says what to write between two entries
 YES = 1  # the code of the class
@@ -35,8 +35,14 @@ class SeveralLabels(Result):
         return given
 
     @cached_property
+    def _is_unanswered(self) -> BoolArray:
+        """Whether each task has no label, because nobody answered it."""
+        unanswered: BoolArray = (self.ballot.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1)
+        return unanswered
+
+    @cached_property
     def sure_of_task(self) -> FloatArray:
-        """How sure the least sure label of each task is, whether it is given or not."""
+        """How sure the least sure label of each task is, whether it is given or not; NaN where not stated."""
         least: FloatArray = self.ballot.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
         return least
 
@@ -48,20 +54,23 @@ class SeveralLabels(Result):
         """
         asked, given = self.asked, self._is_given
         sure = self.ballot.confidence.reshape(given.shape)
-        start = from_numpy(starts_of(given.sum(axis=1)).astype(np.int32))
+        start = starts_of(given.sum(axis=1)).astype(np.int32)
         task, label = np.nonzero(given)
+        unanswered, unstated = self._is_unanswered, np.isnan(self.sure_of_task)
         lists = {
-            "labels": pa.ListArray.from_arrays(start, take(asked.label_names, label)),
-            "confidences": pa.ListArray.from_arrays(start, from_numpy(sure[task, label])),
+            "labels": _lists(start, take(asked.label_names, label), unanswered),
+            "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
         }
         columns = {
             "task": asked.task_names,
             **lists,
-            "mean_confidence": from_numpy(sure.mean(axis=1)),
-            "least_confidence": from_numpy(self.sure_of_task),
+            "mean_confidence": from_numpy(sure.mean(axis=1), mask=unstated),
+            "least_confidence": from_numpy(self.sure_of_task, mask=unstated),
             "n_answers": from_numpy(asked.per_task),
             "tied": from_numpy(np.asarray(self.ballot.tied.reshape(given.shape).any(axis=1))),
         }
+        if unanswered.any():
+            columns["status"] = take(from_strings(STATUSES), unanswered.astype(np.int64))
         between = {SEPARATOR: asked.separator.encode()}
         described = [
             pa.field(name, column.type, metadata=between if name in lists else None) for name, column in columns.items()
@@ -82,7 +91,12 @@ class SeveralLabels(Result):
     def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
         """Return what `quorate aggregate --json` prints."""
         told = super().to_dict(labels=labels, workers=workers)
-        return {**told, "tasks": self.asked.n_tasks, "labels_asked": self.asked.label_names.to_pylist()}
+        return {
+            **told,
+            "tasks": self.asked.n_tasks,
+            "tasks_without_answers": int(self._is_unanswered.sum()),
+            "labels_asked": self.asked.label_names.to_pylist(),
+        }
 
     def _head(self) -> str:
         a, asked = self.answers, self.asked
@@ -92,10 +106,19 @@ class SeveralLabels(Result):
         )
 
     def _confidence_lines(self) -> list[str]:
-        *lines, _ = super()._confidence_lines()
+        sure, basis = self.ballot.sureness(), self.confidence_basis
+        given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
+        ends = unanswered_lines(int(self._is_unanswered.sum()))
+        if sure.mean is None:
+            return ["confidence: not stated", f"labels: {given:.2f} a task", *ends]
+        lines = [] if basis is None else basis.lines(sure.mean, self.roster.n_tasks)
         doubtful = int((self.sure_of_task < SURE).sum())
-        given = float(self._is_given.sum(axis=1).mean())
-        return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}"]
+        return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}", *ends]
+
+
+def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
+    """Cut values into lists, one a task; null where the mask is true."""
+    return pa.ListArray.from_arrays(from_numpy(start, mask=np.append(is_null, False)), values)
 
 
 def several_labels(result: Result) -> SeveralLabels:
@@ -113,5 +136,8 @@ def several_labels(result: Result) -> SeveralLabels:
         yes = by_share(vote.posterior[:, YES], asked.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
+        # What the answers do not support stays as it was decided for the questions.
+        label = np.where(result.ballot.label < 0, -1, vote.label)
+        vote = replace(vote, label=label, is_stated=result.ballot.is_stated)
     parts = {each.name: getattr(result, each.name) for each in fields(result)}
     return SeveralLabels(**{**parts, "vote": replace(vote)})

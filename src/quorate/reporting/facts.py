@@ -46,14 +46,12 @@ def headline(result: Result, sure: float, score: Score | None = None) -> tuple[T
     standing = standings(result)
     unknown = int((standing == UNKNOWN).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
-    mean = float(confidence.mean()) if len(confidence) else 0.0
+    mean = result.ballot.sureness().mean
     return (
         Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
         Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _middle(a.per_worker, "answers each")),
         Tile(f"{a.n_answers:,}", _noun(a.n_answers, "answer"), f"{a.n_answers / max(a.n_tasks, 1):.1f} a task"),
-        _should_be_right(result, mean)
-        if claims
-        else Tile(_share(mean), "of the votes back their label", "which is no probability", "unknown"),
+        _how_sure(result, mean, claims=claims),
         *(() if score is None else (_is_right(score),)),
         Tile(
             f"{doubtful:,}",
@@ -68,6 +66,15 @@ def headline(result: Result, sure: float, score: Score | None = None) -> tuple[T
             "unknown" if unknown else "good",
         ),
     )
+
+
+def _how_sure(result: Result, mean: float | None, *, claims: bool) -> Tile:
+    """State the mean confidence; or that none is stated, as what to know first says why."""
+    if mean is None:
+        return Tile("–", "no confidence is stated", "the answers do not support any", "unknown")
+    if claims:
+        return _should_be_right(result, mean)
+    return Tile(_share(mean), "of the votes back their label", "which is no probability", "unknown")
 
 
 def _should_be_right(result: Result, mean: float) -> Tile:

@@ -17,7 +17,7 @@ from quorate.reporting.charts.standing import BETTER, GUESSING, STANDINGS, UNASK
 from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, name_list, number, percent
 from quorate.result import Result
 from quorate.skills.evidence import STATUSES
-from quorate.voting.vote import accuracy
+from quorate.voting.vote import UNANSWERED, accuracy
 
 TONES = ("good", "doubt", "bad", "unknown", "unknown")
 # By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
@@ -97,7 +97,10 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
         for a in range(answers.start[t], answers.start[t + 1]):
             given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
         said = sorted(given.items(), key=lambda item: (item[0] != ballot.label[t], -len(item[1]), item[0]))
-        label = Cell(classes[ballot.label[t]], badges=(Badge("tied", "doubt"),) if ballot.tied[t] else ())
+        badges = (Badge("tied", "doubt"),) if ballot.tied[t] else ()
+        label = Cell("", badges=(Badge(UNANSWERED, "unknown"),))
+        if ballot.label[t] >= 0:
+            label = Cell(classes[ballot.label[t]], badges=badges)
         rows.append(
             (
                 Cell(str(tasks[t].as_py())),
@@ -198,9 +201,9 @@ def confidence_sheet(result: Result, sure: float) -> Sheet:
     """List the bars of the chart of confidence.
 
     >>> import quorate
-    >>> sheet = confidence_sheet(quorate.majority_vote({"task": [1], "worker": ["a"], "label": ["x"]}), 0.9)
-    >>> [cell.text for cell in sheet.rows[0]]
-    ['95% to 100%', '1', 'sure enough']
+    >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+    >>> [cell.text for cell in confidence_sheet(result, 0.9).rows[0]]
+    ['95% to 100%', '2', 'sure enough']
     """
     rows = [
         (Cell(f"{row['low']:.0%} to {row['high']:.0%}", row["low"]), number(row["tasks"], 0), Cell(row["verdict"]))

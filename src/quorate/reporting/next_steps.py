@@ -89,8 +89,13 @@ class Outlook:
 
     @cached_property
     def now(self) -> FloatArray:
-        """The expected error of each label."""
+        """The expected error of each label; NaN where no confidence is stated."""
         return 1 - self.result.ballot.confidence
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a confidence is stated, so that an error can be expected."""
+        return self.result.ballot.sureness().mean is not None
 
     @cached_property
     def asked_after(self) -> FloatArray:
@@ -106,12 +111,13 @@ class Outlook:
         left = self.asked_after.copy()
         if self.expert is not None:
             left[self.expert.task] = 0.0
-        return float(left.mean()) if len(left) else 0.0
+        return _mean(left)
 
     def line(self) -> str:
         """Say in one line what all of it should bring."""
-        now = float(self.now.mean()) if len(self.now) else 0.0
-        return f"{now:.1%} of the labels should be wrong now, and about {self.after:.1%} after all of this."
+        if not self.is_stated:
+            return "How many of the labels are wrong cannot be said of these answers."
+        return f"{_mean(self.now):.1%} of the labels should be wrong now, and about {self.after:.1%} after all of this."
 
     def all(self) -> tuple[Step, ...]:
         """Return the steps, in the order to take them."""
@@ -161,12 +167,12 @@ class Outlook:
             return
         if advice.n_assignments == 0:
             return
-        if self.asked_after.mean() > (1 - LITTLE) * self.now.mean():
+        if self.is_stated and _mean(self.asked_after) > (1 - LITTLE) * _mean(self.now):
             yield Step(
                 "Ask nobody again",
                 f"{count(advice.n_assignments, 'further answer')} of the same workers would bring next to nothing"
                 f"{self._together()}.",
-                brings=self._brings(float(self.asked_after.mean())),
+                brings=self._brings(self.asked_after),
             )
             return
         n_tasks, n_workers = len(np.unique(advice.task)), len(np.unique(advice.worker))
@@ -176,7 +182,7 @@ class Outlook:
             f"To {count(n_tasks, 'task')}, of {count(n_workers, 'worker')}, in this order.",
             tuple((f"task {shown(row['task'])}", f"ask {shown(row['worker'])}") for row in rows)
             + _more(advice.n_assignments),
-            self._brings(float(self.asked_after.mean())),
+            self._brings(self.asked_after),
             (f"quorate advise {self.file} --budget {advice.n_assignments} -o next.csv",),
         )
 
@@ -192,20 +198,32 @@ class Outlook:
         alone[chosen.task] = 0.0
         rows = chosen.tasks.arrow.slice(0, NAMED).to_pylist()
         n = len(chosen.task)
+        wrong = chosen.expected_wrong
+        about = "" if wrong is None else f"About {wrong:.0f} of their labels should be wrong now; "
+        brings = self._brings(alone)
         yield Step(
             f"Let an expert label {count(n, 'task')}",
-            f"About {chosen.expected_wrong:.0f} of their labels should be wrong now; {int(chosen.drawn.sum())} were "
-            "drawn at random, so that they check how sure all the others are.",
-            tuple((f"task {shown(row['task'])}", f"{row['confidence']:.0%} sure") for row in rows) + _more(n),
-            f"{self._brings(float(alone.mean()))} by these labels alone; what they teach of the crowd comes on top.",
+            f"{about}{int(chosen.drawn.sum())} were drawn at random, so that they check how sure all the others are.",
+            tuple((f"task {shown(row['task'])}", _sure(row["confidence"])) for row in rows) + _more(n),
+            brings and f"{brings} by these labels alone; what they teach of the crowd comes on top.",
             (
                 f"quorate advise {self.file} --gold {n} -o expert.csv",
                 f"quorate aggregate {self.file} --gold expert.csv  # once it has a column label",
             ),
         )
 
-    def _brings(self, after: float) -> str:
-        return f"Wrong labels: from {float(self.now.mean()):.1%} to about {after:.1%}"
+    def _brings(self, after: FloatArray) -> str:
+        return f"Wrong labels: from {_mean(self.now):.1%} to about {_mean(after):.1%}" if self.is_stated else ""
+
+
+def _mean(error: FloatArray) -> float:
+    """Average the error of the labels that have one."""
+    stated = error[~np.isnan(error)]
+    return float(stated.mean()) if len(stated) else 0.0
+
+
+def _sure(confidence: float | None) -> str:
+    return "" if confidence is None else f"{confidence:.0%} sure"
 
 
 def _wrong(wrong: float) -> str:

@@ -32,9 +32,14 @@ def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
     rows = np.arange(len(expected))
     stays = cheap[rows, ballot.label]
     likeliest = np.where(cheap, ballot.posterior, -1.0).argmax(axis=1)
+    stays |= ballot.label < 0
     label = np.where(stays, ballot.label, likeliest)
     tied = np.where(stays, ballot.tied, cheap.sum(axis=1) > 1)
-    beside = {**ballot.beside, **({column: expected[rows, label]} if column else {})}
+    # What a label costs in expectation is its confidence, in another unit.
+    cost = (
+        expected[rows, label] if ballot.is_stated is None else np.where(ballot.is_stated, expected[rows, label], np.nan)
+    )
+    beside = {**ballot.beside, **({column: cost} if column else {})}
     return replace(ballot, label=label, tied=tied, beside=beside)
 
 
@@ -57,6 +62,9 @@ def in_the_middle(ballot: Ballot, classes: pa.Array) -> Ballot:
     low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE)
     mean = ballot.posterior @ value  # where one class has nearly all, it lies beside that class
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
+    scores["score"] = np.where(found.label < 0, np.nan, mean)
+    if found.is_stated is not None:
+        scores |= {name: np.where(found.is_stated, scores[name], np.nan) for name in ("score_low", "score_high")}
     return replace(found, beside={**found.beside, **scores})
 
 

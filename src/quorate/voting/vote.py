@@ -1,13 +1,14 @@
 """Skills -> weights -> scores -> posterior, labels and ties."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers, Counted
-from quorate.arrays import BoolArray, FloatArray, IntArray, Table, runs, table_of, take
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, runs, table_of, take
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.memory import Answered, blocks_of, in_one
 from quorate.errors import OptionError
@@ -73,10 +74,11 @@ def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
 class Sureness:
     """How sure the labels are, all together."""
 
-    mean: float  # of their confidence
+    mean: float | None  # of their confidence; None where none is stated
     doubtful: int  # labels of a confidence below SURE
     ties: int
-    cost: float | None = None  # of all labels in expectation; None where none was named
+    cost: float | None = None  # of all labels in expectation; None where none was named, or no confidence is stated
+    n_unlabelled: int = 0  # tasks without answers, which have no label
 
 
 class LabelsElsewhere(Protocol):
@@ -99,9 +101,10 @@ class Ballot:
 
     scores: FloatArray
     posterior: FloatArray
-    label: IntArray
+    label: IntArray  # -1 where a task has none, because nobody answered it
     tied: BoolArray  # several classes had the best score
     beside: Mapping[str, FloatArray] = field(default_factory=dict)  # further columns of the labels, by name
+    is_stated: BoolArray | None = None  # tasks whose confidence the answers support; None for all
 
     @property
     def leaders(self) -> BoolArray:
@@ -110,9 +113,9 @@ class Ballot:
 
     @property
     def confidence(self) -> FloatArray:
-        """The posterior probability of each task's label."""
+        """The posterior probability of each task's label; NaN where the answers support none."""
         chosen: FloatArray = self.posterior[np.arange(len(self.label)), self.label]
-        return chosen
+        return chosen if self.is_stated is None else np.where(self.is_stated, chosen, np.nan)
 
     @property
     def margin(self) -> FloatArray:
@@ -127,23 +130,102 @@ class Ballot:
 
     def sureness(self) -> Sureness:
         """Return how sure the labels are."""
-        sure, cost = self.confidence, self.beside.get(EXPECTED_COST)
-        counts = int((sure < SURE).sum()), int(self.tied.sum())
-        return Sureness(float(sure.mean()), *counts, None if cost is None else float(cost.sum()))
+        totals = ConfidenceTotals()
+        totals.add(self.label, self.confidence, self.tied, self.beside.get(EXPECTED_COST))
+        return totals.sureness()
 
     def labels(self, answers: Answers) -> Table:
         """Put names to the codes: one row a task, as `quorate.Result.labels` has them."""
+        rows = LabelRows(
+            label=self.label,
+            confidence=self.confidence,
+            margin=self.margin,
+            n_answers=answers.per_task,
+            tied=self.tied,
+            n_abstained=answers.abstained_per_task,
+            extra_columns=self.beside,
+            has_status=bool((self.label < 0).any()),
+        )
+        return Table(table_of(rows.columns(answers.task_names, answers.classes)))
+
+
+@dataclass
+class ConfidenceTotals:
+    """Sums over labels, some at a time, from which `Sureness` follows."""
+
+    n: int = 0  # tasks
+    n_stated: int = 0  # labels with a confidence
+    total: float = 0.0  # of their confidence
+    doubtful: int = 0
+    ties: int = 0
+    cost: float | None = None
+    n_unlabelled: int = 0
+
+    def add(self, label: IntArray, confidence: FloatArray, tied: BoolArray, cost: FloatArray | None) -> None:
+        """Add the labels of some tasks."""
+        is_stated = ~np.isnan(confidence)
+        self.n += len(label)
+        self.n_stated += int(is_stated.sum())
+        self.total += float(confidence[is_stated].sum())
+        self.doubtful += int((confidence < SURE).sum())
+        self.ties += int(tied.sum())
+        self.n_unlabelled += int((label < 0).sum())
+        if cost is not None:
+            self.cost = (self.cost or 0.0) + float(cost[is_stated].sum())
+
+    def sureness(self) -> Sureness:
+        """Return how sure the labels are, all together; no figure stands for labels without a confidence."""
+        is_stated = self.n_stated > 0 and self.n_stated + self.n_unlabelled == self.n
+        return Sureness(
+            mean=self.total / self.n_stated if is_stated else None,
+            doubtful=self.doubtful,
+            ties=self.ties,
+            cost=self.cost if is_stated else None,
+            n_unlabelled=self.n_unlabelled,
+        )
+
+
+LABELLED, UNANSWERED = STATUSES = ("labelled", "no answers")  # of a task
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """The labels of some tasks by codes: one entry a task."""
+
+    label: IntArray  # codes of the classes; -1 where there is no label
+    confidence: FloatArray  # NaN where the answers support none
+    margin: FloatArray
+    n_answers: IntArray
+    tied: BoolArray
+    n_abstained: IntArray | None = None  # None where nobody abstains
+    extra_columns: Mapping[str, FloatArray] = field(default_factory=dict)
+    has_status: bool = False  # whether some task, here or in another part, has no label
+
+    def columns(self, tasks: pa.Array, classes: pa.Array) -> dict[str, pa.Array]:
+        """Put names to the codes; what is not a number is null.
+
+        >>> rows = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
+        >>> rows.columns(pa.array(["t1"]), pa.array(["cat", "dog"]))["label"].to_pylist()
+        ['dog']
+        """
+        is_unanswered = self.label < 0
         columns = {
-            "task": answers.task_names,
-            "label": take(answers.classes, self.label),
-            "confidence": self.confidence,
-            "margin": self.margin,
-            "n_answers": answers.per_task,
-            **({} if answers.abstained_per_task is None else {"n_abstained": answers.abstained_per_task}),
-            "tied": self.tied,
-            **self.beside,
+            "task": tasks,
+            "label": classes.take(from_numpy(self.label, mask=is_unanswered)),
+            "confidence": _nullable(self.confidence),
+            "margin": _nullable(self.margin),
+            "n_answers": from_numpy(np.asarray(self.n_answers, np.int64)),
         }
-        return Table(table_of(columns))
+        if self.n_abstained is not None:
+            columns["n_abstained"] = from_numpy(np.asarray(self.n_abstained, np.int64))
+        columns["tied"] = from_numpy(self.tied)
+        if self.has_status:
+            columns["status"] = take(from_strings(STATUSES), is_unanswered.astype(np.int64))
+        return columns | {name: _nullable(values) for name, values in self.extra_columns.items()}
+
+
+def _nullable(values: FloatArray) -> pa.Array:
+    return from_numpy(values, mask=np.isnan(values))
 
 
 def tally(answers: Answers, weights: FloatArray) -> FloatArray:
@@ -262,7 +344,8 @@ def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
     scores[known, gold[known]] += 2 * MOST_LOG_ODDS + np.ptp(scores[known], axis=1)
     tied = ballot.tied.copy()
     tied[known] = False
-    return Ballot(scores, hold_known(ballot.posterior, gold), hold_labels(ballot.label, gold), tied)
+    posterior = hold_known(ballot.posterior, gold)
+    return replace(ballot, scores=scores, posterior=posterior, label=hold_labels(ballot.label, gold), tied=tied)
 
 
 def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:

@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-import numpy as np
+import numpy as np  # noqa: F401 (for the examples)
 import pyarrow as pa
 
-from quorate.arrays import from_numpy, take
-from quorate.methods.fitted import Fitted, Labelled
+from quorate.methods.fitted import Fitted
 from quorate.progress import report
-from quorate.voting.vote import EXPECTED_COST, SURE, Sureness
+from quorate.voting.vote import EXPECTED_COST, ConfidenceTotals, LabelRows
 from quorate.warehouse.block_files import FileBlocks
 from quorate.warehouse.packing import task_names
 
@@ -18,28 +17,14 @@ AT_ONCE = 1 << 20  # labels that are written at a time
 
 
 @dataclass
-class LabelTally:
+class LabelTally(ConfidenceTotals):
     """How sure the labels are that have gone by."""
 
-    n: int = 0
-    total: float = 0.0
-    doubtful: int = 0
-    ties: int = 0
-    cost: float | None = None
     columns: tuple[str, ...] = ()  # of the labels, where they are put to batches
 
-    def add(self, part: Labelled) -> None:
+    def add_rows(self, rows: LabelRows) -> None:
         """Count the labels of a block."""
-        self.n += len(part.label)
-        self.total += float(part.confidence.sum())
-        self.doubtful += int((part.confidence < SURE).sum())
-        self.ties += int(part.tied.sum())
-        if EXPECTED_COST in part.beside:
-            self.cost = (self.cost or 0.0) + float(part.beside[EXPECTED_COST].sum())
-
-    def sureness(self) -> Sureness:
-        """Return how sure they are, all together."""
-        return Sureness(self.total / max(self.n, 1), self.doubtful, self.ties, self.cost)
+        self.add(rows.label, rows.confidence, rows.tied, rows.extra_columns.get(EXPECTED_COST))
 
 
 def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
@@ -60,11 +45,11 @@ def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iter
 
 
 def larger_batches(
-    parts: Iterable[tuple[Labelled, pa.RecordBatch]], tally: LabelTally, n_tasks: int
+    parts: Iterable[tuple[LabelRows, pa.RecordBatch]], tally: LabelTally, n_tasks: int
 ) -> Iterator[pa.RecordBatch]:
     """Put the labels of blocks together to batches that are worth writing, and count them on the way.
 
-    >>> one = Labelled(np.array([0]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
+    >>> one = LabelRows(np.array([0]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> rows = labels_of_part(one, pa.array(["t1"]), pa.array(["cat"]))
     >>> [batch.num_rows for batch in larger_batches([(one, rows), (one, rows)], LabelTally(), 2)]
     [2]
@@ -72,7 +57,7 @@ def larger_batches(
     waiting: list[pa.RecordBatch] = []
     n = 0
     for part, rows in parts:
-        tally.add(part)
+        tally.add_rows(part)
         tally.columns = tuple(rows.schema.names)
         waiting.append(rows)
         n += len(part.label)
@@ -84,25 +69,14 @@ def larger_batches(
         yield _together(waiting)
 
 
-def labels_of_part(part: Labelled, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
+def labels_of_part(part: LabelRows, names: pa.Array, classes: pa.Array) -> pa.RecordBatch:
     """Put names to the codes of a block's labels: one row a task, as `quorate.Result.labels` has them.
 
-    >>> part = Labelled(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
+    >>> part = LabelRows(np.array([1]), np.array([0.9]), np.array([0.8]), np.array([3]), np.array([False]))
     >>> labels_of_part(part, pa.array(["t1"]), pa.array(["cat", "dog"])).to_pylist()[0]["label"]
     'dog'
     """
-    columns = {
-        "task": names,
-        "label": take(classes, part.label),
-        "confidence": from_numpy(part.confidence),
-        "margin": from_numpy(part.margin),
-        "n_answers": from_numpy(np.asarray(part.n_answers, np.int64)),
-    }
-    if part.n_abstained is not None:
-        columns["n_abstained"] = from_numpy(np.asarray(part.n_abstained, np.int64))
-    columns["tied"] = from_numpy(part.tied)
-    columns |= {name: from_numpy(values) for name, values in part.beside.items()}
-    return pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict(part.columns(names, classes))
 
 
 def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quorate.arrays import Table
 from quorate.errors import NotInMemoryError, OptionError
@@ -100,12 +101,19 @@ class KeptLabels:
 
 
 def _typed(table: pa.Table) -> pa.Table:
-    """Give text its types: all fields of CSV are read as text."""
+    """Give text its types: all fields of CSV are read as text, and those without a value as empty."""
     kinds = {"n_answers": pa.int64(), "n_abstained": pa.int64(), "tied": pa.bool_()}
     for k, name in enumerate(table.column_names):
-        if name not in ("task", "label"):
-            table = table.set_column(k, name, table.column(name).cast(kinds.get(name, pa.float64())))
+        if name not in ("task", "status"):
+            kind = table.column(name).type if name == "label" else kinds.get(name, pa.float64())
+            table = table.set_column(k, name, _null_where_empty(table.column(name)).cast(kind))
     return table
+
+
+def _null_where_empty(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_string(column.type):
+        return column
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
 
 
 def kept_labels(result: Result) -> KeptLabels:

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.blocks.block import Block, Sums
-from quorate.methods.fitted import Fitted, Labelled, Labelling
-from quorate.voting.vote import Sureness
+from quorate.methods.fitted import Fitted, Labelling
+from quorate.voting.vote import ConfidenceTotals, LabelRows, Sureness
 from quorate.warehouse.label_files import LabelTally, labels_of_part, larger_batches
 from quorate.warehouse.spark_blocks import SparkBlocks
 from quorate.warehouse.spark_passes import OnEach
@@ -29,7 +29,7 @@ def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) 
 
 def _voted_on(
     block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array
-) -> tuple[Labelled, pa.RecordBatch]:
+) -> tuple[LabelRows, pa.RecordBatch]:
     part = labelling(block)
     return part, labels_of_part(part, names, classes)
 
@@ -40,15 +40,24 @@ def spark_sureness(fitted: Fitted, blocks: SparkBlocks) -> Sureness:
     >>> spark_sureness  # doctest: +ELLIPSIS
     <function spark_sureness at ...>
     """
-    n, total, doubtful, ties, cost = (float(each) for each in blocks.sums(_sure, fitted.labelling)[0])
-    return Sureness(total / max(n, 1.0), int(doubtful), int(ties), None if fitted.costs is None else cost)
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sums(_sure, fitted.labelling)[0].tolist()
+    return ConfidenceTotals(
+        n=int(n),
+        n_stated=int(n_stated),
+        total=total,
+        doubtful=int(doubtful),
+        ties=int(ties),
+        cost=None if fitted.costs is None else cost,
+        n_unlabelled=int(n_unlabelled),
+    ).sureness()
 
 
 def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
     tally = LabelTally()
     for block in blocks:
-        tally.add(labelling(block))
-    return (np.array([tally.n, tally.total, tally.doubtful, tally.ties, tally.cost or 0.0]),)
+        tally.add_rows(labelling(block))
+    totals = (tally.n, tally.n_stated, tally.total, tally.doubtful, tally.ties, tally.cost or 0.0, tally.n_unlabelled)
+    return (np.array(totals, np.float64),)
 
 
 @contextmanager

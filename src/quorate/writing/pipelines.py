@@ -15,12 +15,12 @@ class Outcome:
 
     name: str
     told: str
-    passed: bool
+    passed: bool | None  # None where that cannot be decided
     remedy: str = ""
 
 
 def junit(outcomes: Sequence[Outcome], suite: str) -> str:
-    """Write outcomes as JUnit XML.
+    """Write outcomes as JUnit XML; a check that cannot be decided is an error there, which no service counts as passed.
 
     Args:
         outcomes: one test case each.
@@ -28,16 +28,17 @@ def junit(outcomes: Sequence[Outcome], suite: str) -> str:
 
     >>> print(junit([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "answers.csv"))
     <?xml version="1.0" encoding="UTF-8"?>
-    <testsuites tests="1" failures="1">
-      <testsuite name="quorate check answers.csv" tests="1" failures="1">
+    <testsuites tests="1" failures="1" errors="0">
+      <testsuite name="quorate check answers.csv" tests="1" failures="1" errors="0">
         <testcase classname="quorate.check" name="min-alpha">
           <failure message="alpha is 0.2. ask again"></failure>
         </testcase>
       </testsuite>
     </testsuites>
     """
-    failures = sum(not each.passed for each in outcomes)
-    counts = f'tests="{len(outcomes)}" failures="{failures}"'
+    failures = sum(each.passed is False for each in outcomes)
+    errors = sum(each.passed is None for each in outcomes)
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}"'
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>"]
     lines.append(f"  <testsuite name={_attribute(f'quorate check {suite}')} {counts}>")
     for each in outcomes:
@@ -46,7 +47,8 @@ def junit(outcomes: Sequence[Outcome], suite: str) -> str:
             lines.append(f"{case}/>")
             continue
         message = ". ".join(part for part in (each.told, each.remedy) if part)
-        lines += [f"{case}>", f"      <failure message={_attribute(message)}></failure>", "    </testcase>"]
+        kind = "error" if each.passed is None else "failure"
+        lines += [f"{case}>", f"      <{kind} message={_attribute(message)}></{kind}>", "    </testcase>"]
     return "\n".join([*lines, "  </testsuite>", "</testsuites>"])
 
 
@@ -64,8 +66,9 @@ def markdown(outcomes: Sequence[Outcome], head: str) -> str:
     |---|---|---|---|
     | ❌ | min-alpha | alpha is 0.2 | ask again |
     """
+    signs = {True: "✅", False: "❌", None: "❔"}
     rows = [
-        f"| {'✅' if each.passed else '❌'} | {_cell(each.name)} | {_cell(each.told)} | {_cell(each.remedy)} |"
+        f"| {signs[each.passed]} | {_cell(each.name)} | {_cell(each.told)} | {_cell(each.remedy)} |"
         for each in outcomes
     ]
     head_row = ["| | limit | what was seen | what to do |", "|---|---|---|---|"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_numpy, from_strings, table_of
-from quorate.errors import OptionError, count, listing
+from quorate.errors import OptionError, count, listing, shown
 from quorate.evaluation.estimates.figures_of import (
     Estimated,
     ModelFigures,
@@ -20,19 +20,20 @@ from quorate.evaluation.estimates.figures_of import (
     model_figures,
     part_figures,
 )
-from quorate.evaluation.estimates.known_sample import probabilities, sample_of
+from quorate.evaluation.estimates.known_sample import RANDOM, probabilities, sampling_of
 from quorate.evaluation.estimates.label_plan import LabelPlan, plan_labels
-from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel, model_meter
+from quorate.evaluation.estimates.meters import FEWEST, ByEither, ByKnown, ByModel, Undecided, model_meter
 from quorate.evaluation.estimates.quantities import Better, Prevalence, Value, Wins
 from quorate.gold import gold_for, known_classes
 from quorate.methods.predictions import read_parts, read_predictions
 from quorate.methods.registry import aggregate
+from quorate.methods.support import missing_evidence
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.read import Reading, given
 from quorate.voting.population import N_CROWDS
 
-POWERED, MODEL = "prediction-powered", "model"
+POWERED, MODEL, UNDECIDED = "prediction-powered", "model", "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
 RANDOMLY = "the known labels are a random sample of these tasks"
@@ -42,6 +43,19 @@ ON_MODEL = (
     f"no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
     f"as far off, as those of {N_CROWDS} public crowds turned out to be (docs/confidence.md)"
 )
+NOT_RANDOM = (
+    "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at random "
+    "all the same, say so (sampled=, --sampled random); intervals then rest on it"
+)
+IN_DOUBT = (
+    "you say that the known labels are a random sample, and the intervals rest on it; but {}, as at most 1 random sample "
+    "in 100 does"
+)
+CONTRADICT = (
+    "the known labels contradict the answers: the share of {} is {:.2f} to {:.2f} by the known labels, and {:.2f} to {:.2f} "
+    "by the answers alone. Either they are no random sample, or workers err together; intervals hold both. If they were "
+    "drawn at random, say so (sampled=, --sampled random), for narrower ones"
+)
 
 
 @dataclass(frozen=True)
@@ -49,11 +63,12 @@ class Estimates:
     """Figures over all tasks, each with an interval."""
 
     answers: Answers
-    method: str  # prediction-powered, or model
+    method: str  # prediction-powered; model; or undecided, where nothing can be stated
     level: float
     n_known: int
     n_drawn: int  # of them, those drawn at random
     assumptions: tuple[str, ...]
+    imbalance: str | None  # what shows that the known labels are no random sample
     notes: tuple[str, ...]  # what was left out
     prevalence: dict[Any, Estimated]  # by class
     mean: Estimated | None  # of the value
@@ -108,11 +123,12 @@ class Estimates:
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(100, 8, 4, seed=0)
         >>> sorted(estimate(crowd.answers).to_dict())[:5]
-        ['accuracy', 'assumptions', 'by', 'difference', 'level']
+        ['accuracy', 'assumptions', 'by', 'difference', 'imbalance']
         """
         return {
             "method": self.method,
             "assumptions": list(self.assumptions),
+            "imbalance": self.imbalance,
             "notes": list(self.notes),
             "level": self.level,
             "n_tasks": self.answers.n_tasks,
@@ -133,10 +149,11 @@ class Estimates:
         known = f"{count(self.n_known, 'known label')} of {count(self.answers.n_tasks, 'task')}"
         drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
         told = [f"{self.method}: {known}{drawn}; {self.level:.0%} intervals"]
+        told += [] if self.imbalance is None else [self.imbalance]
         told += [f"rests on: {each}" for each in self.assumptions]
         if widths := [each.ratio for *_, each in self._rows() if each.ratio is not None]:
             told.append(f"intervals are {np.mean(widths):.2f} times as wide as by the known labels alone")
-        if any(each.low is None for *_, each in self._rows()):
+        if self.method != UNDECIDED and any(each.low is None for *_, each in self._rows()):
             told.append(f"no interval where fewer than {FEWEST} known labels fall; the figure there is the model's")
         return [*told, *self.notes, *([] if self.plan is None else self.plan.lines())]
 
@@ -163,14 +180,16 @@ def estimate(
     """Estimate shares of classes, a model's accuracy, means of scores over all tasks, with intervals.
 
     With known labels of a random part of the tasks the intervals hold whatever the workers do: prediction-powered
-    inference on the posterior, which has not seen them. Without, they rest on the model, and that is said.
+    inference on the posterior, which has not seen them. Without, they rest on the model, and that is said; so it is
+    where the known labels cannot be a random sample. Answers of one worker or one class support neither: every figure
+    is then None, and the method ``undecided``.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`; a column ``inclusion_probability`` says with what
             probability each was drawn.
         sampled: how they were: ``random``; ``advised``, by `quorate.advise_gold`; ``unknown``. By default advised
-            where that column is there, and random where they look so.
+            where that column is there, and else random, unless a test finds that they cannot be.
         predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
             class; a list of two, or a mapping from names, compares two models.
         value: the number that each class stands for, or ``"classes"`` where they are numbers: its mean is estimated.
@@ -183,7 +202,7 @@ def estimate(
         reading: as `quorate.read` takes it.
 
     Raises:
-        OptionError: known labels are too few, or it must be said how they were sampled; an option makes no sense.
+        OptionError: known labels are too few, or an option makes no sense.
         InputError: something cannot be read.
 
     >>> import quorate
@@ -198,7 +217,7 @@ def estimate(
         raise OptionError("a table of tasks and one of its columns go together: tasks= and by= (--tasks, --by)")
     read = given(source, reading)
     answers, (task, _, label) = read.answers, read.options.columns
-    meter, sampling = _meter(read, gold, sampled, method, level)
+    meter, basis = _meter(read, gold, sampled, method, level)
     worth = None if value is None else Value(_values(value, answers))
     models = [] if predictions is None else read_predictions(predictions, answers, task, label)
     parts = (
@@ -208,13 +227,15 @@ def estimate(
     both = models[0].is_there & models[1].is_there if len(models) == 2 else None
     wins = None if both is None else estimated(meter.means(Wins(*pair), both))
     shares = Prevalence(answers.n_classes)
+    can_plan = plan is not None and answers.n_classes > 1
     return Estimates(
         answers=answers,
-        method=MODEL if isinstance(meter, ByModel) else POWERED,
+        method=basis.method,
         level=level,
-        n_known=sampling.n_known,
+        n_known=basis.n_known,
         n_drawn=meter.sample.n_drawn if isinstance(meter, ByKnown) else 0,
-        assumptions=sampling.assumptions,
+        assumptions=basis.assumptions,
+        imbalance=basis.imbalance,
         notes=tuple(note for model in models for note in model.notes()),
         prevalence=by_class(answers, estimated(meter.means(shares))),
         mean=None if worth is None else estimated(meter.means(worth))[0],
@@ -223,36 +244,85 @@ def estimate(
         wins=None if wins is None else (wins[0], wins[1]),
         by=by,
         parts=tuple(parts),
-        plan=None if plan is None else plan_labels(answers, meter, shares, plan, seed=seed),
+        plan=plan_labels(answers, meter, shares, plan, seed=seed) if plan is not None and can_plan else None,
     )
 
 
 @dataclass(frozen=True)
-class _Sampling:
+class _Basis:
+    """What figures rest on."""
+
+    method: str
     n_known: int
     assumptions: tuple[str, ...]
+    imbalance: str | None = None
 
 
 def _meter(
     read: Reading, gold: Source, sampled: str | None, method: str, level: float
-) -> tuple[ByKnown | ByModel, _Sampling]:
+) -> tuple[ByKnown | ByModel | Undecided, _Basis]:
     """Choose how to estimate: by known labels of a random sample where there are any, else by the model."""
     from scipy.special import ndtri
 
     answers, z = read.answers, float(ndtri((1 + level) / 2))
-    known = known_classes(gold_for(read, gold), answers)
-    if known is not None and (known >= 0).any():
+    found = known_classes(gold_for(read, gold), answers)
+    known = np.full(answers.n_tasks, -1) if found is None else found
+    n_known = int((known >= 0).sum())
+    missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
+    if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",))
+    imbalance = None
+    if n_known:
         result = aggregate(answers, method, intervals="none")
         probability = None if gold is None else probabilities(gold, answers, read.options.columns[0])
-        sample = sample_of(answers, known, result.ballot.confidence, sampled, probability)
+        sampling = sampling_of(answers, known, result, sampled, probability)
+        if sampling.imbalance is not None:
+            imbalance = (IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence())
+        sample = sampling.sample
         if sample is not None:
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
             meter = ByKnown(result.ballot.posterior, known[sample.rows], sample, z)
-            return meter, _Sampling(len(sample.rows), (drawn, ANY_WORKERS))
+            # Whoever says how they were drawn is believed, and other methods have no interval of their own.
+            if sampled is None and drawn == RANDOMLY and missing is None and method == "quorate":
+                model = model_meter(answers, None, z)
+                imbalance = contradiction(answers, meter, model)
+                if imbalance is not None:
+                    meter = ByEither(meter.posterior, meter.true, sample, z, model)
+            return meter, _Basis(POWERED, n_known, (drawn, ANY_WORKERS), imbalance)
     if method != "quorate":
-        raise OptionError(f"without a random sample of known labels only the default method can speak, not {method!r}")
-    n = 0 if known is None else int((known >= 0).sum())
-    return model_meter(answers, known, z), _Sampling(n, (ON_MODEL,))
+        why = "" if imbalance is None else f" ({imbalance})"
+        raise OptionError(
+            f"without a random sample of known labels only the default method can speak, not {method!r}{why}"
+        )
+    if missing is not None:
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",), imbalance)
+    # Labels that were chosen by their class or their ease would teach the model wrongly; they only speak for themselves.
+    meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
+    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL,), imbalance)
+
+
+def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
+    """Say of which class the known labels and the model state shares that differ too much; None if of none.
+
+    Two independent estimates differ by more than the root of the sum of their squared half widths as often as one of
+    their intervals fails: at the level that is asked for, divided over the classes by Bonferroni.
+    """
+    from scipy.special import ndtr, ndtri
+
+    shares = Prevalence(answers.n_classes)
+    known, model = by_known.means(shares), by_model.means(shares)
+    above = known.value > model.value
+    half_known = np.where(above, known.value - known.low, known.high - known.value)
+    half_model = np.where(above, model.high - model.value, model.value - model.low)
+    n_tests = max(answers.n_classes - 1, 1)
+    strictness = ndtri(ndtr(-by_known.z) / n_tests) / -by_known.z
+    excess = np.abs(known.value - model.value) - strictness * np.hypot(half_known, half_model)
+    if not (excess > 0).any():
+        return None
+    c = int(np.nanargmax(excess))
+    return CONTRADICT.format(
+        shown(answers.classes[c].as_py()), known.low[c], known.high[c], model.low[c], model.high[c]
+    )
 
 
 def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray
-from quorate.evaluation.estimates.meters import ByKnown, ByModel, recall_of
+from quorate.evaluation.estimates.meters import Meter, recall_of
 from quorate.evaluation.estimates.quantities import Confused, Prevalence, Right, Value
 from quorate.methods.predictions import Predictions
 from quorate.uncertainty.prediction_powered import Powered
@@ -126,7 +126,7 @@ def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
     return dict(zip(answers.classes.to_pylist(), found, strict=True))
 
 
-def model_figures(meter: ByKnown | ByModel, answers: Answers, model: Predictions) -> ModelFigures:
+def model_figures(meter: Meter, answers: Answers, model: Predictions) -> ModelFigures:
     """Estimate accuracy, precision and recall of each class, and the table of confusion.
 
     Args:
@@ -157,7 +157,7 @@ def model_figures(meter: ByKnown | ByModel, answers: Answers, model: Predictions
 
 
 def part_figures(
-    meter: ByKnown | ByModel,
+    meter: Meter,
     answers: Answers,
     models: list[Predictions],
     worth: Value | None,
@@ -185,13 +185,10 @@ def part_figures(
         here: BoolArray = code == number
         if not here.any():
             continue
-        known = (
-            int(here[meter.sample.rows].sum()) if isinstance(meter, ByKnown) else int((meter.known[here] >= 0).sum())
-        )
         yield PartFigures(
             value,
             int(here.sum()),
-            known,
+            int((here & meter.is_known).sum()),
             by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), here))),
             {model.name: estimated(meter.means(Right(model.label), here & model.is_there))[0] for model in models},
             None if worth is None else estimated(meter.means(worth, here))[0],

@@ -1,4 +1,6 @@
-"""Known labels -> a sample whose probabilities are known, or a question about how they were chosen."""
+"""Known labels -> a sample whose probabilities are known; or what shows that they are none."""
+
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -6,70 +8,76 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, to_numpy
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase, unknown
+from quorate.evaluation.estimates.imbalance import Imbalance, find_imbalance
 from quorate.evaluation.estimates.meters import FEWEST
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
+from quorate.result import Result
 from quorate.uncertainty.prediction_powered import KnownSample
 
 RANDOM, ADVISED, UNKNOWN = SAMPLED = ("random", "advised", "unknown")
 PROBABILITY = "inclusion_probability"
-# Standard errors by which known tasks may be less, or more, sure than a random sample before it is asked about: chance
-# does so once in 16,000.
-STRIKING = 4.0
 
 
-def sample_of(
-    answers: Answers, known: IntArray, confidence: FloatArray, sampled: str | None, probability: FloatArray | None
-) -> KnownSample | None:
-    """Say what the known labels are a sample of; None where that is not known, so that they speak for themselves.
+@dataclass(frozen=True)
+class Sampling:
+    """What the known labels are a sample of, and what speaks against it."""
+
+    sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
+    imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
+
+
+def sampling_of(
+    answers: Answers, known: IntArray, result: Result, sampled: str | None, probability: FloatArray | None
+) -> Sampling:
+    """Say what the known labels are a sample of.
+
+    Whoever says how they were chosen is believed. Otherwise they are a random sample, unless a test says that they
+    cannot be one.
 
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown.
-        confidence: of the labels found without them.
+        result: of an aggregation that has not seen them.
         sampled: ``random``, ``advised`` or ``unknown``; None if nobody said.
         probability: of each task to be known, NaN where that was not written.
 
     Raises:
-        OptionError: they are too few, or do not look like what they are said to be, or it must be said.
+        OptionError: they are too few, or what they are said to be lacks a column.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
     >>> known = np.where(np.arange(100) % 10 == 0, 0, -1)
-    >>> sample_of(answers, known, np.ones(100), "random", None).n_drawn
+    >>> sampling_of(answers, known, quorate.aggregate(answers), None, None).sample.n_drawn
     10
     """
     rows = np.flatnonzero(known >= 0)
     if sampled is not None and sampled not in SAMPLED:
         raise unknown(sampled, SAMPLED, "way of sampling")
     written = probability is not None and bool(np.isfinite(probability[rows]).all())
-    if sampled is None:
-        sampled = ADVISED if written else RANDOM
-        if not written and (far := _oddness(rows, confidence)) is not None:
-            raise OptionError(
-                f"the {count(len(rows), 'known label')} look like no random sample: they are of {far} tasks than the "
-                "others. Say how they were chosen: --sampled random, advised (with the column "
-                f"{PROBABILITY}, as `quorate advise --gold` writes it) or unknown"
-            )
     if sampled == UNKNOWN:
-        return None
+        return Sampling(None)
     if sampled == ADVISED and not written:
         raise OptionError(
             f"--sampled advised needs the column {PROBABILITY} of `quorate advise --gold` beside every known label; "
             "join it, or say --sampled random or unknown"
         )
-    if sampled == ADVISED and probability is not None:
+    imbalance = None
+    if written and sampled != RANDOM and probability is not None:
         found = KnownSample(rows, probability[rows], answers.n_tasks)
     else:
         found = KnownSample.random(rows, answers.n_tasks)
+        imbalance = find_imbalance(rows, result)
+        if imbalance is not None and sampled is None:
+            return Sampling(None, imbalance)
     if found.n_drawn < FEWEST and len(rows) < answers.n_tasks:
-        drawn = " drawn at random" if sampled == ADVISED else ""
+        drawn = " drawn at random" if found.n_drawn < len(rows) else ""
         raise OptionError(
             f"{count(found.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
             "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
             "(--sampled unknown) for what the model says alone"
         )
-    return found
+    return Sampling(found, imbalance)
 
 
 def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
@@ -111,16 +119,3 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     met = (codes >= 0) & (place[codes] >= 0)
     found[place[codes[met]]] = numbers[met]
     return found
-
-
-def _oddness(rows: IntArray, confidence: FloatArray) -> str | None:
-    """Say in which way known tasks differ from the others, by the sum of their ranks of confidence; None if not."""
-    from scipy.stats import rankdata
-
-    n, of_all = len(rows), len(confidence)
-    if n == 0 or n == of_all:
-        return None
-    ranks = rankdata(confidence)
-    spread = np.sqrt(ranks.var() / n * (of_all - n) / max(of_all - 1, 1))
-    far = (ranks[rows].mean() - ranks.mean()) / spread if spread > 0 else 0.0
-    return None if abs(far) < STRIKING else "surer" if far > 0 else "less sure"

@@ -10,7 +10,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take
 from quorate.blocks.scatter import scattered
 from quorate.errors import OptionError, count
-from quorate.evaluation.estimates.meters import FEWEST, ByKnown, ByModel
+from quorate.evaluation.estimates.meters import FEWEST, ByKnown, Meter
 from quorate.evaluation.estimates.quantities import Quantity
 from quorate.uncertainty.prediction_powered import powers
 from quorate.uncertainty.tilted import UNSEEN, score_ends
@@ -59,9 +59,7 @@ class LabelPlan:
         return [head, f"label {count(len(self.task), 'task')}, drawn at random: {first}{more}; then give all of them"]
 
 
-def plan_labels(
-    answers: Answers, meter: ByKnown | ByModel, quantity: Quantity, half_width: float, *, seed: int
-) -> LabelPlan:
+def plan_labels(answers: Answers, meter: Meter, quantity: Quantity, half_width: float, *, seed: int) -> LabelPlan:
     """Say how many labels of a random sample it takes, by what is known now, and draw those that are missing.
 
     Args:
@@ -101,7 +99,7 @@ def plan_labels(
 
 
 def _seen(
-    meter: ByKnown | ByModel, quantity: Quantity, some: IntArray, rng: np.random.Generator
+    meter: Meter, quantity: Quantity, some: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
     guess = quantity.expected(meter.posterior)

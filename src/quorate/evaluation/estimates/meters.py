@@ -1,7 +1,7 @@
 """How means over all tasks are estimated: from known labels with the posterior's help, or from the model alone."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -32,6 +32,18 @@ GRID = 501  # shares that are tried for a recall
 class Meter(Protocol):
     """Estimates means over tasks."""
 
+    @property
+    def posterior(self) -> FloatArray:
+        """The posterior of each task, tasks × classes, as a guess."""
+
+    @property
+    def z(self) -> float:
+        """The quantile of the normal law that intervals are made with."""
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+
     def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
         """Estimate the rows of a quantity over all tasks, or over some; NaN where no interval can be stated."""
 
@@ -44,6 +56,13 @@ class ByKnown:
     true: IntArray  # classes of the sample's tasks
     sample: KnownSample
     z: float
+
+    @cached_property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        is_known = np.zeros(len(self.posterior), dtype=bool)
+        is_known[self.sample.rows] = True
+        return is_known
 
     def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
         """Estimate by prediction-powered inference."""
@@ -66,6 +85,11 @@ class ByModel:
     calibration: FloatArray  # weights of the calibrations
     known: IntArray  # classes that are known, -1 elsewhere; of no random sample
     z: float
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        return self.known >= 0
 
     @cached_property
     def posterior(self) -> FloatArray:
@@ -105,6 +129,30 @@ class ByModel:
 
 
 @dataclass(frozen=True)
+class Undecided:
+    """Answers that support no estimate, and no random sample of known labels."""
+
+    known: IntArray  # classes that are known, -1 elsewhere
+    n_classes: int
+    z: float
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        return self.known >= 0
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """Every class alike: what makes a plan of labels ask for as many as any crowd could need."""
+        return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """State nothing."""
+        nothing = np.full(len(quantity.expected(self.posterior)), np.nan)
+        return Powered(nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
 class _ByBeta:
     """Tables that are made one after another, whenever somebody goes through them."""
 
@@ -117,6 +165,23 @@ class _ByBeta:
 
 
 @dataclass(frozen=True)
+class ByEither(ByKnown):
+    """Known labels and answers that contradict each other: every interval holds that of the one and of the other.
+
+    Either the known labels are no random sample, or the workers err together beyond what the model allows for. Whichever
+    it is, the interval covers as often as the one that it holds.
+    """
+
+    model: ByModel
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
+        by_known, by_model = super().means(quantity, within), self.model.means(quantity, within)
+        low, high = np.fmin(by_known.low, by_model.low), np.fmax(by_known.high, by_model.high)
+        return replace(by_known, low=low, high=high)
+
+
+@dataclass(frozen=True)
 class ModelParts:
     """What an estimate by the model is made of; one entry a row."""
 
@@ -125,13 +190,14 @@ class ModelParts:
     moved: FloatArray  # the share of tasks that may be labelled wrongly, as far as it matters here
 
 
-def model_meter(answers: Answers, known: IntArray | None, z: float) -> ByModel:
+def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
     """Form the default method's belief of every task, with what known labels teach of the crowd.
 
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown; None for none.
         z: the quantile of the normal law.
+        learns: whether the known labels teach how the crowd errs; otherwise they only speak for their own tasks.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
@@ -143,6 +209,8 @@ def model_meter(answers: Answers, known: IntArray | None, z: float) -> ByModel:
     views, _ = weigh(answers, opinions, group=answers.group, independent=False, cautious=False)
     if known is None or not (known >= 0).any():
         return ByModel(views.belief, views.calibration, np.full(answers.n_tasks, -1), z)
+    if not learns:
+        return ByModel(views.belief, views.calibration, known, z)
     learned = learn(views, known)
     return ByModel(learned.posterior, learned.calibration, known, z)
 

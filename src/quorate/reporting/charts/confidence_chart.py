@@ -13,7 +13,7 @@ VERDICTS = ("sure enough", "needs more answers")
 
 
 def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
-    """Count the tasks in each twentieth of the confidence.
+    """Count the tasks in each twentieth of the confidence; those without one are not counted.
 
     >>> import quorate
     >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
@@ -21,7 +21,9 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
     [(0.5, 1), (0.95, 1)]
     """
     # A share such as 0.3 may be stored a hair below it; it belongs to the bar that it begins.
-    place = np.minimum(np.floor(result.ballot.confidence * BINS + 1e-9).astype(int), BINS - 1)
+    confidence = result.ballot.confidence
+    stated = confidence[~np.isnan(confidence)]
+    place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
     rows = []
     for k, n in enumerate(np.bincount(place, minlength=BINS).tolist()):
         if n:
@@ -41,7 +43,7 @@ def confidence_chart(result: Result, sure: float = SURE) -> Spec:
     100
     """
     rows = confidence_rows(result, sure)
-    lowest = min(row["low"] for row in rows)
+    lowest = min((row["low"] for row in rows), default=0.0)
     scale = {"domain": [lowest, 1], "nice": False}
     encoding = {
         "x": quantitative("left", title="confidence of the label", scale=scale, axis={"grid": False, "format": ".0%"}),

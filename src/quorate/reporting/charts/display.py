@@ -70,7 +70,7 @@ def _interval(skill: float, low: float, high: float, colour: str) -> str:
 def _confidence(result: Result) -> str:
     """Show how many tasks have which confidence, as bars."""
     rows = confidence_rows(result)
-    most = max(row["tasks"] for row in rows)
+    most = max((row["tasks"] for row in rows), default=0)
     cells = []
     for row in rows:
         colour = PALETTE["good" if row["low"] >= SURE - 1e-9 else "doubt"]
@@ -84,12 +84,13 @@ def _confidence(result: Result) -> str:
 
 def _doubtful(result: Result) -> str:
     """Show the tasks whose label is least sure."""
-    order = np.argsort(result.ballot.confidence, kind="stable")[:MOST_LISTED]
+    ballot = result.ballot
+    order = np.argsort(ballot.confidence, kind="stable")[:MOST_LISTED]
     tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
-    rows = [
-        [as_text(str(tasks[k])[:60]), as_text(str(classes[result.ballot.label[k]])[:60]), f"{sure:.2f}"]
-        for k, sure in zip(order.tolist(), result.ballot.confidence[order].tolist(), strict=True)
-    ]
+    rows = []
+    for k, sure in zip(order.tolist(), ballot.confidence[order].tolist(), strict=True):
+        label = "–" if ballot.label[k] < 0 else str(classes[ballot.label[k]])[:60]
+        rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(sure) else f"{sure:.2f}"])
     return _table("The least sure labels", ["task", "label", "confidence"], rows)
 
 

@@ -1,0 +1,151 @@
+"""Known labels that were not drawn at random: how often `estimate` finds that out, and how often its interval holds.
+
+    python benchmarks/chosen_gold.py [--draws N] [DESIGN...]    # all designs by default, 40 draws of each
+
+For each crowd and each way of choosing the known
+labels: how often the test refuses them as a random sample; how often they pass and contradict the answers, so that the
+interval holds both; how often the interval for the share of the first class covers the truth when they are taken for a
+random sample in any case, as 0.2.0 did; how often it covers now; and half its width.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.evaluation.datasets import load
+from quorate.evaluation.estimates.estimating import contradiction
+from quorate.evaluation.estimates.imbalance import find_imbalance
+from quorate.evaluation.estimates.meters import ByEither, ByKnown, ByModel, Meter, model_meter
+from quorate.evaluation.estimates.quantities import Prevalence
+from quorate.evaluation.experiments.public_crowds import class_codes
+from quorate.evaluation.simulate import crowd
+from quorate.methods.registry import aggregate
+from quorate.result import Result
+from quorate.uncertainty.prediction_powered import KnownSample
+
+Z = 1.959963984540054
+PUBLIC = ("bluebird", "rte1", "temp", "wsd")
+N_KNOWN = 50
+
+
+@dataclass(frozen=True)
+class TruthCrowd:
+    """A crowd whose truth is known, of every task."""
+
+    name: str
+    answers: Answers
+    truth: IntArray
+
+
+Design = Callable[[TruthCrowd, FloatArray, np.random.Generator], IntArray]
+
+
+def simulated_crowds(seed: int) -> Iterator[TruthCrowd]:
+    """Simulate crowds: good, weak, of skewed classes, of four classes, of workers who are mostly wrong."""
+    rng = np.random.default_rng([seed, 26])
+    plain = {"n_tasks": 600, "n_workers": 15}
+    options = {
+        "good": {"per_task": 5, "skills": rng.uniform(0.3, 0.9, 15)},
+        "weak": {"per_task": 3, "skills": rng.uniform(0.1, 0.4, 15)},
+        "guessing": {"per_task": 3, "skills": np.zeros(15)},
+        "skewed": {"per_task": 5, "skills": rng.uniform(0.3, 0.9, 15), "prior": np.array([0.9, 0.1])},
+        "four classes": {"per_task": 5, "skills": rng.uniform(0.2, 0.8, 15), "n_classes": 4},
+        "wrong, skewed": {"per_task": 5, "skills": rng.uniform(-0.8, -0.2, 15), "prior": np.array([0.8, 0.2])},
+    }
+    for name, own in options.items():
+        made = crowd(**plain, **own, seed=rng)
+        yield TruthCrowd(name, made.answers, made.truth)
+
+
+def public_crowds(names: tuple[str, ...]) -> Iterator[TruthCrowd]:
+    """Read public crowds, the tasks with truth."""
+    for name in names:
+        data = load(name)
+        truth = class_codes(data.truth, data.answers)
+        yield TruthCrowd(name, data.answers.only(truth >= 0), truth[truth >= 0])
+
+
+def right_share(crowd: TruthCrowd) -> FloatArray:
+    """Return the share of each task's answers that are right: how easy it is."""
+    right = crowd.answers.by_task((crowd.answers.label == crowd.truth[crowd.answers.task]).astype(np.float64))
+    share: FloatArray = right / np.maximum(crowd.answers.per_task, 1)
+    return share
+
+
+def _some(tasks: IntArray, rng: np.random.Generator) -> IntArray:
+    return rng.permutation(tasks)[:N_KNOWN]
+
+
+def _half(values: FloatArray, rng: np.random.Generator, *, upper: bool) -> IntArray:
+    """Draw among the half of the tasks with the larger, or the smaller, values; ties at random."""
+    order = np.lexsort([rng.random(len(values)), values])
+    half = len(values) // 2
+    return _some(order[half:] if upper else order[:half], rng)
+
+
+DESIGNS: dict[str, Design] = {
+    "random": lambda crowd, _, rng: _some(np.arange(len(crowd.truth)), rng),
+    "first class only": lambda crowd, _, rng: _some(np.flatnonzero(crowd.truth == 0), rng),
+    "last class only": lambda crowd, _, rng: _some(np.flatnonzero(crowd.truth == crowd.truth.max()), rng),
+    "sorted by class": lambda crowd, _, rng: np.lexsort([rng.random(len(crowd.truth)), crowd.truth])[:N_KNOWN],
+    "easy half": lambda crowd, _, rng: _half(right_share(crowd), rng, upper=True),
+    "hard half": lambda crowd, _, rng: _half(right_share(crowd), rng, upper=False),
+    "surest half": lambda _, sure, rng: _half(sure, rng, upper=True),
+    "least sure half": lambda _, sure, rng: _half(sure, rng, upper=False),
+}
+
+
+def design_rows(
+    crowds: Iterable[TruthCrowd], designs: Iterable[str], draws: int, seed: int = 0
+) -> Iterator[tuple[str | float, ...]]:
+    """Draw known labels in every way, again and again."""
+    for each in crowds:
+        result = aggregate(each.answers, intervals="none")
+        by_model = model_meter(each.answers, None, Z)
+        sure = result.ballot.posterior.max(axis=1)
+        for name in designs:
+            design = DESIGNS[name]
+            rng = np.random.default_rng([seed, 26])
+            found = np.array([_one(each, result, by_model, design(each, sure, rng)) for _ in range(draws)])
+            yield each.name, name, *found.mean(axis=0).tolist()
+
+
+def _one(crowd: TruthCrowd, result: Result, by_model: ByModel, tasks: IntArray) -> tuple[float, ...]:
+    quantity = Prevalence(crowd.answers.n_classes)
+    truth = float((crowd.truth == 0).mean())
+    tasks = np.sort(tasks)
+    sample = KnownSample.random(tasks, crowd.answers.n_tasks)
+    as_random = ByKnown(result.ballot.posterior, crowd.truth[tasks], sample, Z)
+    is_chosen = find_imbalance(tasks, result) is not None
+    known = np.full(crowd.answers.n_tasks, -1)
+    known[tasks] = crowd.truth[tasks]
+    now: Meter = as_random
+    if is_chosen:
+        now = ByModel(by_model.belief, by_model.calibration, known, Z)
+    elif contradiction(crowd.answers, as_random, by_model) is not None:
+        now = ByEither(as_random.posterior, as_random.true, sample, Z, by_model)
+
+    def ends(meter: Meter) -> tuple[float, float]:
+        found = meter.means(quantity)
+        return float(found.low[0]), float(found.high[0])
+
+    before, after = ends(as_random), ends(now)
+    covers = [low - 1e-9 <= truth <= high + 1e-9 for low, high in (before, after)]
+    figures = is_chosen, isinstance(now, ByEither), *covers, (after[1] - after[0]) / 2
+    return tuple(float(each) for each in figures)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("designs", nargs="*", default=list(DESIGNS), metavar="DESIGN", help=", ".join(DESIGNS))
+    options = parser.parse_args()
+    every_crowd = chain(simulated_crowds(0), public_crowds(PUBLIC))
+    print(f"{'crowd':15s}{'known labels':18s}{'refused':>9s}{'both':>9s}{'before':>9s}{'now':>9s}{'half width':>12s}")
+    for crowd_name, design_name, *figures in design_rows(every_crowd, options.designs, options.draws):
+        print(f"{crowd_name:15s}{design_name:18s}{''.join(f'{each:9.2f}' for each in figures)}", flush=True)

@@ -1,0 +1,114 @@
+"""Whether known labels can be a random sample of the tasks: a permutation test by what is known of every task without them.
+
+An aggregation that has not seen the known labels gives each task a posterior, and so a probability of each class and a
+rank by confidence. Their means over the known tasks are compared with those over all tasks. The reference is the same
+means over random samples of as many tasks, so the level holds whatever the workers do and however wrong the posterior
+is; the posterior only has to be related to what the tasks were chosen by for the test to find it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import shown
+from quorate.result import Result
+
+# How often a random sample is refused. Conventional; what intervals lose of their coverage by it is less than this,
+# because the model's interval takes the place of the refused one.
+FALSE_ALARM = 0.01
+N_SAMPLES = 999  # random samples that the known labels are compared with: p-values are multiples of 0.001
+# Known labels from which means are normal to the precision needed, so that no samples are drawn.
+MIN_NORMAL = 1000
+
+
+@dataclass(frozen=True)
+class Imbalance:
+    """In what known labels differ most from a random sample."""
+
+    kind: str  # what differs, in words
+    among_known: float  # its mean over the known tasks
+    among_all: float
+    p_value: float  # that a random sample differs as much in anything
+
+    def sentence(self) -> str:
+        """Say what was found.
+
+        >>> Imbalance("the probability of 'cat'", 0.93, 0.48, 0.001).sentence()
+        "without them, the probability of 'cat' is 0.93 on average for their tasks and 0.48 for all tasks (p = 0.001)"
+        """
+        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
+        return (
+            f"without them, {self.kind} is {self.among_known:.2f} on average for their tasks and {self.among_all:.2f} "
+            f"for all tasks ({p})"
+        )
+
+
+def find_imbalance(rows: IntArray, result: Result) -> Imbalance | None:
+    """Return in what the known tasks differ most from a random sample; None where such a sample may differ as much.
+
+    Args:
+        rows: the tasks of known label.
+        result: of an aggregation that has not seen these labels.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(500, 12, 5, seed=0)
+    >>> result = quorate.aggregate(crowd.answers)
+    >>> find_imbalance(np.arange(50), result) is None
+    True
+    >>> find_imbalance(np.flatnonzero(crowd.truth == 1)[:50], result).kind
+    "the probability of 'c1'"
+    """
+    posterior = result.ballot.posterior
+    n_tasks, n_classes = posterior.shape
+    n = len(rows)
+    if n == 0 or n == n_tasks:
+        return None
+    confidence = posterior.max(axis=1)
+    features = np.column_stack([posterior[:, 1:] if n_classes == 2 else posterior, _midranks(confidence)])
+    centred = features - features.mean(axis=0)
+    scale = np.sqrt((centred**2).mean(axis=0) / n * (n_tasks - n) / max(n_tasks - 1, 1))
+    varies = scale > 0
+    if not varies.any():
+        return None
+    standardized = centred[:, varies] / scale[varies]
+    difference = standardized[rows].mean(axis=0)
+    most = int(np.abs(difference).argmax())
+    p_value = _p_value(standardized, n, float(np.abs(difference[most])))
+    if p_value > FALSE_ALARM:
+        return None
+    at = int(np.flatnonzero(varies)[most])
+    if at == features.shape[1] - 1:
+        return Imbalance("the confidence", float(confidence[rows].mean()), float(confidence.mean()), p_value)
+    name = result.answers.classes[at + 1 if n_classes == 2 else at].as_py()
+    return Imbalance(
+        f"the probability of {shown(name)}", float(features[rows, at].mean()), float(features[:, at].mean()), p_value
+    )
+
+
+def _p_value(standardized: FloatArray, n: int, observed: float) -> float:
+    """Return how often the largest mean over n random tasks is as large; its distribution, or by Bonferroni's bound."""
+    if n >= MIN_NORMAL:
+        from scipy.special import ndtr
+
+        return float(min(2 * ndtr(-observed) * standardized.shape[1], 1.0))
+    # In the order of their values: which task stands in which row changes nothing.
+    ordered = standardized[np.lexsort(standardized.T)]
+    rng = np.random.default_rng(0)
+    larger = 0
+    for _ in range(N_SAMPLES):
+        drawn = rng.choice(len(ordered), n, replace=False, shuffle=False)
+        larger += bool(np.abs(ordered[drawn].mean(axis=0)).max() >= observed * (1 - 1e-12))
+    return (1 + larger) / (1 + N_SAMPLES)
+
+
+def _midranks(values: FloatArray) -> FloatArray:
+    """Rank values; equal ones have their mean rank.
+
+    >>> _midranks(np.array([3.0, 1.0, 3.0])).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks: FloatArray = (last - (counts - 1) / 2)[inverse]
+    return ranks

@@ -1,0 +1,138 @@
+"""Whether the answers support a confidence at all, and which tasks have a label.
+
+How often labels are wrong shows where workers who answer the same tasks differ, or where gold says so. The answers of
+one worker, or of one class, show nothing of it, whatever the method; nor does a task that nobody answered.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.skills.evidence import IDENTIFIED
+from quorate.skills.notes import UNSUPPORTED, Note
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.vote import Ballot
+
+# Gold labels from which the accuracy of the only worker is taken to be known; conventional: `estimate` asks for as many
+# before it states an interval.
+MIN_GOLD = 5
+
+
+@dataclass(frozen=True)
+class Support:
+    """What answers support: a confidence or, for a reason, none; and how many tasks have no label."""
+
+    missing: str | None = None  # why no confidence is stated, and what is needed; None where one is stated
+    n_unanswered: int = 0  # tasks without answers and without gold
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Say why there is no confidence."""
+        return () if self.missing is None else (Note(UNSUPPORTED, f"no confidence is stated: {self.missing}"),)
+
+    def apply(self, ballot: Ballot, per_task: IntArray, gold: IntArray | None) -> Ballot:
+        """Take away the labels and the confidence that the answers do not support; gold stays as it is.
+
+        >>> ballot = Ballot(np.zeros((2, 2)), np.full((2, 2), 0.5), np.zeros(2, int), np.ones(2, bool))
+        >>> applied = Support().apply(ballot, np.array([3, 0]), None)
+        >>> applied.label.tolist(), applied.confidence.tolist(), applied.tied.tolist()
+        ([0, -1], [0.5, nan], [True, False])
+        """
+        is_gold = np.zeros(len(per_task), dtype=bool) if gold is None else gold >= 0
+        is_labelled = is_gold | (per_task > 0)
+        is_stated = is_labelled if self.missing is None else is_gold
+        if is_stated.all():
+            return ballot
+        label = np.where(is_labelled, ballot.label, -1)
+        return replace(ballot, label=label, tied=ballot.tied & is_labelled, is_stated=is_stated)
+
+
+def support_of_answers(answers: Answers, gold: IntArray | None, workforce: Workforce) -> Support:
+    """Say what answers in memory support.
+
+    Args:
+        answers: who answered what.
+        gold: the class of each task, -1 where unknown; None without gold.
+        workforce: what a method found out about the workers.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> support_of_answers(answers, None, quorate.majority_vote(answers).workforce).missing
+    'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
+    """
+    n_classes = answers.n_classes
+    if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which everybody may have said yes
+        n_classes = len(np.unique(answers.label))
+    n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
+    missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(workforce))
+    return Support(missing, n_unanswered)
+
+
+def support_of_blocks(blocks: Blocks, workforce: Workforce) -> Support:
+    """Say what answers in blocks support; one pass over them.
+
+    Args:
+        blocks: the answers.
+        workforce: what a method found out about the workers.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).workforce)
+    Support(missing=None, n_unanswered=0)
+    """
+    n_workers = int((blocks.per_worker > 0).sum())
+    n_gold, n_unanswered = (int(total) for total in blocks.sums(_count_tasks_in)[0])
+    return Support(missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(workforce)), n_unanswered)
+
+
+def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_known: bool = False) -> str | None:
+    """Say why so many workers and classes support no confidence, and what is needed; None where they do.
+
+    Args:
+        n_workers: who gave an answer.
+        n_classes: observed or declared.
+        n_gold: gold labels of tasks that were answered.
+        skill_known: whether the method knows the skill of the only worker, by gold or from before.
+
+    >>> missing_evidence(3, 1)
+    'all answers are of one class, so nothing shows how often they are wrong; list all classes (classes=, --classes)'
+    >>> missing_evidence(3, 2) is None, missing_evidence(1, 2, n_gold=30, skill_known=True) is None
+    (True, True)
+    """
+    if n_workers == 0:
+        return "nobody answered; every task needs answers of several workers, or a gold label (gold=, --gold)"
+    reasons = []
+    needs = []
+    if n_workers == 1 and not (skill_known and (n_gold == 0 or n_gold >= MIN_GOLD)):
+        reasons.append("one worker")
+        needs.append(f"let others answer the same tasks, or give {MIN_GOLD} gold labels or more (gold=, --gold)")
+    if n_classes < 2:
+        reasons.append("one class")
+        needs.append("list all classes (classes=, --classes)")
+    if not reasons:
+        return None
+    so = "so nothing shows how often they are wrong"
+    return f"all answers are of {' and of '.join(reasons)}, {so}; {'; and '.join(needs)}"
+
+
+def _is_skill_known(workforce: Workforce) -> bool:
+    """Whether some skill was solved for and is determined; other methods state a skill for one worker, too."""
+    return workforce.solution is not None and bool((workforce.status == IDENTIFIED).any())
+
+
+def _count_tasks(per_task: IntArray, gold: IntArray | None) -> tuple[int, int]:
+    """Count the gold tasks that were answered, and the other tasks that were not."""
+    is_gold = np.zeros(len(per_task), dtype=bool) if gold is None else gold >= 0
+    return int((is_gold & (per_task > 0)).sum()), int((~is_gold & (per_task == 0)).sum())
+
+
+def _count_tasks_in(blocks: Iterable[Block]) -> Sums:
+    total = np.zeros(2)
+    for block in blocks:
+        total += _count_tasks(block.per_task, block.known)
+    return (total,)
