@@ -101,7 +101,7 @@ def standard(
         answers,
         by_posterior(answers, lone.capped(posterior, answers.start, answers.worker, answers.label)),
         gold=known,
-        workforce=workers.workforce,
+        workforce=workers.workforce.with_gold(answers, known, centred=True),
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,

@@ -186,6 +186,12 @@ class CentredInference(Estimated):
         known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
         return skills - self.prior_scale * known, known
 
+    def scale_range(self) -> tuple[float, float]:
+        """Return the factors on the skills that the uncertainty of the class prior allows."""
+        from quorate.uncertainty.class_prior import prior_scale_range  # which is built on these scores
+
+        return prior_scale_range(self)
+
     def noise(self) -> FloatArray:
         """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
         x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
