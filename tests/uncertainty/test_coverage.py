@@ -86,7 +86,7 @@ def test_a_rare_class_does_not_make_the_standard_method_too_sure_of_skills(name:
 
 @pytest.mark.parametrize("method", ["rank-one", "rank-one-centred"])
 def test_gold_counts(method: str) -> None:
-    """It narrows the intervals, which hold: 600 of them, so two points for chance, and one as their ends are averaged."""
+    """It narrows the intervals, which hold: two points for chance (600 intervals), one for ends that are averaged."""
     rng = np.random.default_rng(0)
     crowd = simulate.crowd(6000, 600, 3, skills=rng.uniform(0.05, 0.6, 600), seed=rng)
     known = {f"t{t}": f"c{crowd.truth[t]}" for t in range(0, 6000, 2)}

@@ -171,6 +171,13 @@ class CentredInference(Estimated):
             both / scale**2 - 1 / n**2,
         )
 
+    def shrunk_to(self, mean: float) -> FloatArray:
+        """Return the raw estimates, shrunk toward a mean as skills are; that mean where the peers tell nothing."""
+        information = self._known
+        raw = np.where(information > 0, np.nan_to_num(self.batch_score().raw), 0.0)
+        shrunk: FloatArray = (information * raw + self.ridge * mean) / (information + self.ridge)
+        return shrunk
+
     def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
         """Turn skills that rest on this spread of the classes into those that rest on another: x² G stays as it is.
 

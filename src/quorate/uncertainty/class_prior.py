@@ -95,7 +95,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     parts = inference.parts(drawn_to_mean(inference, inference.noise()))
 
     def at(exponent: float) -> tuple[float, float]:
-        """The log-likelihood of the answers under pi^s, and the factor on the skills."""
+        """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
         prior = habits.prior**exponent
         prior = prior / prior.sum()
         spread = float(1 - prior @ prior)

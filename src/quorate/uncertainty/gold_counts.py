@@ -22,7 +22,7 @@ RESPONSE_PSEUDO_ANSWERS = 20.0
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """Answers to known tasks by the true class, workers × classes; each worker's skill is a weighted sum of accuracies."""
+    """Answers to known tasks by the true class, workers × classes; a skill is a weighted sum of the accuracies."""
 
     right: FloatArray
     n: FloatArray
@@ -87,9 +87,15 @@ class GoldCounts:
             ends.append(np.where(known, (1 - self.weight) * end + self.weight * counted, estimated))
         return ends[0], ends[1]
 
-    def standard_error(self, error: FloatArray) -> FloatArray:
-        """Average the standard errors of a method with those of the counts; as `ends`, whatever the correlation."""
-        counted = np.nan_to_num(np.sqrt(self.score.variance(np.nan_to_num(self.score.raw))))
+    def standard_error(self, error: FloatArray, skills: FloatArray | None = None) -> FloatArray:
+        """Average the standard errors of a method with those of the counts; as `ends`, whatever the correlation.
+
+        Args:
+            error: of the estimates of the method.
+            skills: at which the variance of the counts is taken; by default the skills by counts.
+        """
+        tried = np.nan_to_num(self.score.raw) if skills is None else skills
+        counted = np.nan_to_num(np.sqrt(self.score.variance(tried)))
         known = self.weight > 0
         estimated = np.where(known & np.isnan(error), counted, error)
         return np.where(known, (1 - self.weight) * estimated + self.weight * counted, error)
@@ -102,7 +108,7 @@ def count_gold(
 
     With the share p of right answers, the frequencies f of the classes given and pi of the classes that were true on a
     worker's known tasks, and G = 1 - sum pi², the skill is (M p - 1)/(M - 1), or centred (p - f·pi)/G: for two classes
-    the mean accuracy on both, as a skill. A worker whose known tasks are all of one class has no centred skill by counts.
+    the mean accuracy on both, as a skill. A worker whose known tasks are all of one class has none by counts.
 
     The weight of the counts is that of the known answers. An answer to another task tells a skill by agreement with its
     peers: their number times their mean squared skill of what a known label tells, and at the most as much.

@@ -81,6 +81,7 @@ class Intervals:
     inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
+    scale: tuple[float, float] = (1.0, 1.0)  # factors by which the scale of all skills together may be off
 
     @property
     def width(self) -> FloatArray:
@@ -184,7 +185,7 @@ def skill_intervals(
     if gold_counts is not None:
         low, high = gold_counts.ends(low, high, z, lowest)
         error = gold_counts.standard_error(error)
-    return Intervals(low, high, error, f, level, kind)
+    return Intervals(low, high, error, f, level, kind, (least, greatest))
 
 
 def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
