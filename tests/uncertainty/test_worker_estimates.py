@@ -1,12 +1,10 @@
 """Skills and intervals of the worker table: copying workers, gold that contradicts the crowd, rare classes."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import quorate
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments.gold_skills import gold_skills
@@ -59,12 +57,13 @@ def known(crowd: simulate.Crowd, share: float = 1.0, seed: int = 0) -> dict[str,
     return {f"t{t}": f"c{crowd.truth[t]}" for t in np.flatnonzero(kept)}
 
 
-def is_inside(result: Any, skills: FloatArray) -> FloatArray:
-    return (result.intervals.low <= skills) & (skills <= result.intervals.high)
+def is_inside(result: quorate.Result, skills: FloatArray) -> BoolArray:
+    inside: BoolArray = (result.intervals.low <= skills) & (skills <= result.intervals.high)
+    return inside
 
 
 def test_every_method_that_reports_skills_is_listed() -> None:
-    crowd = simulate.crowd(60, 6, 4, seed=0)
+    crowd = simulate.crowd(20, 5, 4, seed=0)
     gold = known(crowd)
     reported = [
         name for name in METHODS if not np.isnan(quorate.aggregate(crowd.answers, name, gold=gold).skills).all()

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.scatter import sampled, those_who_answered
 from quorate.skills.centred import Habits
 from quorate.uncertainty.centred_score import CentredInference
@@ -120,7 +120,7 @@ def _at_prior(
     habits: Habits,
     is_gold: BoolArray,
     parts: tuple[FloatArray, float | FloatArray],
-    there: IntArray,
+    there: BoolArray,
     prior: FloatArray,
     spread: float,
 ) -> tuple[FloatArray, Habits]:
