@@ -140,7 +140,13 @@ class Result:
     def intervals(self) -> Intervals:
         """An interval for each skill, computed when first asked for; all NaN where the method has none."""
         choice = self.interval_choice
-        return skill_intervals(self.inference, self.roster.n_workers, level=choice.level, kind=choice.kind)
+        return skill_intervals(
+            self.inference,
+            self.roster.n_workers,
+            level=choice.level,
+            kind=choice.kind,
+            gold_counts=self.workforce.gold_counts,
+        )
 
     @cached_property
     def diagnosis(self) -> "quorate.Diagnosis":

@@ -97,6 +97,9 @@ class Sized:
     def inflation(self, *, draws: int, seed: int) -> Any:
         raise AssertionError("nothing is computed to know the kind")
 
+    def scale_range(self) -> Any:
+        raise AssertionError("nothing is computed to know the kind")
+
 
 def test_the_kind_of_interval_is_known_without_computing_one() -> None:
     assert interval_kind(Sized(AUTO_FULL), "auto") == "full"

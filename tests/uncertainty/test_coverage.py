@@ -86,13 +86,13 @@ def test_a_rare_class_does_not_make_the_standard_method_too_sure_of_skills(name:
 
 @pytest.mark.parametrize("method", ["rank-one", "rank-one-centred"])
 def test_gold_counts(method: str) -> None:
-    """It narrows the intervals, which hold as before: 600 of them, so two points and a half for chance."""
+    """It narrows the intervals, which hold: two points for chance (600 intervals), one for ends that are averaged."""
     rng = np.random.default_rng(0)
     crowd = simulate.crowd(6000, 600, 3, skills=rng.uniform(0.05, 0.6, 600), seed=rng)
     known = {f"t{t}": f"c{crowd.truth[t]}" for t in range(0, 6000, 2)}
     without, with_gold = (quorate.aggregate(crowd.answers, method, gold=gold).intervals for gold in (None, known))
     assert with_gold.width.mean() < 0.8 * without.width.mean()
-    assert np.mean(held(with_gold, crowd.skills, crowd.answers.per_worker)) == pytest.approx(0.95, abs=0.025)
+    assert np.mean(held(with_gold, crowd.skills, crowd.answers.per_worker)) == pytest.approx(0.95, abs=0.03)
 
 
 @given(rows())

@@ -31,7 +31,7 @@ from quorate.methods.rank_one import rank_one
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.result import Result, count, left_out, sizes
-from quorate.skills.evidence import IDENTIFIED, STATUSES
+from quorate.skills.evidence import DETERMINED, STATUSES
 from quorate.skills.trust import trust
 from quorate.uncertainty import OneCoinInference
 
@@ -64,7 +64,7 @@ class Diagnosis(Shown):
 
     def undetermined(self) -> IntArray:
         """Return the codes of the workers whose skill is not determined."""
-        return np.flatnonzero(self.result.status != IDENTIFIED)
+        return np.flatnonzero(~np.isin(self.result.status, DETERMINED))
 
     def worker_name(self, code: int) -> Any:
         """Return a worker's id; the known labels are a worker too."""

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from quorate.answers import Answers
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.diagnosis.limits import Limits, limits_of
@@ -16,7 +18,7 @@ from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.result import Result, sizes
-from quorate.skills.evidence import IDENTIFIED
+from quorate.skills.evidence import DETERMINED
 from quorate.skills.notes import UNSUPPORTED
 
 COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
@@ -234,7 +236,7 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
         what = f"the share of labels {missing}less than {limits.sure:.0%} sure"
         yield _most("max_unsure", what, unsure, limits, remedy)
     if limits.max_undetermined is not None:
-        unknown = float((result.status != IDENTIFIED).mean()) if len(result.status) else None
+        unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
         what = "the share of workers whose skill is not determined"
         remedy = "let them answer tasks that others answer, too (`quorate diagnose` says which)"
         yield _most("max_undetermined", what, unknown, limits, remedy)

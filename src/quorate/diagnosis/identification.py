@@ -7,7 +7,7 @@ import numpy as np
 from quorate.diagnosis.finding import Finding, named
 from quorate.meetings.graph import Component
 from quorate.result import Result, count
-from quorate.skills.evidence import BELOW_THRESHOLD, BIPARTITE, IDENTIFIED, NOT_ESTIMATED, STATUSES, UNDETERMINED
+from quorate.skills.evidence import BELOW_THRESHOLD, BIPARTITE, DETERMINED, NOT_ESTIMATED, STATUSES, UNDETERMINED
 
 
 def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
@@ -44,7 +44,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
             figures="a bipartite component of the interaction graph: no method can tell its skills",
         )
     for status in np.unique(result.status).tolist():
-        if status in (IDENTIFIED, BIPARTITE, NOT_ESTIMATED):
+        if status in (*DETERMINED, BIPARTITE, NOT_ESTIMATED):
             continue
         workers = np.flatnonzero(result.status == status)
         reason = UNDETERMINED.get(status, BELOW_THRESHOLD)

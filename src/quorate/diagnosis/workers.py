@@ -33,10 +33,19 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     if result.inference is None or result.intervals.kind == "none":
         return np.full(n, np.nan)
     score = result.inference.score()
-    at = np.full(len(score.raw), skill)
-    variance = score.variance(at)[:n] * result.intervals.inflation
+    # Of the skills that are the same up to the scale of all skills, the one that fits best is tried, as intervals do.
+    scales = np.sort(skill / np.array(result.intervals.scale))
+    tried = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
+    above = (score.raw - tried)[:n]
+    error = np.sqrt(score.variance(tried)[:n] * result.intervals.inflation)
+    counts = result.workforce.gold_counts
+    if counts is not None:
+        at_skill = np.full(n, skill)
+        weight = counts.weight
+        above = (1 - weight) * above + weight * np.where(weight > 0, counts.score.raw - skill, 0.0)
+        error = counts.standard_error(error, at_skill)
     z = np.full(n, np.nan)
-    np.divide(score.raw[:n] - skill, np.sqrt(variance), out=z, where=(variance > 0) & ~np.isnan(result.intervals.low))
+    np.divide(above, error, out=z, where=(error > 0) & ~np.isnan(result.intervals.low))
     return z
 
 

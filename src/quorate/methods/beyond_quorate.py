@@ -97,7 +97,7 @@ def standard(
         basis = replace(basis, known=check)
     return Fitted(
         vote=vote,
-        workforce=workers.workforce,
+        workforce=workers.workforce.with_gold(blocks, gold, centred=True),
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,

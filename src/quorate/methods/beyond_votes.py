@@ -94,4 +94,5 @@ def rank_one(
     )
     nothing = bool(np.isnan(workforce.skills).all())
     vote = ByWeights(np.ones(blocks.n_workers)) if nothing else ByLogOdds(workforce.weights, prior)
+    workforce = workforce.with_gold(blocks, None, centred=False)
     return Fitted(vote=vote, workforce=workforce, graph=evidence.verdict, notes=notes)

@@ -13,7 +13,7 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.gold import known_classes
-from quorate.methods.outcome import fit_notes, outcome
+from quorate.methods.outcome import fit_notes, outcome, with_gold_counts
 from quorate.progress import report
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -231,7 +231,7 @@ def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
     """
     n, m = np.maximum(answers.per_worker, 1), answers.n_classes
     x = fit.ability[answers.worker] * np.exp(fit.ease)[answers.task]
-    return outcome(
+    result = outcome(
         "glad",
         answers,
         decide(answers, fit.scores, fit.posterior),
@@ -240,3 +240,4 @@ def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
         weights=answers.by_worker(x + np.log(max(m - 1, 1))) / n,
         notes=fit_notes("glad", fit.log_posteriors, fit.converged, answers.n_answers),
     )
+    return with_gold_counts(result)

@@ -14,7 +14,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
 from quorate.gold import known_classes
 from quorate.methods.given import Given, given_classes
-from quorate.methods.outcome import outcome
+from quorate.methods.outcome import outcome, with_gold_counts
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.confusion import cells_of, check_size
@@ -72,7 +72,7 @@ def m3v(
     sampled = _sample(given, margin, c, prior_variance, sweeps, burn_in, np.random.default_rng(seed))
     shares = given.spread(sampled.shares, 0.0)
     ballot = decide(answers, shares, shares)
-    return outcome(
+    result = outcome(
         "m3v",
         answers,
         ballot,
@@ -80,6 +80,7 @@ def m3v(
         skills=skill_of(sampled.accuracy, answers.n_classes),
         weights=sampled.weights,
     )
+    return with_gold_counts(result)
 
 
 def check_positive(**options: float) -> None:

@@ -10,7 +10,7 @@ from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.methods.er import count_pairs
-from quorate.methods.outcome import outcome
+from quorate.methods.outcome import outcome, with_gold_counts
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.skills.evidence import IDENTIFIED, UNINFORMED, gather, statuses
@@ -100,7 +100,8 @@ def m_msr(
     if found.status != CONVERGED:
         notes += (Note(NOT_SETTLED, f"m-msr: {found.status} (after {found.iterations:,} rounds)"),)
     workforce = Workforce(skills=skills, weights=weights, status=status, signs=signs)
-    return outcome("m-msr", answers, ballot, gold=known, workforce=workforce, graph=verdict, notes=notes)
+    result = outcome("m-msr", answers, ballot, gold=known, workforce=workforce, graph=verdict, notes=notes)
+    return with_gold_counts(result)
 
 
 def complete(

@@ -17,7 +17,7 @@ from quorate.blocks.kernels import SPARSE
 from quorate.errors import unknown
 from quorate.gold import known_classes
 from quorate.methods.m3v import check_positive
-from quorate.methods.outcome import outcome
+from quorate.methods.outcome import outcome, with_gold_counts
 from quorate.progress import report
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -256,7 +256,7 @@ def mace_result(answers: Answers, fit: Mace, gold: IntArray | None) -> Result:
     """
     gain = np.log1p(fit.knowledge[:, None] / (fit.habit[:, None] * fit.strategy))
     cast = answers.by_worker(gain[answers.worker, answers.label])
-    return outcome(
+    result = outcome(
         "mace",
         answers,
         decide(answers, fit.scores, fit.posterior),
@@ -264,3 +264,4 @@ def mace_result(answers: Answers, fit: Mace, gold: IntArray | None) -> Result:
         skills=fit.competence if answers.n_classes > 1 else None,
         weights=cast / np.maximum(answers.per_worker, 1),
     )
+    return with_gold_counts(result, centred=True)

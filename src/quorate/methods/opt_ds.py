@@ -9,7 +9,7 @@ from quorate.errors import OptionError
 from quorate.gold import known_classes
 from quorate.methods.dawid_skene import em_outcome
 from quorate.methods.given import given_classes
-from quorate.methods.outcome import fit_notes
+from quorate.methods.outcome import fit_notes, with_gold_counts
 from quorate.methods.spectral import spectral_start
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -82,4 +82,4 @@ def opt_ds(
         fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
     ballot = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
-    return em_outcome("opt-ds", answers, fit.accuracy, ballot, known, notes)
+    return with_gold_counts(em_outcome("opt-ds", answers, fit.accuracy, ballot, known, notes))

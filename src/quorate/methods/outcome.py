@@ -1,6 +1,7 @@
 """The last step of every method: from a ballot and what was learnt of the workers to a `Result`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -90,6 +91,24 @@ def workforce_of(per_worker: IntArray, skills: FloatArray | None, weights: Float
         weights=np.ones(n) if weights is None else weights,
         status=status,
     )
+
+
+def with_gold_counts(result: Result, *, centred: bool = False) -> Result:
+    """Let answers to tasks of known label count as right or wrong in the skills of a method that does not hold to them.
+
+    Args:
+        result: of a method in memory.
+        centred: what a skill is; see `quorate.uncertainty.gold_counts.count_gold`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": list("aa"), "label": list("xy")})
+    >>> from quorate.voting.vote import majority
+    >>> result = outcome("mine", answers, majority(answers), gold=np.array([0, 0]), skills=np.array([0.9]))
+    >>> with_gold_counts(result).skills.tolist()
+    [0.0]
+    """
+    workforce = result.workforce.with_gold(result.answers, result.gold, centred=centred)
+    return replace(result, workforce=workforce)
 
 
 def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:

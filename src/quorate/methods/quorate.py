@@ -23,6 +23,7 @@ from quorate.result import Result
 from quorate.skills.evidence import IDENTIFIED, AnswerEvidence, gather
 from quorate.skills.priors import Priors, determined_by, priors_of
 from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.uncertainty.copying import copying_workforce
 from quorate.voting.confusion import check_size
 from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
 from quorate.voting.known_labels import check_of, learn
@@ -96,12 +97,15 @@ def standard(
     if matrices is not None and (known is not None or basis.families):
         matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
 
+    workforce = None if basis.clusters is None else copying_workforce(answers, basis.clusters, known, priors)
+    if workforce is None:
+        workforce = workers.workforce
     result = outcome(
         "quorate",
         answers,
         by_posterior(answers, lone.capped(posterior, answers.start, answers.worker, answers.label)),
         gold=known,
-        workforce=workers.workforce,
+        workforce=workforce.with_gold(answers, known, centred=True),
         graph=evidence.verdict,
         matrices=matrices,
         basis=basis,

@@ -63,6 +63,7 @@ def rank_one(
     )
     is_told = not np.isnan(workforce.skills).all()
     ballot = plug_in_vote(answers, workforce.weights, prior) if is_told else majority(answers)
+    workforce = workforce.with_gold(answers, known, centred=False)
     return outcome("rank-one", answers, ballot, gold=known, workforce=workforce, graph=evidence.verdict, notes=notes)
 
 

@@ -39,7 +39,7 @@ def rank_one_centred(answers: Answers, *, gold: Source = None) -> Result:
         answers,
         ballot,
         gold=known,
-        workforce=workers.workforce,
+        workforce=workers.workforce.with_gold(answers, known, centred=True),
         graph=evidence.verdict,
         notes=workers.notes,
     )

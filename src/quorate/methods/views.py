@@ -110,6 +110,7 @@ def weigh(
         trust=trusted,
         families=() if heard.group is None else _names(answers, heard.group),
         found=is_found,
+        clusters=heard.group if is_found else None,
     )
     return views, basis
 

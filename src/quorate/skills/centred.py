@@ -183,10 +183,11 @@ def centred_skills(
     known = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
     share = np.where(known, 0.0, n_answers) / max(n_answers[~known].sum(), 1.0)
     empty = Problem(centred_moments(answers, habits), *(np.zeros(answers.n_workers),) * 2, n_answers)
-    drawn = _Drawn(answers, empty, share, known, priors)
+    start = _start(empty.moments, known, priors)
+    drawn = _Drawn(answers, empty, share, known, priors, start)
     solution = coordinate_sweeps(
         drawn.problem,
-        _start(empty.moments, known, priors),
+        start,
         tolerance=tolerance,
         max_iterations=max_iterations,
         renewed=drawn.renewed,
@@ -200,14 +201,24 @@ class _Drawn:
     """The problem of skills that are drawn to their mean, and to what is known of them."""
 
     def __init__(
-        self, answers: Answered, empty: Problem, share: FloatArray, known: BoolArray, priors: Priors | None
+        self,
+        answers: Answered,
+        empty: Problem,
+        share: FloatArray,
+        known: BoolArray,
+        priors: Priors | None,
+        start: FloatArray,
     ) -> None:
         self.answers, self.empty, self.share, self.known, self.priors = answers, empty, share, known, priors
         self.rounds, self.stands = 0, False
-        self._draw(FIRST_MEAN)
+        self._draw(float(np.copysign(FIRST_MEAN, self.mean_of(start))))
 
     def mean_of(self, skills: FloatArray) -> float:
-        return max(float(self.share @ skills), LEAST_MEAN)
+        """Return mu, away from zero; below it only where known labels say that the crowd is wrong more than right."""
+        mean = float(self.share @ skills)
+        if self.known.any() and mean < 0:
+            return min(mean, -LEAST_MEAN)
+        return max(mean, LEAST_MEAN)
 
     def renewed(self, skills: FloatArray) -> Problem | None:
         """Draw the skills to their own mean, until that stands still."""
@@ -220,7 +231,7 @@ class _Drawn:
 
     def _draw(self, mean: float) -> None:
         """Set the ridge and the box that a mean skill implies; gold stays at one."""
-        mu, n_classes, n_answers = max(mean, LEAST_SCALE), self.answers.n_classes, self.empty.n_answers
+        mu, n_classes, n_answers = max(abs(mean), LEAST_SCALE), self.answers.n_classes, self.empty.n_answers
         self.rounds, self.mean = self.rounds + 1, mean
         self.ridge, self.pull = STRENGTH / mu**2, None
         ridge: float | FloatArray = self.ridge

@@ -136,7 +136,8 @@ def choose(
     return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)
 
 
-IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED = range(8)
+IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
+DETERMINED = (IDENTIFIED, COPYING)
 # Why a worker's skill is not determined, by its status.
 UNDETERMINED = {
     ISOLATED: "shares no task with anyone",
@@ -152,6 +153,7 @@ STATUSES = (
     *(f"undetermined: {reason}" for reason in UNDETERMINED.values()),
     f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
+    "copies: it repeats other workers, and its skill is by agreement with all others",
 )
 
 

@@ -171,6 +171,13 @@ class CentredInference(Estimated):
             both / scale**2 - 1 / n**2,
         )
 
+    def shrunk_to(self, mean: float) -> FloatArray:
+        """Return the raw estimates, shrunk toward a mean as skills are; that mean where the peers tell nothing."""
+        information = self._known
+        raw = np.where(information > 0, np.nan_to_num(self.batch_score().raw), 0.0)
+        shrunk: FloatArray = (information * raw + self.ridge * mean) / (information + self.ridge)
+        return shrunk
+
     def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
         """Turn skills that rest on this spread of the classes into those that rest on another: x² G stays as it is.
 
@@ -185,6 +192,12 @@ class CentredInference(Estimated):
             return skills, 0.0
         known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
         return skills - self.prior_scale * known, known
+
+    def scale_range(self) -> tuple[float, float]:
+        """Return the factors on the skills that the uncertainty of the class prior allows."""
+        from quorate.uncertainty.class_prior import prior_scale_range  # which is built on these scores
+
+        return prior_scale_range(self)
 
     def noise(self) -> FloatArray:
         """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""

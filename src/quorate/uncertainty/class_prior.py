@@ -14,17 +14,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from quorate.arrays import FloatArray
+from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.scatter import sampled, those_who_answered
 from quorate.skills.centred import Habits
 from quorate.uncertainty.centred_score import CentredInference
-from quorate.voting.habit_vote import class_shares_by_habit
+from quorate.voting.habit_vote import class_shares_by_habit, habit_scores
 
 ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
 STEPS = 30  # at the most; two or three where classes are even
 SETTLED = 3e-4  # change of a class's share
 MOST_AHEAD = 0.9  # of a step that the next is taken to be: nine further steps at once, at the most
 MOST_SKILL = 0.99  # of a worker that the prior is told by: nobody's answer settles a task alone
+UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, at which a class of 10 % has 0.02 %
+MAX_ENTRIES = 20_000_000  # of a table of tasks × classes, or workers × classes × classes: 160 MB
 
 
 def settled_habits(inference: CentredInference) -> Habits:
@@ -50,21 +52,84 @@ def settled_habits(inference: CentredInference) -> Habits:
     if some.n_tasks == 0:
         return habits
     some, there = those_who_answered(some)
-    told, known = inference.parts(drawn_to_mean(inference, inference.noise()))
+    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
     prior, spread = habits.prior, habits.spread
     last: FloatArray | None = None
     for _ in range(STEPS):
-        on_scale = np.where(gold, 1.0, told * np.sqrt(habits.spread / spread) + known)
-        x = np.clip(on_scale[there], -MOST_SKILL, MOST_SKILL)[:, None]
-        habit = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
-        now = replace(habits, frequency=habit, prior=prior, spread=spread)
-        before, prior = prior, class_shares_by_habit(some, x[:, 0], now)
+        x, now = _at_prior(habits, gold, parts, there, prior, spread)
+        before, prior = prior, class_shares_by_habit(some, x, now)
         moved = prior - before
         if np.abs(moved).max() < SETTLED:
             break
         prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
         spread = float(1 - prior @ prior)
     return replace(habits, prior=prior, spread=float(1 - prior @ prior))
+
+
+def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
+    """Return the least and greatest factor on the skills within one standard error of the class prior.
+
+    The prior pi is made more and less even, pi^s, and the skills follow with x² G as it is; the standard error is where
+    the likelihood of the answers has fallen by one half from that of pi. One suffices: the interval to which the
+    factors are applied reaches 1.96 standard errors of all else, and 1.96 a + b is more than 1.96 sqrt(a² + b²) while
+    b is less than 1.4 a.
+
+    Args:
+        inference: skills on the scale of the settled prior, and the answers behind them.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 10, 5, prior=np.array([0.95, 0.05]), skills=np.full(10, 0.7), seed=0)
+    >>> even = quorate.simulate.crowd(300, 10, 5, skills=np.full(10, 0.7), seed=0)
+    >>> results = [quorate.aggregate(each.answers, "rank-one-centred") for each in (crowd, even)]
+    >>> [greatest > 1.05 for _, greatest in (prior_scale_range(result.inference) for result in results)]
+    [True, False]
+    """
+    habits = inference.habits
+    some = sampled(inference.crowd, ENOUGH)
+    if (some.per_task == 0).any():
+        some = some.only(some.per_task > 0)
+    entries = max(some.n_workers * some.n_classes, some.n_tasks) * some.n_classes
+    if some.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
+        return 1.0, 1.0
+    some, there = those_who_answered(some)
+    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
+
+    def at(exponent: float) -> tuple[float, float]:
+        """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
+        prior = habits.prior**exponent
+        prior = prior / prior.sum()
+        spread = float(1 - prior @ prior)
+        x, now = _at_prior(habits, inference.is_gold, parts, there, prior, spread)
+        scores = habit_scores(some, x, now)
+        top = scores.max(axis=1, keepdims=True)
+        likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
+        return likelihood, float(np.sqrt(habits.spread / spread))
+
+    fitted, _ = at(1.0)
+    factors = [1.0]
+    for exponents in (UNEVEN_EXPONENTS, 1 / UNEVEN_EXPONENTS):
+        for exponent in exponents:
+            likelihood, factor = at(float(exponent))
+            if likelihood < fitted - 0.5:
+                break
+            factors.append(factor)
+    return min(factors), max(factors)
+
+
+def _at_prior(
+    habits: Habits,
+    is_gold: BoolArray,
+    parts: tuple[FloatArray, float | FloatArray],
+    there: BoolArray,
+    prior: FloatArray,
+    spread: float,
+) -> tuple[FloatArray, Habits]:
+    """Return skills and habits of the workers in ``there`` under another class prior, with x² G as it is."""
+    scaled, from_before = parts
+    skills = np.where(is_gold, 1.0, scaled * np.sqrt(habits.spread / spread) + from_before)
+    x = np.clip(skills[there], -MOST_SKILL, MOST_SKILL)[:, None]
+    frequency = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
+    return x[:, 0], replace(habits, frequency=frequency, prior=prior, spread=spread)
 
 
 def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:

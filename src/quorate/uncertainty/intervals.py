@@ -4,15 +4,21 @@ Given its peers' skills, a worker's answers give a raw estimate r of its skill, 
 r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
 gamma u²). The variance is taken at the skill that is tried, not at the estimate, so that three right answers out of
 three do not make a worker certain. f >= 1 is what the uncertainty of the peers' own skills adds.
+
+The ends are then moved by how far the common scale of the skills may be off, and the interval is extended to hold the
+estimate itself, which is shrunk where r is not.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import OptionError, unknown
+
+if TYPE_CHECKING:
+    from quorate.uncertainty.gold_counts import GoldCounts
 
 LEVEL = 0.95
 KINDS = ("auto", "full", "fast", "none")
@@ -61,6 +67,9 @@ class Inference(Protocol):
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, by how much the variance grows because the peers' skills are estimates too."""
 
+    def scale_range(self) -> tuple[float, float]:
+        """Return the least and the greatest factor by which the scale of all skills together may be off."""
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -72,6 +81,7 @@ class Intervals:
     inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
     level: float
     kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
+    scale: tuple[float, float] = (1.0, 1.0)  # factors by which the scale of all skills together may be off
 
     @property
     def width(self) -> FloatArray:
@@ -131,6 +141,7 @@ def skill_intervals(
     kind: str = "auto",
     draws: int = DRAWS,
     seed: int = 0,
+    gold_counts: "GoldCounts | None" = None,
 ) -> Intervals:
     """Return an interval for the skill of each of the first ``n_workers`` workers.
 
@@ -141,6 +152,7 @@ def skill_intervals(
         kind: ``full``; ``fast``, which takes the peers' skills for known; ``none``; or ``auto``, see `interval_kind`.
         draws: of random signs, from which the full interval learns how uncertain the peers are.
         seed: of those draws.
+        gold_counts: skills by answers to tasks of known label, which the estimates were averaged with.
 
     Raises:
         OptionError: the level does not lie between 0 and 1, or there is no such kind.
@@ -161,11 +173,19 @@ def skill_intervals(
     lowest = -1 / (inference.n_classes - 1)
     low, high = invert(score, f, z, lowest)
     error = np.sqrt(f * score.variance(np.clip(inference.skills, lowest, 1.0)))
+    least, greatest = inference.scale_range()
+    low = np.clip(low * np.where(low > 0, least, greatest), lowest, 1.0)
+    high = np.clip(high * np.where(high > 0, greatest, least), lowest, 1.0)
     silent = np.isnan(score.raw)  # all peers of skill zero: any skill fits
     low, high = np.where(silent, lowest, low), np.where(silent, 1.0, high)
+    low = np.fmin(low, inference.skills)
+    high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
     low, high, error, f = (np.where(unknown, np.nan, each)[:n_workers] for each in (low, high, error, f))
-    return Intervals(low, high, error, f, level, kind)
+    if gold_counts is not None:
+        low, high = gold_counts.ends(low, high, z, lowest)
+        error = gold_counts.standard_error(error)
+    return Intervals(low, high, error, f, level, kind, (least, greatest))
 
 
 def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:

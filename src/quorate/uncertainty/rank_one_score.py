@@ -37,6 +37,10 @@ class OneCoinInference(Estimated):
         """Return the same for other skills."""
         return replace(self, skills=skills)
 
+    def scale_range(self) -> tuple[float, float]:
+        """Return (1, 1): agreement of even classes sets the scale of the skills."""
+        return 1.0, 1.0
+
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
         m, x, blocks = self.n_classes, self._x, blocks_of(self.crowd)

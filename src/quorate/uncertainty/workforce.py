@@ -1,13 +1,17 @@
 """What was found out of every worker: skill, weight and status, how the skills were reached, and how sure they are."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.memory import Answered
+from quorate.skills.evidence import IDENTIFIED
 from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
+from quorate.uncertainty.gold_counts import GoldCounts, count_gold
 from quorate.uncertainty.intervals import Inference, IntervalChoice, interval_kind
 
 
@@ -26,6 +30,28 @@ class Workforce:
     solution: Solution | None = None  # how the skills were found
     signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
+    gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
+
+    def with_gold(self, answers: Answered, gold: IntArray | None, *, centred: bool) -> "Workforce":
+        """Average the skills with those by answers to tasks of known label; the weights of the vote stay.
+
+        Args:
+            answers: who answered what.
+            gold: the known class of each task, -1 where unknown; blocks bring their own.
+            centred: what a skill is; see `quorate.uncertainty.gold_counts.count_gold`.
+        """
+        if isinstance(answers, Answers) and gold is None:
+            return self
+        counts = count_gold(answers, gold, skills=self.skills, centred=centred)
+        if counts is None:
+            return self
+        newly_determined = np.isnan(self.skills) & (counts.weight > 0)
+        return replace(
+            self,
+            skills=counts.averaged(self.skills),
+            status=np.where(newly_determined, IDENTIFIED, self.status),
+            gold_counts=counts,
+        )
 
     def lines(self, choice: IntervalChoice) -> Iterator[str]:
         """Tell how the skills spread, which intervals they have, and how they were reached."""

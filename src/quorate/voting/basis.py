@@ -1,6 +1,6 @@
 """What a confidence rests on: how much workers err together, how other crowds turned out, known labels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ class Basis:
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     found: bool = False  # whether the families were found in the answers, rather than given
     known: Check | None = None
+    clusters: IntArray | None = field(default=None, compare=False, repr=False)  # of each worker, where they were found
 
     def line(self, mean: float, n_tasks: int) -> str:
         """Say in one line how sure the labels of so many tasks are and what that rests on."""
