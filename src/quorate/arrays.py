@@ -7,7 +7,6 @@ command would spend on nothing.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from html import escape
-from os.path import commonprefix
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -120,7 +119,8 @@ def _sort_keys(names: pa.Array, by_ending: bool) -> dict[str, pa.Array]:
     number = _numbers(text, (pa.int64(), pa.uint64(), pa.float64()))  # exact first: doubles merge integers above 2^53
     if number is None and by_ending and len(text):
         least, greatest = pc.min_max(text).as_py().values()
-        prefix = commonprefix([least, greatest]).rstrip("0123456789")
+        shared = next((k for k, (a, b) in enumerate(zip(least, greatest, strict=False)) if a != b), len(least))
+        prefix = least[:shared].rstrip("0123456789")
         number = _numbers(pc.utf8_slice_codeunits(text, len(prefix)), (pa.int64(),)) if prefix else None
     return {"text": text} if number is None else {"number": number, "text": text}
 
