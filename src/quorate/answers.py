@@ -131,8 +131,8 @@ class Roster(_Names):
 class Answers(_Names, Abstaining, Shown):
     """Who answered what, as integer codes: one entry an answer, ordered by task, then by worker.
 
-    The codes of tasks and workers follow their first appearance; those of classes follow the order of the classes
-    (numbers by value, text by alphabet), so that nothing depends on the order of the rows.
+    `quorate.read` numbers tasks, workers and classes in canonical order (`quorate.arrays.canonical_order`: numbers by
+    value, other ids by their UTF-8 text), so that no result depends on the order of the rows or on the type of the ids.
     """
 
     task: IntArray  # shape (answers,), never decreasing

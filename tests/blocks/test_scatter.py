@@ -20,8 +20,7 @@ def slow(k: int) -> int:
     return z ^ (z >> 31)
 
 
-def test_numbers_are_hashed_by_splitmix64_and_texts_by_their_bytes_and_places() -> None:
-    assert scattered(pa.array([0, 5, -1])).tolist() == [slow(0), slow(5), slow(2**64 - 1)]
+def test_ids_are_hashed_by_the_bytes_of_their_text_and_their_places() -> None:
     texts = ["", "a", "ab", "ça", "x" * 300]
     sums = [sum((byte + 1) * slow(place) for place, byte in enumerate(text.encode())) & MASK for text in texts]
     assert scattered(pa.array(texts)).tolist() == [slow(total) for total in sums]
@@ -38,6 +37,7 @@ def test_both_forms_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ids_of_other_types_are_hashed_by_their_text() -> None:
+    assert scattered(pa.array([0, 5, -1])).tolist() == scattered(pa.array(["0", "5", "-1"])).tolist()
     assert scattered(pa.array([1.5, 2.0])).tolist() == scattered(pa.array(["1.5", "2"])).tolist()
     assert scattered(pa.array([True, False])).tolist() == scattered(pa.array(["true", "false"])).tolist()
 

@@ -27,7 +27,7 @@ def test_every_worker_not_determined_is_in_a_finding_with_its_reason() -> None:
     listed = found.to_dict()["findings"]
     reasons = {tuple(each["workers"]): each["evidence"] for each in listed if each["kind"] == "cannot-be-judged"}
     assert reasons[("p", "q")]["sides"] == [["p"], ["q"]]
-    assert "shares no task" in reasons[("z", "y")]["reason"]
+    assert "shares no task" in reasons[("y", "z")]["reason"]
     named = {code for finding in found.of_kind("cannot-be-judged") for code in finding.workers}
     assert named >= set(found.undetermined().tolist())
 

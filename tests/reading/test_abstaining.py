@@ -53,7 +53,7 @@ def test_counts_stand_in_every_table_and_only_where_there_are_any() -> None:
     assert result.labels["n_abstained"].to_pylist() == [1, 0, 2, 1]
     assert result.workers["n_abstained"].to_pylist() == [1, 2, 0, 1]
     assert result.to_dict()["abstained"] == 4
-    assert "4 abstentions by 3 workers on 3 tasks: unsure (3), skip (1)" in result.summary()
+    assert "4 abstentions by 3 workers on 3 tasks: skip (1), unsure (3)" in result.summary()
     plain = quorate.aggregate(TABLE)
     assert "n_abstained" not in [*plain.labels.column_names, *plain.workers.column_names]
     assert "abstained" not in plain.to_dict()

@@ -33,7 +33,7 @@ def answers_with(tmp_path: Path, tasks: list[Any]) -> list[Any]:
         ([-(2**63), -(2**63) - 1], [str(-(2**63)), str(-(2**63) - 1)]),
         (["2024-05-01", "2024-05-02"], ["2024-05-01", "2024-05-02"]),
         ([1, 1.5], [1.0, 1.5]),
-        ([True, False], [True, False]),
+        ([True, False], [False, True]),
     ],
 )
 def test_ids_are_never_merged(tmp_path: Path, tasks: list[Any], found: list[Any]) -> None:

@@ -110,7 +110,7 @@ def test_pulled_tasks_are_read_as_they_are(url: str) -> None:
 def test_annotators_have_names_where_the_server_tells_them(url: str) -> None:
     StandIn.users = [{"id": 0, "email": "ann@x.org", "avatar": "a"}, {"id": 1, "first_name": "Bo", "last_name": "Li"}]
     found = library.read(LabelStudio(url, "legacy", 3).pull())
-    assert found.worker_names.to_pylist() == ["ann@x.org", "Bo Li", "2"]
+    assert found.worker_names.to_pylist() == ["2", "Bo Li", "ann@x.org"]
 
 
 def rows(**columns: list[Any]) -> list[dict[str, Any]]:

@@ -124,7 +124,7 @@ def test_only_the_columns_asked_for_are_touched() -> None:
 
 def test_the_chosen_rows_of_a_hugging_face_data_set_are_read_and_no_others() -> None:
     table = pa.table({"task": [1, 2, 3], "worker": list("abc"), "label": list("xyx")})
-    assert quorate.read(HuggingFace(table, chosen=[2, 0])).task_names.to_pylist() == [3, 1]
+    assert quorate.read(HuggingFace(table, chosen=[2, 0])).task_names.to_pylist() == [1, 3]
 
 
 class ClassLabel:

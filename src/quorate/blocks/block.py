@@ -14,10 +14,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of, to_numpy
+from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, starts_of
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
@@ -249,7 +248,7 @@ def in_order_of_names(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     >>> found.start.tolist(), found.worker.tolist(), found.label.tolist()
     ([0, 2, 3], [0, 1, 0], [0, 0, 1])
     """
-    order = to_numpy(pc.sort_indices(pa.chunked_array([names for _, names in parts]))).astype(np.int64)
+    order = canonical_order(pa.concat_arrays([names for _, names in parts]))
     found = one_block([block for block, _ in parts]).taken(order)
     return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 

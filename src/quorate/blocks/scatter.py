@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray, from_numpy, to_numpy
+from quorate.arrays import BoolArray, IntArray, from_numpy
 from quorate.blocks import kernels
 from quorate.blocks.memory import Answered
 
@@ -20,14 +20,12 @@ AT_ONCE = 1 << 16  # ids whose bytes numpy looks at together
 
 
 def scattered(ids: pa.Array) -> NDArray[np.uint64]:
-    """Return a hash of each id, whose bits are as good as random; whole numbers by value, all else by its text.
+    """Return a hash of the UTF-8 text of each id, whose bits are as good as random.
 
-    >>> same = scattered(pa.array([7, 8], pa.int32())), scattered(pa.array([7, 8], pa.int64()))
+    >>> same = scattered(pa.array([7, 8], pa.int32())), scattered(pa.array(["7", "8"]))
     >>> bool((same[0] == same[1]).all()), bool(abs((scattered(pa.array(range(9999))) % 4 == 0).mean() - 0.25) < 0.02)
     (True, True)
     """
-    if pa.types.is_integer(ids.type) and ids.null_count == 0:
-        return stirred(to_numpy(ids).astype(np.int64, copy=False).view(np.uint64))
     if not pa.types.is_large_string(ids.type):
         ids = ids.cast(pa.string()).cast(pa.large_string())
     _, ends, data = ids.buffers()
@@ -108,6 +106,8 @@ def drawn(answers: Answers, enough: int) -> BoolArray | None:
         return None
     hashes = scattered(answers.task_names)
     few = np.flatnonzero(hashes <= _threshold(answers.n_answers, enough))
+    if answers.per_task[few].sum() < enough:  # likely only where few tasks are drawn
+        few = np.arange(answers.n_tasks)
     order = few[np.argsort(hashes[few], kind="stable")]
     fits = np.cumsum(answers.per_task[order]) <= enough
     kept = np.zeros(answers.n_tasks, dtype=bool)
@@ -116,7 +116,7 @@ def drawn(answers: Answers, enough: int) -> BoolArray | None:
 
 
 def _threshold(n_answers: int, enough: int) -> np.uint64:
-    """Return a hash below which lie, but for one time in millions, more than enough answers."""
+    """Return a hash below which lie more than enough answers, except by chance where few tasks are drawn."""
     share = 1.2 * enough / n_answers + 0.001
     return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
 

@@ -186,8 +186,10 @@ class GLAD(Estimator):
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
         pd, answers = load_pandas(), result.answers
         ability, ease = self._found
-        self.alphas_ = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
-        self.betas_ = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
+        alphas = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
+        betas = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
+        self.alphas_ = alphas.iloc[self._by_appearance(answers.worker_names, "worker")]
+        self.betas_ = betas.iloc[self._by_appearance(answers.task_names, "task")]
         del self._found
         return super()._keep(result, data, accuracies)
 
@@ -240,5 +242,7 @@ class MACE(Estimator):
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)
         fit = fit_mace(answers, known, **self._options)
-        self.spamming_, self.thetas_ = np.stack([fit.habit, fit.knowledge], axis=1), fit.strategy
+        order = self._by_appearance(answers.worker_names, "worker")
+        self.spamming_ = np.stack([fit.habit, fit.knowledge], axis=1)[order]
+        self.thetas_ = fit.strategy[order]
         return mace_result(answers, fit, known)

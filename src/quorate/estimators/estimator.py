@@ -7,11 +7,12 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray
+from quorate.arrays import FloatArray, IntArray
 from quorate.errors import InputError, QuorateError, listing
 from quorate.estimators.parameters import Parameters
 from quorate.methods.option_names import check_options, option_names
 from quorate.methods.registry import METHODS, aggregate
+from quorate.reading.columns import encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import ROLES, ReadOptions
 from quorate.reading.rows import read_rows
@@ -118,6 +119,7 @@ class Estimator(Parameters):
 
     def _read(self, data: Source) -> Answers:
         table = read_table(data, COLUMNS, fixed=True)  # the columns have crowd-kit's names, and no option names others
+        self._appearance = {what: encode(table.column(what), what)[1] for what in ("task", "worker")}
         return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
@@ -126,7 +128,7 @@ class Estimator(Parameters):
         workers = index_of(answers.worker_names, data, "worker")
         right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
         columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
-        frame = self._ordered(pd.DataFrame(columns, index=workers), "worker")
+        frame = self._ordered(pd.DataFrame(columns, index=workers), answers.worker_names, "worker")
         self.accuracies_, self.weights_ = frame["accuracy"], frame["weight"]
         self.skills_ = frame[self.scale].rename("skill")
         self.result_ = result
@@ -140,10 +142,14 @@ class Estimator(Parameters):
             chosen = pd.Series(chosen).where(ballot.label >= 0).to_numpy()
         labels = pd.Series(chosen, index=tasks, name="agg_label")
         probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
-        return self._ordered(labels, "task"), self._ordered(probas, "task")
+        return self._ordered(labels, answers.task_names, "task"), self._ordered(probas, answers.task_names, "task")
 
-    def _ordered(self, named: Any, what: str) -> Any:
-        return named if what in self.as_they_appear else named.sort_index()
+    def _ordered(self, named: Any, names: pa.Array, what: str) -> Any:
+        return named.iloc[self._by_appearance(names, what)] if what in self.as_they_appear else named.sort_index()
+
+    def _by_appearance(self, names: pa.Array, what: str) -> IntArray:
+        """Return the positions of tasks or workers in the order in which the data that were read last have them."""
+        return np.argsort(positions(names, self._appearance[what]))
 
 
 class Voter(Estimator):

@@ -1,8 +1,8 @@
 """`Ledger`: answers added in any batches and any order; counts, skills and labels are those of one batch, exactly.
 
 What arrives is kept by codes in order of arrival, so that adding an answer touches its own task and no more. What is
-handed out has the order of the names (numbers by value, text by alphabet), so that it depends on what was added and
-not on how: the same rows give the same bytes.
+handed out is in canonical order (`quorate.arrays.canonical_order`), so that it depends on what was added and not on
+how: the same rows give the same bytes.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from quorate.ledger.pair_skills import pair_skills
 from quorate.ledger.tally import PairTally
 from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.methods.registry import aggregate
-from quorate.reading.columns import order_classes
+from quorate.reading.columns import in_order_of_ids, order_classes
 from quorate.reading.files import Source
 from quorate.reading.options import POLICIES, TableKeywords, read_options, split_reading
 from quorate.reading.rows import read_rows
@@ -264,7 +264,7 @@ class Ledger:
 
     def _ranked(self, names: Names) -> tuple[IntArray, pa.Array]:
         """Return the rank of each code, and the names in order."""
-        return self._once(names.what, lambda: order_classes(np.arange(len(names)), names.array(), None))
+        return self._once(names.what, lambda: in_order_of_ids(np.arange(len(names)), names.array()))
 
     def _entries(self) -> Entries:
         """Return all there is, in the order of the names: the same for the same rows, however they came."""

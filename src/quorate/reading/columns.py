@@ -1,14 +1,23 @@
 """A column of ids or labels -> integer codes and the values behind them."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.arrays import TEXT, BoolArray, IntArray, from_numpy, from_strings, table_of, take, to_numpy
+from quorate.arrays import (
+    TEXT,
+    BoolArray,
+    IntArray,
+    canonical_order,
+    from_numpy,
+    from_strings,
+    table_of,
+    take,
+    to_numpy,
+)
 from quorate.errors import ColumnTypeError, OptionError, listing, reason, shown
 from quorate.reading.kinds import check_values, exact_up_to, one_zero, plain
 from quorate.reading.values import array_of_values, as_text
@@ -182,7 +191,7 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
     used: IntArray = np.flatnonzero(np.bincount(labels, minlength=len(names)))
     in_use = take(names, used)
     if classes is None:
-        ranked = used[_sorting_order(in_use)]
+        ranked = used[canonical_order(in_use, by_ending=False)]
         listed = take(names, ranked)
     else:
         listed = as_type(classes, names.type, "classes")
@@ -201,23 +210,15 @@ def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | No
 
 
 def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Renumber codes so that the names behind them ascend, whatever order the rows came in; -1 stays.
+    """Renumber codes so that the names behind them are in canonical order; -1 stays.
 
     >>> codes, names = in_order_of_ids(np.array([0, 1, -1, 0]), pa.array(["b", "a"]))
     >>> codes.tolist(), names.to_pylist()
     ([1, 0, -1, 1], ['a', 'b'])
     """
-    order = to_numpy(pc.sort_indices(names)).astype(np.int64)
+    order = canonical_order(names)
+    if np.array_equal(order, np.arange(len(names))):
+        return codes, names
     new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what -1 finds
     new_code[order] = np.arange(len(names), dtype=np.int32)
     return new_code[codes], take(names, order)
-
-
-def _sorting_order(values: pa.Array) -> IntArray:
-    """Sort text that is all numbers as numbers, so that class 10 comes after class 9."""
-    columns, keys = {"value": values}, [("value", "ascending")]
-    if values.type in TEXT:
-        with suppress(pa.ArrowInvalid):  # some class is no number: the alphabet decides
-            columns["number"] = values.cast(pa.float64())
-            keys = [("number", "ascending"), *keys]
-    return to_numpy(pc.sort_indices(table_of(columns), keys)).astype(np.int64)

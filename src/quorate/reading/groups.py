@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import BoolArray, IntArray
+from quorate.arrays import BoolArray, IntArray, canonical_order, from_strings
 from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
 from quorate.reading.columns import as_type, positions
 
@@ -87,7 +87,9 @@ def _by_name(group: Mapping[Any, Any], answers: Answers) -> IntArray:
     if (place < 0).any():
         strangers = [name for name, code in zip(group, place, strict=True) if code < 0]
         raise OptionError(f"group= names workers who gave no answer: {listing(strangers)}; check the names")
-    number = {name: code for code, name in enumerate(dict.fromkeys(group.values()))}
+    names = list(dict.fromkeys(group.values()))
+    order = canonical_order(from_strings([str(name) for name in names]))
+    number = {names[k]: code for code, k in enumerate(order.tolist())}
     codes = np.full(answers.n_workers, -1, np.int64)
     codes[place] = [number[name] for name in group.values()]
     return codes

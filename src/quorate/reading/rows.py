@@ -42,8 +42,8 @@ def read_rows(
     Args:
         source: what `quorate.reading.files.read_table` takes.
         reading: how.
-        ordered: False for rows whose order means nothing, as a database hands them out: tasks and workers then stand in
-            the order of their ids, and messages count rows instead of numbering them.
+        ordered: False for rows whose order means nothing, as a database hands them out: messages then count rows
+            instead of numbering them.
         reason: a column that says, where the label is missing, why: such a row abstains for that reason.
 
     Raises:
@@ -61,11 +61,12 @@ def read_rows(
         return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
-        encode(table.column(name), name, is_label=k == 2) for k, name in tracked("encoding", [*enumerate(names)])
+        in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
+        for k, name in tracked("encoding", [*enumerate(names)])
     ]
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
-    why = None if reason is None else encode(table.column(reason), reason)
+    why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
     there = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
     present = there & (columns[2][0] >= 0)
     tell = rows_phrase if ordered else _rows_counted
@@ -80,8 +81,6 @@ def read_rows(
         said = "lack a field" if silent is None else "lack a field or abstain"
         raise NoRowsError(f"all {table.num_rows:,} rows {said}; no answer is left")
     del table  # the text is the largest thing in memory
-    if not ordered:
-        columns[:2] = [in_order_of_ids(*column) for column in columns[:2]]
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
     answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))

@@ -21,7 +21,7 @@ from quorate.errors import (
     rows_phrase,
     shown,
 )
-from quorate.reading.columns import as_type, encode, order_classes, positions
+from quorate.reading.columns import as_type, encode, in_order_of_ids, order_classes, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.groups import group_of_workers
 from quorate.reading.kinds import plain
@@ -67,7 +67,9 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
             "--abstain) mean nothing with multi= (--multi)"
         )
     names = reading.columns
-    (tasks, task_names), (workers, worker_names) = (encode(table.column(name), name) for name in names[:2])
+    (tasks, task_names), (workers, worker_names) = (
+        in_order_of_ids(*encode(table.column(name), name)) for name in names[:2]
+    )
     row, codes, label_names, given = _labels(table.column(names[2]), names[2], reading)
     there = (tasks >= 0) & (workers >= 0)
     _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: given}, reading)
@@ -115,7 +117,7 @@ def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, read
 
 
 def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, there: BoolArray) -> dict[str, Any]:
-    codes, names = encode(table.column(name), name)
+    codes, names = in_order_of_ids(*encode(table.column(name), name))
     there = there & (codes >= 0)
     return {"group": group_of_workers(workers, worker_names, codes, names, there, rows_phrase), "group_names": names}
 

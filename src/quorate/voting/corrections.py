@@ -4,9 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from quorate.arrays import FloatArray, IntArray, take, to_numpy
+from quorate.arrays import FloatArray, IntArray, canonical_order, take
 from quorate.voting.posterior import FLOOR
 
 TURN = 3.0  # nats that exchanging two classes must gain, beyond the logarithm of how many exchanges were tried
@@ -34,7 +33,7 @@ def folds_of(known: IntArray, n_folds: int, names: pa.Array | None = None) -> In
     fold = np.full(len(known), -1)
     rows = np.flatnonzero(known >= 0)
     if names is not None:
-        rows = rows[to_numpy(pc.sort_indices(take(names, rows)))]
+        rows = rows[canonical_order(take(names, rows))]
     fold[rows] = np.arange(len(rows)) % max(min(n_folds, len(rows)), 1)
     return fold
 
