@@ -2,20 +2,24 @@
 
 python benchmarks/agreement.py            # ten million simulated answers: seconds
 python benchmarks/agreement.py real       # the public sets: coefficients, and how many labels are wrong
+python benchmarks/agreement.py coverage   # how often intervals hold the coefficient of the population: five minutes
 """
 
 import sys
 import time
+from collections import defaultdict
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
+from quorate.arrays import FloatArray
 from quorate.evaluation.datasets import load
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.score import expected_error
 from quorate.meetings.agreements import agreement
-from quorate.meetings.coefficients import AC1, ALPHA, PERCENT
+from quorate.meetings.coefficients import AC1, AC2, ALPHA, KAPPA, PERCENT
 from quorate.methods.registry import aggregate
 
 SHAPES = (
@@ -63,5 +67,53 @@ def real() -> None:
         print(f"| {name} | {told} | {wrong:.3f} |", flush=True)
 
 
+def sampled(n_tasks: int, n_workers: int, accuracy: float, prior: FloatArray, seed: list[int]) -> Answers:
+    """Draw a crowd of one accuracy in which everybody answers everything, and errors are spread evenly."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(len(prior), n_tasks, p=prior)[:, None]
+    is_right = rng.random((n_tasks, n_workers)) < accuracy
+    wrong = (truth + rng.integers(1, len(prior), is_right.shape)) % len(prior)
+    names = (pa.array(np.arange(k)) for k in (n_tasks, n_workers, len(prior)))
+    return Answers(
+        np.repeat(np.arange(n_tasks, dtype=np.int32), n_workers),
+        np.tile(np.arange(n_workers, dtype=np.int32), n_tasks),
+        np.where(is_right, truth, wrong).ravel().astype(np.int32),
+        *names,
+    )
+
+
+def coverage(n_crowds: int = 200) -> None:
+    """Print coverage at 95 %, the lowest over 2, 3 and 5 workers, 2 and 4 classes, nominal and ordinal scales.
+
+    The truth is the coefficient of 400,000 tasks. Samples in which a coefficient is not defined do not count.
+    """
+    print("| tasks | accuracy | largest class | alpha | kappa | AC1 | AC2 | percent agreement | alpha: mean width |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for largest, accuracy, n_tasks in product((0.5, 0.9, 0.97), (0.9, 0.99), (10, 30, 100)):
+        lowest: dict[str, float] = defaultdict(lambda: 1.0)
+        widths: list[float] = []
+        for n_classes, n_workers in product((2, 4), (2, 3, 5)):
+            prior = np.full(n_classes, (1 - largest) / (n_classes - 1))
+            prior[0] = largest
+            if largest == 0.5:
+                prior[:] = 1 / n_classes
+            for scale in ("nominal", "ordinal"):
+                true = agreement(sampled(400_000, n_workers, accuracy, prior, [0]), scale=scale, draws=1).overall
+                hits = defaultdict(list)
+                for seed in range(1, n_crowds + 1):
+                    answers = sampled(n_tasks, n_workers, accuracy, prior, [seed, n_tasks, n_workers])
+                    for name, each in agreement(answers, scale=scale, draws=400, seed=seed).overall.items():
+                        if each.value is not None:
+                            hits[name].append(each.low - 1e-9 <= true[name].value <= each.high + 1e-9)
+                            if name == ALPHA:
+                                widths.append(each.high - each.low)
+                for name, held in hits.items():
+                    lowest[name] = min(lowest[name], float(np.mean(held)))
+        figures = " | ".join(f"{lowest[name]:.3f}" for name in (ALPHA, KAPPA, AC1, AC2, PERCENT))
+        print(f"| {n_tasks} | {accuracy} | {largest} | {figures} | {np.mean(widths):.2f} |", flush=True)
+
+
+PARTS = {"real": real, "coverage": coverage}
+
 if __name__ == "__main__":
-    (real if "real" in sys.argv else speed)()
+    PARTS.get(sys.argv[-1], speed)()

@@ -31,6 +31,54 @@ def test_few_false_discoveries_without_copying(n_classes: int) -> None:
     assert alarms <= at_most(0.05, 80)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("n_tasks", "n_workers", "per_task"), [(100, 5, 5), (300, 10, 5), (400, 20, 8)])
+def test_the_only_two_skilled_workers_are_not_accused(
+    n_classes: int, n_tasks: int, n_workers: int, per_task: int
+) -> None:
+    """Two workers are right 95 % of the time, the others guess: in 30 crowds a pair is named in 5 % at the most."""
+    skills = np.zeros(n_workers)
+    skills[:2] = (n_classes * 0.95 - 1) / (n_classes - 1)
+    alarms = 0
+    accused = 0
+    for seed in range(30):
+        simulated = crowd(n_tasks, n_workers, per_task, n_classes=n_classes, skills=skills, seed=seed)
+        named, _ = named_pairs(simulated.answers)
+        alarms += bool(named)
+        accused += (0, 1) in named
+    assert alarms <= at_most(0.05, 30)
+    assert accused <= 1
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_skills_above_zero_explain_no_less_than_chance(n_classes: int) -> None:
+    for seed in range(20):
+        skills = np.r_[0.93, 0.93, np.zeros(8)]
+        answers = crowd(300, 10, 5, n_classes=n_classes, skills=skills, seed=seed).answers
+        inference = rank_one(answers).inference
+        assert isinstance(inference, OneCoinInference)
+        test = agreement_test(inference, pair_stats(answers), 10)
+        shown = inference.skills
+        is_positive = (shown[test.pairs.i] >= 0) & (shown[test.pairs.j] >= 0)
+        assert (test.expected[is_positive] >= 1 / n_classes - 1e-12).all()
+        for k in range(len(test.p)):
+            low, high = test.expected_range(k)
+            assert 0 <= low <= test.expected[k] <= high <= 1
+            assert low >= 1 / n_classes or not is_positive[k]
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_two_guessers_who_copy_each_other_are_found_in_a_skilled_crowd(n_classes: int) -> None:
+    """Nothing speaks for a skill of theirs, but much against it: 20 crowds, 57 shared tasks a pair."""
+    found = 0
+    for seed in range(20):
+        rng = np.random.default_rng([seed, n_classes])
+        simulated = crowd(400, 20, 8, n_classes=n_classes, skills=np.r_[0.0, 0.0, np.full(18, 0.6)], seed=rng)
+        answers = copying(simulated.answers, np.array([[0, 1]]), 0.9, rng)
+        found += (0, 1) in named_pairs(answers)[0]
+    assert found >= at_least(0.9, 20)
+
+
 @pytest.mark.parametrize(("share", "n_tasks", "more_than"), [(0.9, 800, 40), (0.6, 2000, 160)])
 def test_copying_pairs_are_found_and_few_others(share: float, n_tasks: int, more_than: int) -> None:
     """40 crowds, 30 workers with skills uniform on [0, 1], three copying pairs each; two classes.

@@ -43,19 +43,25 @@ def test_kappa_is_agreement_above_chance() -> None:
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95])
-def test_the_interval_is_that_of_the_jackknife(level: float) -> None:
-    """The change with one task less is a derivative, up to one part in as many tasks as there are."""
+def test_the_interval_is_that_of_the_jackknife_with_one_unseen_task(level: float) -> None:
+    """The change with one task less is a derivative, up to one part in as many tasks as there are.
+
+    The lower end has one more task, on which nobody agrees with the worker, the upper end one on which all do.
+    """
     answers = a_crowd(400)
     found = agreement(answers, draws=1, level=level).by_worker
     for worker in range(answers.n_workers):
-        alike, chance = (np.array(each) for each in by_task(answers, worker))
-        n = len(alike)
-        without = [(np.delete(alike, k).mean(), np.delete(chance, k).mean()) for k in range(n)]
-        kappas = np.array([(a - e) / (1 - e) for a, e in without])
-        error = np.sqrt((n - 1) / n * ((kappas - kappas.mean()) ** 2).sum())
-        half = student.ppf((1 + level) / 2, n - 1) * error
-        assert found.high[worker] - found.kappa[worker] == pytest.approx(half, rel=5 / n)
-        assert found.kappa[worker] - found.low[worker] == pytest.approx(half, rel=5 / n)
+        shares, by_chance = (np.array(each) for each in by_task(answers, worker))
+        chance = np.append(by_chance, by_chance.mean())
+        for unseen, stated in ((0.0, found.low[worker]), (1.0, found.high[worker])):
+            alike = np.append(shares, unseen)
+            n = len(alike)
+            without = [(np.delete(alike, k).mean(), np.delete(chance, k).mean()) for k in range(n)]
+            kappas = np.array([(a - e) / (1 - e) for a, e in without])
+            error = np.sqrt((n - 1) / n * ((kappas - kappas.mean()) ** 2).sum())
+            half = student.ppf((1 + level) / 2, n - 1) * error
+            centre = (alike.mean() - chance.mean()) / (1 - chance.mean())
+            assert abs(stated - centre) == pytest.approx(half, rel=5 / n)
 
 
 def test_where_chance_is_the_same_everywhere_the_interval_is_students() -> None:
@@ -64,11 +70,10 @@ def test_where_chance_is_the_same_everywhere_the_interval_is_students() -> None:
     rows = [(task, worker, said) for task, pair in enumerate(labels) for worker, said in zip("ab", pair, strict=True)]
     answers = quorate.read(dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True)))
     found = agreement(answers, draws=1).by_worker
-    alike = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    half = student.ppf(0.975, 5) * alike.std(ddof=1) / np.sqrt(6) / (1 - 0.5)
+    alike = np.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0])  # the last is the unseen task
+    half = student.ppf(0.975, 6) * alike.std(ddof=1) / np.sqrt(7) / (1 - 0.5)
     assert found.kappa == pytest.approx([(4 / 6 - 0.5) / 0.5] * 2)
-    assert found.low == pytest.approx(np.maximum(found.kappa - half, -1))
-    assert found.kappa[0] - half > -1
+    assert found.low == pytest.approx([(4 / 7 - 0.5) / 0.5 - half] * 2)
 
 
 def test_tasks_of_one_answer_are_counted_and_said_to_say_nothing() -> None:

@@ -9,7 +9,7 @@ import pytest
 import quorate
 from quorate.meetings import coefficients, coincidences
 from quorate.meetings.agreements import SCALES, agreement
-from quorate.meetings.coefficients import Coefficient, classes_with_intervals, drawn
+from quorate.meetings.coefficients import Coefficient, classes_with_intervals, random_weights
 from quorate.meetings.coincidences import Scale, summed, tallied
 
 
@@ -52,11 +52,11 @@ def test_of_very_many_classes_those_given_most_have_intervals(monkeypatch: pytes
     """The others keep their values; whatever is drawn at a time, the draws are the same."""
     answers = quorate.simulate.crowd(200, 8, 4, n_classes=12, prior=np.arange(12, 0, -1) / 78, seed=0).answers
     sums = summed(tallied(answers), 12)
-    draws = drawn(sums, np.random.default_rng(0), 40)
-    every = classes_with_intervals(sums, draws, level=0.9)
+    weights = random_weights(sums, np.random.default_rng(0), 40)
+    every = classes_with_intervals(sums, weights, level=0.9)
     monkeypatch.setattr(coefficients, "MOST_CLASSES", 5)
     monkeypatch.setattr(coefficients, "AT_A_TIME", 80)  # two classes
-    some = classes_with_intervals(sums, draws, level=0.9)
+    some = classes_with_intervals(sums, weights, level=0.9)
     given = np.bincount(answers.label, minlength=12)
     told = [c for c in range(12) if some[c]["gwet_ac1"].low is not None]
     assert len(told) == 5

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
+from quorate.arrays import FloatArray, Table, from_numpy, table_of
 from quorate.errors import OptionError, count, listing, unknown
 from quorate.meetings.coefficients import (
     ALPHA,
@@ -21,7 +21,7 @@ from quorate.meetings.coefficients import (
     as_dict,
     beside,
     classes_with_intervals,
-    drawn,
+    random_weights,
     rows_of,
     with_intervals,
 )
@@ -56,7 +56,7 @@ class Agreement:
     by_worker: WorkerAgreement
     by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
     sums: Sums  # over groups of tasks
-    draws: IntArray  # of those, for the bootstrap
+    weights: FloatArray  # of those, at random, for the intervals
 
     @cached_property
     def n_paired(self) -> int:
@@ -66,7 +66,7 @@ class Agreement:
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
         """The coefficients of each class against all others; computed when first asked for."""
-        return tuple(classes_with_intervals(self.sums, self.draws, level=self.level))
+        return tuple(classes_with_intervals(self.sums, self.weights, level=self.level))
 
     @cached_property
     def classes(self) -> Table:
@@ -172,8 +172,9 @@ def agreement(
 ) -> Agreement:
     """Say how alike the answers are: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
 
-    The cost is linear in the answers. Intervals are bootstrap intervals over tasks; those of single workers are the
-    bootstrap's own limit, the infinitesimal jackknife.
+    The cost is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
+    added, on which workers may agree or differ, so that unanimous tasks do not make agreement certain. Those of single
+    workers are the bootstrap's own limit, the infinitesimal jackknife, with the same task added.
 
     Args:
         source: what `quorate.read` returned, or anything that it reads.
@@ -201,18 +202,19 @@ def agreement(
     where = scale_of(scale, answers.classes, ranked)
     counted = tallied(answers)
 
-    def chosen(sums: Sums) -> IntArray:
-        return drawn(sums, np.random.default_rng(seed), draws)
+    def weighted(sums: Sums) -> FloatArray:
+        return random_weights(sums, np.random.default_rng(seed), draws)
 
     sums = summed(counted, answers.n_classes, where)
     groups = []
     for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
         part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
         own = summed(tallied(part), part.n_classes, where)
-        groups.append(with_intervals(own, where, chosen(own), level=level))
-    whole = with_intervals(sums, where, again := chosen(sums), level=level)
+        groups.append(with_intervals(own, where, weighted(own), level=level))
+    weights = weighted(sums)
+    whole = with_intervals(sums, where, weights, level=level)
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, again)
+    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, weights)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
@@ -260,7 +262,8 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     """Compare each worker with all others who answered the same tasks.
 
     Chance is what the worker's own answers and those of all workers to tasks with several answers would give if they
-    had nothing to do with each other.
+    had nothing to do with each other. The lower end of an interval has one more task, on which nobody agrees with the
+    worker, the upper end one on which all do, as in `quorate.meetings.coefficients`.
 
     Args:
         answers: who answered what.
@@ -283,12 +286,22 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a worker shares no task
         observed, expected = (answers.by_worker(np.where(met, each, 0.0)) / n for each in (alike, chance))
         kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
-        # The change of kappa with one task more: the jackknife needs no draws.
-        moved = alike - observed[answers.worker] - (chance - expected[answers.worker]) * (1 - kappa[answers.worker])
-        variance = answers.by_worker(np.where(met, moved, 0.0) ** 2) / (n * np.maximum(n - 1, 1))
-        half = stdtrit(np.maximum(n - 1, 1), (1 + level) / 2) * np.sqrt(variance) / (1 - expected)
-    half[n < FEWEST] = np.nan
-    return WorkerAgreement(n, observed, kappa, np.maximum(kappa - half, -1.0), np.minimum(kappa + half, 1.0))
+
+        def end(unseen: float) -> FloatArray:
+            """Return an end of Student's interval with one more task, on which so many of the others agree."""
+            agreed = (n * observed + unseen) / (n + 1)
+            centre = (agreed - expected) / (1 - expected)
+            # The change of kappa with one task more: the jackknife needs no draws.
+            moved = alike - agreed[answers.worker] - (chance - expected[answers.worker]) * (1 - centre[answers.worker])
+            squares = answers.by_worker(np.where(met, moved, 0.0) ** 2) + (unseen - agreed) ** 2
+            half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
+            return centre + (half if unseen else -half)
+
+        low = np.minimum(np.maximum(end(0.0), -expected / (1 - expected)), kappa)
+        high = np.maximum(np.minimum(end(1.0), 1.0), kappa)
+    low[n < FEWEST] = np.nan
+    high[n < FEWEST] = np.nan
+    return WorkerAgreement(n, observed, kappa, low, high)
 
 
 def _numbers(names: Sequence[Any]) -> FloatArray | None:

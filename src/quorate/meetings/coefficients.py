@@ -1,8 +1,14 @@
-"""Coefficients of agreement, from sums over tasks, with bootstrap intervals.
+"""Coefficients of agreement, from sums over tasks, with intervals.
 
 All compare how often two answers to a task differ with how often they would by chance, and part over what chance is.
 Krippendorff's alpha pairs all answers at random; Fleiss' kappa does the same by shares, and counts every task alike;
 Gwet's AC1 takes chance to be rare where one class prevails [Krippendorff19], [Fleiss71], [Gwet08].
+
+Intervals come from the Bayesian bootstrap [Rubin81]: tasks are weighted at random. A bootstrap knows only tasks like
+those that it has, so that unanimous tasks would make agreement certain. So one task that was not seen is added with a
+weight as random as theirs, wherever it moves the end of the interval the furthest: the imprecise Dirichlet process of
+prior strength one [Walley96], [Benavoli15]. For the agreement of two workers that is the interval of Clopper and
+Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
 """
 
 from collections.abc import Sequence
@@ -11,8 +17,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
-from quorate.meetings.coincidences import Scale, Sums
+from quorate.arrays import FloatArray, Table, from_numpy, runs, table_of
+from quorate.meetings.coincidences import Scale, Sums, extreme_tasks, extreme_tasks_of_class
 
 ALPHA, KAPPA, AC1, AC2, PERCENT, SPECIFIC = (
     "krippendorff_alpha",
@@ -113,84 +119,113 @@ def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
     }
 
 
-def drawn(sums: Sums, rng: np.random.Generator, draws: int = DRAWS) -> IntArray:
-    """Draw groups of tasks with replacement: how often each, a row a draw; no row where tasks are too few.
+def random_weights(sums: Sums, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
+    """Weigh groups of tasks at random, and in the last column a task that was not seen; one row a draw.
+
+    The weights of a row are Dirichlet's, times their number. There is no row where tasks are too few.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> answers = quorate.simulate.crowd(300, 6, 4, seed=1).answers
-    >>> drawn(summed(tallied(answers), 2), np.random.default_rng(0), 5).sum(axis=1).tolist()
-    [300, 300, 300, 300, 300]
+    >>> weights = random_weights(summed(tallied(answers), 2), np.random.default_rng(0), 5)
+    >>> weights.shape, weights.sum(axis=1).round(6).tolist()
+    ((5, 301), [301.0, 301.0, 301.0, 301.0, 301.0])
     """
-    groups = len(sums.paired)
-    n = draws if sums.paired.sum() >= FEWEST else 0
-    return rng.multinomial(groups, np.full(groups, 1 / max(groups, 1)), size=n).astype(np.int32)
+    n_draws = draws if sums.paired.sum() >= FEWEST else 0
+    weights: FloatArray = rng.standard_exponential((n_draws, len(sums.paired) + 1))
+    weights *= weights.shape[1] / weights.sum(axis=1, keepdims=True)
+    return weights
 
 
-def with_intervals(sums: Sums, scale: Scale | None, draws: IntArray, *, level: float) -> dict[str, Coefficient]:
-    """Compute every coefficient, and its interval by drawing groups of tasks with replacement.
+def with_intervals(sums: Sums, scale: Scale | None, weights: FloatArray, *, level: float) -> dict[str, Coefficient]:
+    """Compute every coefficient, and its interval.
 
     Args:
         sums: over groups of tasks.
         scale: where classes lie; None where they are only alike or not.
-        draws: by `drawn`.
+        weights: by `random_weights`.
         level: of the intervals.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
-    >>> found = with_intervals(sums, None, drawn(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
+    >>> found = with_intervals(sums, None, random_weights(sums, np.random.default_rng(0)), level=0.95)["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """
     values = overall(sums.of(np.ones((1, len(sums.paired)))), scale)
-    portions = runs(len(draws), sums.answers.shape[1], AT_A_TIME)
-    again = [overall(sums.of(draws[some].astype(np.float64)), scale) for some in portions]
-    ends = {name: _ends([each[name] for each in again], level, ()) for name in values}
-    return {name: _coefficient(value[0], *ends[name]) for name, value in values.items()}
+    resampled: list[list[Values]] = []  # by run of draws, then by added task
+    if len(weights):
+        added = extreme_tasks(sums, scale)
+        for run in runs(len(weights), sums.answers.shape[1], AT_A_TIME):
+            weighted = sums.of(weights[run, :-1])
+            tasks = range(len(added.paired))
+            resampled.append([overall(weighted.with_task(added, k, weights[run, -1]), scale) for k in tasks])
+    by_task = list(zip(*resampled, strict=True))
+    found = {}
+    for name, value in values.items():
+        ends = [_ends([each[name] for each in draws], level, ()) for draws in by_task]
+        found[name] = _coefficient(value[0], *_widest(ends, value[0]))
+    return found
 
 
-def classes_with_intervals(sums: Sums, draws: IntArray, *, level: float) -> list[dict[str, Coefficient]]:
+def classes_with_intervals(sums: Sums, weights: FloatArray, *, level: float) -> list[dict[str, Coefficient]]:
     """Compute the coefficients of each class; with intervals, of very many classes for those given most.
 
     Args:
         sums: over groups of tasks.
-        draws: by `drawn`.
+        weights: by `random_weights`.
         level: of the intervals.
 
     >>> import quorate
     >>> from quorate.meetings.coincidences import summed, tallied
     >>> sums = summed(tallied(quorate.simulate.crowd(300, 6, 4, seed=1).answers), 2)
-    >>> found = classes_with_intervals(sums, drawn(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
+    >>> found = classes_with_intervals(sums, random_weights(sums, np.random.default_rng(0)), level=0.95)[1]["gwet_ac1"]
     >>> bool(found.low < found.value < found.high)
     True
     """
-    m, n = sums.answers.shape[1], sums.answers.sum(axis=1)
+    m = sums.answers.shape[1]
+    n = sums.answers.sum(axis=1)
     point = sums.of(np.ones((1, len(sums.paired))))
     values = by_class(point)
     ends = {name: np.full((2, m), np.nan) for name in values}
     most = np.sort(np.argsort(-point.answers[0], kind="stable")[:MOST_CLASSES])
-    weights = draws.astype(np.float64)
-    for run in runs(len(most) if len(draws) else 0, len(draws), AT_A_TIME):
-        some = most[run]
-        again = by_class((sums if len(some) == m else sums.only(some)).of(weights), (weights @ n)[:, None])
-        for name, each in again.items():
-            ends[name][:, some] = _ends([each], level, (len(some),))
+    for run in runs(len(most) if len(weights) else 0, len(weights), AT_A_TIME):
+        classes = most[run]
+        weighted = (sums if len(classes) == m else sums.only(classes)).of(weights[:, :-1])
+        added = extreme_tasks_of_class(sums)
+        total = (weights[:, :-1] @ n + weights[:, -1] * sums.answers_of_paired_task)[:, None]
+        by_task = [
+            by_class(weighted.with_task(added, k, weights[:, -1]), total) for k in range(len(added.paired))
+        ]  # fmt: skip
+        for name, value in values.items():
+            cut = [_ends([each[name]], level, (len(classes),)) for each in by_task]
+            ends[name][:, classes] = _widest(cut, value[0, classes])
     return [{name: _coefficient(value[0, c], *ends[name][:, c]) for name, value in values.items()} for c in range(m)]
 
 
-def _ends(drawn: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
-    """Cut the drawn values at both ends; a draw in which a coefficient is not defined does not count."""
+def _ends(resampled: list[FloatArray], level: float, shape: tuple[int, ...]) -> FloatArray:
+    """Cut the resampled values at both ends; a draw in which a coefficient is not defined does not count."""
     ends = np.full((2, *shape), np.nan)
-    if drawn:
-        values = np.sort(np.concatenate(drawn), axis=0)  # NaN comes last
-        told = (~np.isnan(values)).sum(axis=0)
+    if resampled:
+        values = np.sort(np.concatenate(resampled), axis=0)  # NaN comes last
+        n_defined = (~np.isnan(values)).sum(axis=0)
         tail = (1 - level) / 2
         # Those with as many draws together: `np.nanquantile` goes class by class, and of thousands takes seconds.
-        for n in np.unique(told[told > 0]).tolist():
-            alike = told == n
-            ends[:, alike] = np.quantile(values[:n, alike], [tail, 1 - tail], axis=0)
+        for n in np.unique(n_defined[n_defined > 0]).tolist():
+            has_n = n_defined == n
+            ends[:, has_n] = np.quantile(values[:n, has_n], [tail, 1 - tail], axis=0)
     return ends
+
+
+def _widest(ends: list[FloatArray], value: FloatArray) -> FloatArray:
+    """Return the lowest and the highest end over all added tasks, the estimate inside; NaN where it is not defined."""
+    if not ends:
+        return np.full((2, *np.shape(value)), np.nan)
+    low = np.fmin.reduce([low for low, _ in ends])
+    high = np.fmax.reduce([high for _, high in ends])
+    widest: FloatArray = np.stack([np.minimum(low, value), np.maximum(high, value)])
+    return widest
 
 
 def _coefficient(value: float, low: float, high: float) -> Coefficient:

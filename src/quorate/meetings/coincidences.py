@@ -7,6 +7,7 @@ workers share a task. The sums are kept for groups of tasks dealt at random, whi
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
@@ -93,6 +94,19 @@ class Sums:
         """Keep some classes; the sums over all of them stay."""
         return replace(self, **{name: getattr(self, name)[:, classes] for name in BY_CLASS})
 
+    def with_task(self, tasks: "Sums", row: int, weights: FloatArray) -> "Sums":
+        """Add one task, a row of ``tasks``, to each row, with a weight for each row."""
+        added = {}
+        for name in self.__dataclass_fields__:
+            weight = weights[:, None] if name in BY_CLASS else weights
+            added[name] = getattr(self, name) + weight * getattr(tasks, name)[row]
+        return Sums(**added)
+
+    @property
+    def answers_of_paired_task(self) -> float:
+        """Mean number of answers of the tasks that have two answers or more."""
+        return float(self.answers.sum() / self.paired.sum())
+
 
 @dataclass(frozen=True)
 class Scale:
@@ -121,6 +135,16 @@ class Scale:
         squared = apart * (apart + 1) if self.ranked else apart**2
         weights: FloatArray = 1 - squared / max(squared.max(initial=0.0), TINY)
         return weights
+
+    def gwet_disagreement(self, first: IntArray, second: IntArray) -> FloatArray:
+        """One minus Gwet's weight of pairs of classes."""
+
+        def squared(apart: FloatArray) -> FloatArray:
+            return apart * (apart + 1) if self.ranked else apart**2
+
+        far = squared(np.ptp(self.places))
+        disagreement: FloatArray = squared(np.abs(self.places[first] - self.places[second])) / max(float(far), TINY)
+        return disagreement
 
     def spread(self, answers: FloatArray) -> FloatArray:
         """Return the places by which Krippendorff measures: values, or the middle of each class among all answers."""
@@ -185,6 +209,72 @@ def summed(counted: Tallied, n_classes: int, scale: Scale | None = None) -> Sums
         column((counted.answered > 1).astype(np.float64)),
         *(column(each) for each in on_scale),
     )
+
+
+def extreme_tasks(sums: Sums, scale: Scale | None = None) -> Sums:
+    """Return the tasks that move coefficients the most, one a row: unanimous ones, and ones split between two classes.
+
+    Coefficients fall the most with a split between frequent classes, or between the ends of a scale, and rise the most
+    with a unanimous task of a rare class (AC1: of a frequent one). So the two most frequent classes, the rarest and
+    the ends of the scale are enough. The tasks have as many answers as others have on average.
+
+    Args:
+        sums: over groups of tasks, two answers to a task among them.
+        scale: None where classes are only alike or not.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> tasks = extreme_tasks(summed(tallied(answers), 2))
+    >>> tasks.answers.tolist(), tasks.unlike.tolist()
+    ([[2.0, 0.0], [0.0, 2.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])
+    """
+    answers = np.asarray(sums.answers.sum(axis=0)).ravel()
+    by_frequency = np.argsort(-answers, kind="stable")
+    chosen = {int(by_frequency[0]), int(by_frequency[1 % len(answers)]), int(by_frequency[-1])}
+    if scale is not None:
+        chosen |= {int(np.argmin(scale.places)), int(np.argmax(scale.places))}
+    classes = sorted(chosen)
+    # Of one class alone, the split is between it and classes that nobody gave.
+    splits = list(combinations(classes, 2)) or [(classes[0], classes[0])]
+    pairs = np.array([(c, c) for c in classes] + splits)
+    is_split = np.arange(len(pairs)) >= len(classes)
+    first, second = pairs.T
+    r = sums.answers_of_paired_task
+    per_class = np.zeros((len(pairs), len(answers)))
+    for members in (first, second):
+        per_class[np.arange(len(pairs)), members] += r / 2
+    unlike = np.where(is_split[:, None], per_class * (r / 2) / (r - 1), 0.0)
+    once = np.ones(len(pairs))
+    apart, apart_share, place, place_squared = np.zeros((4, len(pairs)))
+    if scale is not None:
+        at = scale.spread(answers)
+        place = r * (at[first] + at[second]) / 2
+        place_squared = r * (at[first] ** 2 + at[second] ** 2) / 2
+        apart = r**2 / 2 * (at[first] - at[second]) ** 2 / (r - 1)
+        disagreement = np.where(first == second, 1.0, scale.gwet_disagreement(first, second))
+        apart_share = np.where(is_split, r / 2 * disagreement / (r - 1), 0.0)
+    return Sums(
+        per_class, unlike, per_class / r, unlike / r, once, once, apart, apart_share, place, place_squared
+    )  # fmt: skip
+
+
+def extreme_tasks_of_class(sums: Sums) -> Sums:
+    """Return the tasks that move the coefficients of one class against all others the most, alike for every class.
+
+    They are unanimous in the class, unanimous in another, and split between the two; the tables have one column, which
+    stands for whichever class is looked at.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> extreme_tasks_of_class(summed(tallied(answers), 2)).answers.ravel().tolist()
+    [2.0, 0.0, 1.0]
+    """
+    r = sums.answers_of_paired_task
+    answers = np.array([[r], [0.0], [r / 2]])
+    unlike = np.array([[0.0], [0.0], [(r / 2) ** 2 / (r - 1)]])
+    once = np.ones(3)
+    zeros = np.zeros(3)
+    return Sums(answers, unlike, answers / r, unlike / r, once, once, zeros, zeros, zeros, zeros)
 
 
 def distances(counted: Tallied, scale: Scale, spread: FloatArray) -> tuple[FloatArray, FloatArray]:
