@@ -1,4 +1,4 @@
-"""What ibis cannot say in every engine: rename a table, drop one, and whether there is one."""
+"""What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be."""
 
 from quorate.warehouse.expressions import Backend
 
@@ -40,6 +40,19 @@ def has_table(backend: Backend, name: str) -> bool:
     except Exception:  # every engine has exceptions of its own
         return False
     return True
+
+
+def longest_name(backend: Backend) -> int | None:
+    """Return how many bytes (of UTF-8) an engine keeps of a name, cutting the rest without an error; None elsewhere.
+
+    >>> import ibis
+    >>> longest_name(ibis.duckdb.connect()) is None
+    True
+    """
+    if backend.name != "postgres":
+        return None
+    with backend.raw_sql("SHOW max_identifier_length") as cursor:
+        return int(cursor.fetchone()[0])
 
 
 def _run(backend: Backend, statement: str) -> None:
