@@ -29,6 +29,7 @@ from quorate.cli.places import keeping_places
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
 from quorate.errors import QuorateError, in_shell, shown, visible
+from quorate.reading.pipes import keep_pipes
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -90,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     prepare_streams()
     speaking = in_shell.set(True)
     try:
-        code = app(given, prog_name="quorate", standalone_mode=False)
+        with keep_pipes():
+            code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)

@@ -13,6 +13,7 @@ from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, read_options
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.rows import read_rows
 
 
@@ -31,6 +32,7 @@ class Reading:
         return {}
 
 
+@keep_pipes()
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
     """Read answers from a file, a table, or another tool's export.
 

@@ -23,6 +23,7 @@ from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import given
 from quorate.reporting import listings
 from quorate.reporting.captions import captions
@@ -166,6 +167,7 @@ class Report(Shown):
         return drawn
 
 
+@keep_pipes()
 def report(
     source: Answers | Source,
     *,

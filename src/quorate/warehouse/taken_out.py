@@ -17,6 +17,7 @@ from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source
 from quorate.reading.objects import check_columns
 from quorate.reading.options import ReadOptions
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import Reading
 from quorate.reading.rows import read_rows
 from quorate.warehouse.choose import Choice, choose_engine
@@ -150,6 +151,7 @@ def _drawn(batches: Iterator[pa.RecordBatch], held: Held) -> Iterator[pa.RecordB
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
 
+@keep_pipes()
 def read(source: Source = None, **options: Any) -> Answers:
     """Read answers out of an engine: files that DuckDB or Spark reads, a database, whatever ibis connects to.
 

@@ -29,6 +29,7 @@ from quorate.methods.predictions import read_parts, read_predictions
 from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import Reading, given
 from quorate.voting.population import N_CROWDS
 
@@ -145,6 +146,7 @@ class Estimates:
         return "\n".join(self.lines())
 
 
+@keep_pipes()
 def estimate(
     source: Answers | Source,
     *,
