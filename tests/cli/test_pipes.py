@@ -1,7 +1,6 @@
 """A pipe, as a shell's process substitution makes it, can be read once: every option that names an input takes one."""
 
 import inspect
-import json
 import os
 import re
 import sys
@@ -12,72 +11,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 import quorate
-from quorate.cli.app import app
 from tests.cli import running
+from tests.cli.command_lines import (
+    ANSWERS,
+    CONTENT,
+    CROWD,
+    EXPORT,
+    EXPORT_LABELS,
+    LABELS,
+    TRUTH,
+    arguments,
+    is_output,
+    text_parameters,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes as Unix has them")
 
-CROWD = quorate.simulate.crowd(60, 8, 4, seed=3)
-TASKS = CROWD.answers.task_names.to_pylist()
-TRUTH = {row["task"]: row["label"] for row in CROWD.truth_table.to_pylist()}
-CLASSES = CROWD.answers.classes.to_pylist()
-WORKERS = CROWD.answers.worker_names.to_pylist()
-
-
-def table(header: str, rows: Any) -> str:
-    return "\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n"
-
-
-ROWS = [tuple(row.values()) for row in CROWD.answers.to_table().to_pylist()]
-ANSWERS = table("task,worker,label,time", [(*row, number) for number, row in enumerate(ROWS)])
-LABELS = table("task,label", TRUTH.items())
-EXPORT = json.dumps(
-    [
-        {
-            "id": number,
-            "data": {"text": task},
-            "annotations": [
-                {
-                    "id": 10 * number + k,
-                    "completed_by": k,
-                    "result": [{"type": "choices", "from_name": "q", "value": {"choices": [CLASSES[k % 2]]}}],
-                }
-                for k in range(3)
-            ],
-        }
-        for number, task in enumerate(TASKS[:5])
-    ]
-)
-EXPORT_LABELS = table("task,label", enumerate(["c0"] * 5))
-# What each input of that name holds; options that are needed beside it.
-CONTENT = {
-    "file": ANSWERS,
-    "files": ANSWERS,
-    "source": ANSWERS,
-    "answers": ANSWERS,
-    "gold": table("task,label", list(TRUTH.items())[:40]),
-    "truth": LABELS,
-    "labels": LABELS,
-    "predictions": table("task,c0,c1", [(task, 0.9, 0.1) for task in TASKS]),
-    "tasks": table("task,part", [(task, f"p{number % 2}") for number, task in enumerate(TASKS)]),
-    "workers": table("worker,cost", [(worker, 2) for worker in WORKERS]),
-    "costs": table("said,true,cost", [("c0", "c1", 5), ("c1", "c0", 1)]),
-    "skills": table("worker,skill,skill_low,skill_high", [(worker, 0.5, 0.2, 0.8) for worker in WORKERS]),
-    "map": table("answer,class", [("c0", "no"), ("c1", "yes")]),
-    "config": 'min-answers = 1\nfail-on = "any"\n',
-}
-ALSO = {
-    "advise": ["--budget", "5", "--json"],
-    "aggregate": ["--json"],
-    "check": ["--min-answers", "1"],
-    "compare": ["--methods", "majority,quorate", "--json"],
-    "report": ["--compare", ""],
-    ("estimate", "tasks"): ["--by", "part"],
-    ("convert", "labels"): ["--to", "labelstudio", "-o", "-"],
-}
 # Inputs that are no stream of bytes by nature.
 NO_PIPE = {
     "ledger": "is changed in place; a pipe is refused",
@@ -86,29 +37,14 @@ NO_PIPE = {
     "temp": "a folder to write to",
 }
 SERVED = ("pull", "push")  # need a running server
-
-
-def inputs() -> Iterator[tuple[tuple[str, ...], str, Any]]:
-    """Every parameter of a command that names a file to read."""
-
-    def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-        for name, each in getattr(command, "commands", {}).items():
-            yield from walk(each, (*path, name))
-        if not hasattr(command, "commands"):
-            yield path, command
-
-    for path, command in walk(typer.main.get_command(app), ()):
-        for each in command.params:
-            is_output = each.name == "output" or each.name.endswith("_out") or each.name in ("junit", "summary")
-            names_file = "FILE" in (each.metavar or "") or each.name in (*CONTENT, *NO_PIPE)
-            if names_file and not is_output and str(each.type).lower().startswith("str"):
-                yield path, each.name, each
-
-
 CASES = [
-    pytest.param(path, name, parameter, id=f"{'-'.join(path)}-{name}")
-    for path, name, parameter in inputs()
-    if name not in NO_PIPE and path[0] not in SERVED and (path[0], name) != ("simulate", "skills")
+    pytest.param(path, each.name, each, id=f"{'-'.join(path)}-{each.name}")
+    for path, each in text_parameters()
+    if ("FILE" in (each.metavar or "") or each.name in CONTENT)
+    and not is_output(each)
+    and each.name not in NO_PIPE
+    and path[0] not in SERVED
+    and (path[0], each.name) != ("simulate", "skills")  # a law
 ]
 
 
@@ -123,40 +59,6 @@ def pipe(content: str) -> Iterator[str]:
         yield f"/dev/fd/{reading}"
     finally:
         os.close(reading)
-
-
-def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -> list[str]:
-    """Write a command line on which one input is ``value`` and the others that it needs are files."""
-    files = {}
-    for name, content in CONTENT.items():
-        files[name] = folder / name
-        files[name].write_text(content)
-    if path[0] == "convert":
-        files["file"].write_text(EXPORT)
-        files["labels"].write_text(EXPORT_LABELS)
-    if path == ("ledger", "show"):
-        files["ledger"] = folder / "answers.ledger"
-        book = quorate.Ledger()
-        book.add(folder / "answers")
-        book.save(files["ledger"])
-    words: list[str] = []
-    options = [*ALSO.get(path[0], []), *ALSO.get((path[0], parameter.name), [])]  # type: ignore[call-overload]
-    for each in _command(path).params:
-        given = value if each.name == parameter.name else str(files.get(each.name, folder / f"{each.name}.out"))
-        if each.param_type_name == "argument":
-            words.append(given)
-        elif each.name == parameter.name:
-            options += [each.opts[0], value]
-        elif each.required or (path[0] == "report" and each.name == "output"):
-            options += [each.opts[0], given]
-    return [*path, *words, *options]
-
-
-def _command(path: tuple[str, ...]) -> Any:
-    command: Any = typer.main.get_command(app)
-    for name in path:
-        command = command.commands[name]
-    return command
 
 
 @pytest.fixture(autouse=True)

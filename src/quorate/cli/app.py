@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from quorate import __version__
+from quorate.addresses import hide_secrets, known_addresses
 from quorate.cli import (
     advise,
     aggregate,
@@ -89,15 +90,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Without a word, what there is; typer would end it with an error that says nothing.
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
+    with known_addresses(given), keep_pipes():
+        _run(given)
+
+
+def _run(given: Sequence[str]) -> None:
     speaking = in_shell.set(True)
     try:
-        with keep_pipes():
-            code = app(given, prog_name="quorate", standalone_mode=False)
+        code = app(given, prog_name="quorate", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
-        _fail(error.format_message())
+        _fail(hide_secrets(error.format_message()))
     except QuorateError as error:
         _fail(str(error))
     except typer.Abort:

@@ -86,7 +86,7 @@ def check(
         for each in found.checks
     ]
     if junit is not None:
-        _write(junit, as_junit(outcomes, str(reading.source)) + "\n")
+        _write(junit, as_junit(outcomes, reading.name or "answers") + "\n")
     if summary is not None:
         _write(summary, as_markdown(outcomes, found.head()) + "\n", more=True)
     if json:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.errors import QuorateError, TooLargeError, UnreadableFileError, WrongFormatError, reason
 from quorate.reading.pipes import pipes_read
 
@@ -55,7 +56,7 @@ def hold(source: Any) -> Any:
         return source
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return source
-    return _read_once(_identity(source), str(source), lambda: open(source, "rb"))
+    return _read_once(_identity(source), render_address(source), lambda: open(source, "rb"))
 
 
 def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContextManager[BinaryIO]]) -> Loaded:
@@ -136,7 +137,7 @@ def load(source: str | Path | Loaded) -> Loaded:
     held = hold(source)
     if isinstance(held, Loaded):
         return held
-    path, name = Path(held), str(held)
+    path, name = Path(held), render_address(held)
     compression = compression_of(path)
     with reading_from(name, compression):
         if path.is_dir():

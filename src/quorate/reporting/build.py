@@ -213,7 +213,7 @@ def report(
     there = {each.method: each for each in (diagnosis.result, result)}  # not run again
     comparison = compare(found.answers, true, methods=chosen, gold=known, results=there) if methods else None
     omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
-    named = title_of(found.source, found.answers) if title is None else title
+    named = title_of(found.name, found.answers) if title is None else title
     if found.is_sample:
         named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)

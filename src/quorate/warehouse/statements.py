@@ -1,5 +1,7 @@
 """What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be."""
 
+from typing import Any
+
 from quorate.warehouse.expressions import Backend
 
 
@@ -51,7 +53,8 @@ def longest_name(backend: Backend) -> int | None:
     """
     if backend.name != "postgres":
         return None
-    with backend.raw_sql("SHOW max_identifier_length") as cursor:
+    cursor: Any = backend.raw_sql("SHOW max_identifier_length")
+    with cursor:
         return int(cursor.fetchone()[0])
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.errors import EngineError, UnwritableFileError, shown
 from quorate.warehouse.batches import TRANSACTIONAL, fill_table
 from quorate.warehouse.engine import Engine
@@ -35,11 +36,15 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
     if output is not None:
         path = Path(output)
         if path.suffix.lower() not in ENDINGS:
-            raise UnwritableFileError(f"cannot tell how to write {output}; end it in .parquet, .csv or .jsonl")
+            raise UnwritableFileError(
+                f"cannot tell how to write {render_address(output)}; end it in .parquet, .csv or .jsonl"
+            )
         if not is_remote(output):
             _check_place(path)
         elif engine.name != "duckdb" or format_of_labels(output) == "jsonl":
-            raise UnwritableFileError(f"only DuckDB writes to {output}, Parquet or CSV; name a file here, or a table")
+            raise UnwritableFileError(
+                f"only DuckDB writes to {render_address(output)}, Parquet or CSV; name a file here, or a table"
+            )
     if output_table is not None:
         check_table(engine, output_table)
 
