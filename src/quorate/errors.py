@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
 
+from quorate.addresses import hide_secrets, render_addresses
+
 LONGEST = 800  # characters of a message: ten lines of a terminal
 LONGEST_VALUE = 60  # characters of a value in a message, as much as it takes to find it
 # What a terminal obeys instead of showing it: control characters, changes of direction, halves of characters.
@@ -14,6 +16,9 @@ class QuorateError(Exception):
     """Anything this package refuses to do; catch this to catch them all."""
 
     def __init__(self, message: str = "", *others: object) -> None:
+        message = render_addresses(
+            message
+        )  # before it is cut, which could leave a password that no longer looks like one
         # Values are shortened where messages are made; this is for what nobody thought of, such as a long file name.
         super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]}…", *others)
 
@@ -152,6 +157,8 @@ def shown(value: object, most: int = LONGEST_VALUE) -> str:
     >>> print(shown("cat\x1b[2J"), shown(7), shown("a" * 1000, 5))
     'cat\x1b[2J' 7 'aaaaa'… (1,000 characters)
     """
+    if isinstance(value, str):
+        value = render_addresses(value)  # before it is cut
     if isinstance(value, str | bytes):
         more = f"… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})" if len(value) > most else ""
         return f"{value[:most]!r}{more}"
@@ -178,7 +185,7 @@ def reason(error: BaseException, most: int = 150) -> str:
     'no number'
     """
     lines = str(error).strip().splitlines()
-    text = visible(lines[0].strip()) if lines else type(error).__name__
+    text = visible(hide_secrets(lines[0].strip())) if lines else type(error).__name__
     return text if len(text) <= most else f"{text[:most]}…"
 
 

@@ -1,18 +1,25 @@
 """PostgreSQL: a server that the test starts gives the answers and takes the labels."""
 
 import datetime
+import subprocess
+import sys
+import threading
+import time
 import uuid
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import quorate
 from quorate.cli.app import app
 from quorate.errors import BlankFieldError, ColumnTypeError, EngineError
 from quorate.warehouse import aggregate, read
+from quorate.warehouse.engine import EngineOptions, connect
+from quorate.warehouse.write import put_table
 from tests.warehouse.postgres_server import postgres
 
 pytestmark = pytest.mark.xdist_group("postgres")
@@ -40,6 +47,11 @@ def run(url: str, statement: str, *values: Any) -> Any:
     with psycopg.connect(url, autocommit=True) as con:
         cursor = con.execute(statement, values or None)
         return cursor.fetchall() if cursor.description else None
+
+
+def tables(url: str) -> list[str]:
+    found = run(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    return [name for (name,) in found]
 
 
 def labels_of(result: quorate.Result) -> dict[Any, Any]:
@@ -145,3 +157,97 @@ def test_a_table_may_lie_in_a_schema_and_bear_reserved_names(url: str) -> None:
     with pytest.raises(EngineError, match=r"^postgres has no table 'nowhere\.answers'; in nowhere there is none$"):
         read(url, table="nowhere.answers")
     run(url, "DROP SCHEMA other CASCADE")
+
+
+LONG = "é" * 31  # 62 bytes of UTF-8, 31 characters
+
+
+@pytest.mark.parametrize("more", ["", "x", "xy", "xé", "_" + "y" * 40])
+def test_a_table_of_another_is_kept_whatever_the_length_of_the_name(url: str, more: str) -> None:
+    """PostgreSQL cuts names to 63 bytes: a name that is made longer may be that of a table of somebody else."""
+    name = f"{LONG}{more}"
+    others = {name.encode()[:63].decode(errors="ignore"), f"{LONG}_"} - {name}
+    for other in others:
+        run(url, f'CREATE TABLE "{other}" AS SELECT 7 AS precious')
+    if len(name.encode()) > 63:
+        with pytest.raises(EngineError, match=rf"has {len(name.encode())} bytes in UTF-8, .*cuts names to 63"):
+            aggregate(url, table="answers", output_table=name)
+    else:
+        aggregate(url, table="answers", output_table=name)
+        assert run(url, f'SELECT count(*) FROM "{name}"') == [(60,)]
+        run(url, f'DROP TABLE "{name}"')
+    for other in others:
+        assert run(url, f'SELECT * FROM "{other}"') == [(7,)]
+        run(url, f'DROP TABLE "{other}"')
+    assert tables(url) == ["answers"]
+
+
+def test_a_table_that_appears_after_the_check_is_kept(url: str) -> None:
+    run(url, "CREATE TABLE labels AS SELECT 7 AS precious")
+    engine = connect(EngineOptions(connect=url))
+    with pytest.raises(EngineError, match="already exists"):
+        put_table(engine, pa.table({"task": [1]}), "labels")
+    engine.close()
+    assert run(url, "SELECT * FROM labels") == [(7,)]
+    run(url, "DROP TABLE labels")
+
+
+def test_of_two_runs_that_make_one_table_at_once_the_first_keeps_it(url: str) -> None:
+    first, second = (connect(EngineOptions(connect=url)) for _ in range(2))
+    refused: list[str] = []
+
+    def compete() -> None:
+        try:
+            put_table(second, pa.table({"task": [7]}), "labels")
+        except EngineError as error:
+            refused.append(str(error))
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield pa.RecordBatch.from_pydict({"task": [1]})
+        other.start()
+        time.sleep(0.2)
+        yield pa.RecordBatch.from_pydict({"task": [2]})
+
+    other = threading.Thread(target=compete)
+    put_table(first, rows(), "labels")
+    other.join(30)
+    first.close()
+    second.close()
+    assert run(url, "SELECT task FROM labels ORDER BY 1") == [(1,), (2,)]
+    assert len(refused) == 1
+    assert tables(url) == ["answers", "labels"]
+    run(url, "DROP TABLE labels")
+
+
+KILLED = """
+import sys
+import threading
+import time
+import pyarrow as pa
+from quorate.warehouse.engine import EngineOptions, connect
+from quorate.warehouse.write import put_table
+
+def rows():
+    for number in range(1000):
+        yield pa.RecordBatch.from_pydict({"task": [number] * 1000})
+        if number == int(sys.argv[2]):
+            print("writing", flush=True)
+            time.sleep(60)
+
+put_table(connect(EngineOptions(connect=sys.argv[1])), rows(), "labels")
+"""
+
+
+@pytest.mark.parametrize("batch", [0, 1, 50])
+def test_a_killed_run_leaves_no_table(url: str, batch: int) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", KILLED, url, str(batch)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+        process.kill()
+    others = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    for _ in range(100):  # until the server has noticed
+        if run(url, others) == [(0,)]:
+            break
+        time.sleep(0.05)
+    assert tables(url) == ["answers"]

@@ -1,6 +1,8 @@
 """SQLite: a file gives the answers and takes the labels."""
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -112,3 +114,26 @@ def test_what_connect_takes_is_said(database: Path) -> None:
         read(connect="sqlite", table="answers")
     with pytest.raises(OptionError, match=r"^with --connect the answers are a table of sqlite: say --table answers$"):
         read("answers", connect=f"sqlite://{database}")
+
+
+KILLED = """
+import os
+import sys
+import pyarrow as pa
+from quorate.warehouse.engine import EngineOptions, connect
+from quorate.warehouse.write import put_table
+
+def rows():
+    yield pa.RecordBatch.from_pydict({"task": [1]})
+    yield pa.RecordBatch.from_pydict({"task": [2]})
+    os.kill(os.getpid(), 9)
+
+put_table(connect(EngineOptions(connect=sys.argv[1])), rows(), "labels")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as Unix has them")
+def test_a_killed_run_leaves_no_table(database: Path) -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", KILLED, f"sqlite://{database}"])
+    assert done.returncode == -9
+    assert run(database, "SELECT name FROM sqlite_master") == [("answers",)]

@@ -138,7 +138,7 @@ def test_a_file_larger_than_memory_goes_to_duckdb(tmp_path: Path, monkeypatch: A
 def test_a_password_is_told_to_nobody() -> None:
     chosen = choose_engine("postgres://ann:secret@host/crowd", EngineOptions(table="answers"))
     assert chosen is not None
-    assert "secret" not in f"{chosen.name} {chosen.why} {chosen.titled}"
+    assert "secret" not in f"{chosen.name} {chosen.why} {chosen!r}"
     with pytest.raises(QuorateError) as refused:
         find_answers("postgres://ann:secret@127.0.0.1:1/crowd", ReadOptions(), EngineOptions(table="answers"))
     assert "secret" not in str(refused.value)

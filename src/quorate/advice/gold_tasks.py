@@ -19,6 +19,7 @@ from quorate.errors import OptionError, in_python
 from quorate.gold import answers_and_gold
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count
 from quorate.skills.notes import UNSUPPORTED
 
@@ -122,6 +123,7 @@ class GoldAdvice(Shown):
         return in_python("\n".join(told))
 
 
+@keep_pipes()
 def advise_gold(
     source: Answers | Source, n: int, *, gold: Source = None, seed: int = 0, **reading: Unpack[ReadKeywords]
 ) -> GoldAdvice:

@@ -19,6 +19,7 @@ from quorate.meetings.graph import Identifiability
 from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count
 from quorate.skills.notes import UNSUPPORTED
 from quorate.voting.vote import skill_of
@@ -27,6 +28,7 @@ LEAST_DOUBT = 1e-6  # of any label that nobody knows: where all agree, one more 
 USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
 
 
+@keep_pipes()
 def advise(
     source: Answers | Source,
     budget: int,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from quorate import __version__
+from quorate.addresses import hide_secrets, known_addresses
 from quorate.cli import (
     advise,
     aggregate,
@@ -29,6 +30,7 @@ from quorate.cli.places import guard_commands
 from quorate.cli.start import INTERRUPTED
 from quorate.cli.streams import give_up_output, prepare_streams
 from quorate.errors import QuorateError, in_shell, shown, visible
+from quorate.reading.pipes import keep_pipes
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -89,6 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Without a word, what there is; typer would end it with an error that says nothing.
     given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     prepare_streams()
+    with known_addresses(given), keep_pipes():
+        _run(given)
+
+
+def _run(given: Sequence[str]) -> None:
     speaking = in_shell.set(True)
     try:
         code = app(given, prog_name="quorate", standalone_mode=False)
@@ -96,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if code == INTERRUPTED:  # what typer gives for Ctrl-C
             _fail("interrupted", INTERRUPTED)
     except typer.TyperException as error:
-        _fail(error.format_message())
+        _fail(hide_secrets(error.format_message()))
     except QuorateError as error:
         _fail(str(error))
     except typer.Abort:

@@ -90,7 +90,7 @@ def check(
     ]
     with together():  # the files appear all or none
         if junit is not None:
-            write_text(as_junit(outcomes, str(reading.source)) + "\n", junit)
+            write_text(as_junit(outcomes, reading.name or "answers") + "\n", junit)
         if summary is not None:
             append_text(as_markdown(outcomes, found.head()) + "\n", summary)
     if json:

@@ -47,6 +47,7 @@ def add_answers(
     reading: "ReadOptions",
 ) -> None:
     """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
+    from quorate.addresses import render_address
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.ledger import Ledger
     from quorate.ledger.file import alone_with
@@ -69,7 +70,7 @@ def add_answers(
                 "without a field": found.n_skipped,
             }
             notes = "".join(f", {n:,} {what}" for what, n in left_out.items() if n)
-            lines.append(f"{file}: {count(found.n_rows, 'row')}, {found.n_answers:+,} answers{notes}")
+            lines.append(f"{render_address(file)}: {count(found.n_rows, 'row')}, {found.n_answers:+,} answers{notes}")
         report("files", len(files), len(files))
         _save(book, ledger, before)
     print_lines([*lines, f"{ledger}: {book.sizes()}"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quorate.addresses import render_given
 from quorate.arrays import FloatArray, Table
 from quorate.cli.fitting import fit
 from quorate.errors import visible
@@ -22,9 +23,12 @@ MOST_ROWS = 10
 
 
 def print_lines(lines: Iterable[str], *, error: bool = False) -> None:
-    """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys."""
+    """Print lines for people to read: ids and labels are data, never markup, and nothing that a terminal obeys.
+
+    The addresses of the command line are printed without their secrets.
+    """
     stream = sys.stderr if error else sys.stdout
-    stream.writelines([f"{visible(line)}\n" for line in lines])
+    stream.writelines([f"{visible(render_given(line))}\n" for line in lines])
     stream.flush()
 
 

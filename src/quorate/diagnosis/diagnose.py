@@ -30,6 +30,7 @@ from quorate.methods.quorate import standard
 from quorate.methods.rank_one import rank_one
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.evidence import DETERMINED, STATUSES
 from quorate.skills.trust import trust
@@ -191,6 +192,7 @@ class Diagnosis(Shown):
             )
 
 
+@keep_pipes()
 def diagnose(
     source: Answers | Source,
     *,

@@ -17,6 +17,7 @@ from quorate.meetings.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
 from quorate.methods.registry import aggregate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, sizes
 from quorate.skills.evidence import DETERMINED
 from quorate.skills.notes import UNSUPPORTED
@@ -137,6 +138,7 @@ class CheckedAnswers:
         return {**decided, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
 
 
+@keep_pipes()
 def check(
     source: Answers | Source,
     *,

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from quorate.addresses import render_address
 from quorate.diagnosis.finding import KINDS
 from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, listing
 from quorate.reading.inputs import record_input
@@ -96,7 +97,7 @@ def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limit
     >>> limits_of({"min_alpha": 0.6, "max_error": None}).min_alpha
     0.6
     """
-    found = Limits() if file is None else _named(_read(file), str(file))
+    found = Limits() if file is None else _named(_read(file), render_address(file))
     said = {name: value for name, value in given.items() if value is not None and value != ()}
     found = replace(found, **said)
     if found.is_empty:
@@ -109,15 +110,16 @@ def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limit
 
 def _read(file: str | Path) -> dict[str, Any]:
     record_input(file)
+    name = render_address(file)
     try:
         content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
-        raise UnreadableFileError(f"cannot read {file}: {error.strerror or error}") from None
+        raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WrongFormatError(f"{file} is no TOML file: {error}") from None
+        raise WrongFormatError(f"{name} is no TOML file: {error}") from None
     table = content.get("check", content)
     if not isinstance(table, dict):
-        raise WrongFormatError(f"{file}: [check] must be a table of limits, such as min-alpha = 0.6")
+        raise WrongFormatError(f"{name}: [check] must be a table of limits, such as min-alpha = 0.6")
     return table
 
 

@@ -19,6 +19,7 @@ from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import given
 from quorate.result import Result
 from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
@@ -106,6 +107,7 @@ class Comparison(Shown):
             yield [entry.method, *shown, entry.seconds, entry.failed or ""]
 
 
+@keep_pipes()
 def compare(
     source: Answers | Source,
     truth: Source = None,

@@ -10,6 +10,7 @@ from quorate.errors import NoRowsError
 from quorate.gold import match_truth, read_labels
 from quorate.reading.columns import as_type
 from quorate.reading.files import Source
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count
 
 
@@ -37,6 +38,7 @@ class Score:
         return said
 
 
+@keep_pipes()
 def score_labels(labels: Source, truth: Source, *, task: str = "task", label: str = "label") -> Score:
     """Compare a table of labels with a table of truths, task by task.
 
@@ -64,6 +66,7 @@ def score_labels(labels: Source, truth: Source, *, task: str = "task", label: st
     return Score(n_wrong / len(judged), len(judged), n_wrong, len(tasks) - len(judged), len(known) - len(judged))
 
 
+@keep_pipes()
 def expected_error(result: Result, truth: Source) -> Score:
     """Score a result, splitting the credit of exact ties evenly: the mean over all ways to break them.
 

@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.arrays import IntArray, from_numpy, to_numpy
 from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError, reason
 from quorate.ledger.entries import DROPPED, Entries
@@ -52,7 +53,9 @@ def alone_with(path: str | Path, patience: float = PATIENCE) -> Iterator[None]:
     """
     folder = Path(os.path.realpath(local_path(path))).parent
     if not folder.is_dir():
-        raise UnwritableFileError(f"cannot write {path}: there is no such folder. Make it, or choose another")
+        raise UnwritableFileError(
+            f"cannot write {render_address(path)}: there is no such folder. Make it, or choose another"
+        )
     held = _patiently(path, folder, patience)
     try:
         yield
@@ -116,9 +119,9 @@ def load_entries(path: str | Path) -> Entries:
             raise UnreadableFileError(f"cannot read the ledger {path}: it is a device. Name a file")
         content = file.read_bytes()
     except FileNotFoundError:
-        raise UnreadableFileError(f"there is no ledger {path}") from None
+        raise UnreadableFileError(f"there is no ledger {render_address(path)}") from None
     except OSError as error:
-        raise UnreadableFileError(f"cannot read the ledger {path}: {error.strerror or error}") from None
+        raise UnreadableFileError(f"cannot read the ledger {render_address(path)}: {error.strerror or error}") from None
     payload = _checked(content, path)
     try:
         return _from_bytes(payload)

@@ -28,6 +28,7 @@ from quorate.meetings.coefficients import (
 from quorate.meetings.coincidences import Scale, Sums, Tallied, summed, tallied
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import given
 
 NOMINAL, ORDINAL, INTERVAL = SCALES = ("nominal", "ordinal", "interval")
@@ -160,6 +161,7 @@ class Agreement:
         return "\n".join(self.lines())
 
 
+@keep_pipes()
 def agreement(
     source: Answers | Source,
     *,

@@ -14,6 +14,7 @@ from quorate.reading.columns import order_classes
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import as_text, look
 from quorate.reading.loading import hold
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.values import id_text
 from quorate.result import Result
 from quorate.voting.dependence import flattening, ratio
@@ -94,6 +95,7 @@ class Consensus:
         return [*ordered, *[None] * (max(self.n_classes, 2) - len(ordered))]
 
 
+@keep_pipes()
 def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consensus:
     """Make of stored skills what answers with the consensus of a panel, one output at a time.
 

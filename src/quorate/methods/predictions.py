@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
 from quorate.errors import (
@@ -86,7 +87,10 @@ def _models(given: Any, task: str) -> list[tuple[str, Source]]:
     if isinstance(given, Mapping) and task not in given and given and all(map(_is_source, given.values())):
         return [(str(name), source) for name, source in given.items()]
     sources = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
-    names = [Path(each).stem if isinstance(each, str | Path) else f"model {k + 1}" for k, each in enumerate(sources)]
+    names = [
+        Path(render_address(each)).stem if isinstance(each, str | Path) else f"model {k + 1}"
+        for k, each in enumerate(sources)
+    ]
     if len(set(names)) < len(names):
         names = [f"{name} ({k + 1})" for k, name in enumerate(names)]
     return list(zip(names, sources, strict=True))

@@ -12,6 +12,7 @@ from quorate.methods.option_names import check_options
 from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result
 from quorate.skills.notes import Note
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
@@ -75,6 +76,7 @@ METHODS = {
 }
 
 
+@keep_pipes()
 def aggregate(
     source: Answers | Source,
     method: str = "quorate",

@@ -10,6 +10,7 @@ from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.usual_names import refuse_other_names
 
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
@@ -71,6 +72,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
     )
 
 
+@keep_pipes()
 def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> Export:
     """Read the answers to one question from another tool's export.
 

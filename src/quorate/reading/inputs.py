@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from quorate.addresses import render_address
 from quorate.errors import OptionError
 
 FILE_URL = re.compile(r"file:(?://(?:localhost)?)?(?=/)")  # DuckDB's forms: file:///a, file://localhost/a, file:/a
@@ -82,7 +83,7 @@ def announce_output(option: str, path: str | Path) -> None:
     call = _current.get()
     if call is not None:
         refuse_input(path, option)
-        call.outputs |= dict.fromkeys(_identities(path), f"{option} {path}")
+        call.outputs |= dict.fromkeys(_identities(path), f"{option} {render_address(path)}")
 
 
 def record_input(path: str | Path) -> None:
@@ -97,7 +98,7 @@ def record_input(path: str | Path) -> None:
     """
     call = _current.get()
     if call is not None and (_is_address(path) or os.path.isfile(local_path(path))):
-        _record(call, _identities(path), str(path))
+        _record(call, _identities(path), render_address(path))
 
 
 def record_stream(stream: IO[Any], name: str) -> None:
@@ -136,7 +137,7 @@ def refuse_input(path: str | Path, option: str = "") -> None:
     if call is not None:
         name = next((call.inputs[each] for each in _identities(path) - call.exempt if each in call.inputs), None)
         if name is not None:
-            raise _refusal(f"{option} {path}".strip(), name)
+            raise _refusal(f"{option} {render_address(path)}".strip(), name)
 
 
 def allow_replacing(path: str | Path) -> None:

@@ -13,6 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
+from quorate.addresses import render_address
 from quorate.errors import OptionError, ServiceError, reason, shown
 from quorate.progress import report
 from quorate.reading.formats.content import Record
@@ -65,7 +66,7 @@ class LabelStudio:
         object.__setattr__(self, "token", token)
 
     def __repr__(self) -> str:
-        return f"<LabelStudio: project {self.project} of {self.url}>"  # never the token
+        return f"<LabelStudio: project {self.project} of {render_address(self.url)}>"  # never the token
 
     def pull(self) -> list[Record]:
         """Return every task with its annotations, as Label Studio's own JSON export has them; `quorate.read` takes it.

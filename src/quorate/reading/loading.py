@@ -3,16 +3,18 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.errors import QuorateError, TooLargeError, UnreadableFileError, WrongFormatError, reason
 from quorate.reading.inputs import record_input, record_stream
+from quorate.reading.pipes import pipes_read
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 # What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
@@ -48,16 +50,40 @@ def hold(source: Any) -> Any:
         if sys.stdin is None:
             raise UnreadableFileError("standard input is closed; give a file")
         record_stream(sys.stdin, "standard input")
-        with reading_from("standard input"):
-            return Loaded("standard input", _whole(sys.stdin.buffer, "standard input"))
+        standard_input = sys.stdin.buffer
+        return _read_once(_identity(standard_input), "standard input", lambda: nullcontext(standard_input))
     try:
         mode = os.stat(source).st_mode
     except (OSError, ValueError):  # whoever loads it says what is wrong
         return source
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return source
-    with reading_from(str(source)), open(source, "rb") as stream:
-        return Loaded(str(source), _whole(stream, str(source)))
+    return _read_once(_identity(source), render_address(source), lambda: open(source, "rb"))
+
+
+def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContextManager[BinaryIO]]) -> Loaded:
+    """Read a stream to its end, or return what the current call has read of it before.
+
+    A pipe that was read is not opened again: whoever opens a named pipe waits until somebody writes to it.
+    """
+    pipes = pipes_read.get()
+    if pipes is not None and key in pipes:
+        kept: Loaded = pipes[key]
+        return kept
+    with reading_from(name), open_stream() as stream:
+        loaded = Loaded(name, _whole(stream, name))
+    if pipes is not None:
+        pipes[key] = loaded
+    return loaded
+
+
+def _identity(source: str | Path | BinaryIO) -> object:
+    """Return the device and inode of a path or a stream; the stream itself where it is no file."""
+    try:
+        status = os.stat(source) if isinstance(source, str | Path) else os.fstat(source.fileno())
+    except (OSError, ValueError):
+        return source
+    return status.st_dev, status.st_ino
 
 
 def _whole(stream: BinaryIO, name: str) -> pa.Buffer:
@@ -113,7 +139,7 @@ def load(source: str | Path | Loaded) -> Loaded:
     held = hold(source)
     if isinstance(held, Loaded):
         return held
-    path, name = Path(held), str(held)
+    path, name = Path(held), render_address(held)
     record_input(path)
     compression = compression_of(path)
     with reading_from(name, compression):

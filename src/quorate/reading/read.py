@@ -1,10 +1,12 @@
 """Anything that holds answers -> `Answers`. Start here."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Unpack
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.reading.exports import TABLE, export_of, recognise
@@ -13,6 +15,7 @@ from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, TableKeywords, read_options
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.rows import read_rows
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
@@ -23,16 +26,22 @@ class Reading:
     """Answers, from where and how they were read and, of another tool's export, what else it held."""
 
     answers: Answers
-    source: Source = None
+    source: Source = field(default=None, repr=False)
     options: ReadOptions = AS_USUAL
     export: Export | None = None
     is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
+
+    @property
+    def name(self) -> str | None:
+        """The file that the answers were read from, for messages and reports; None for a stream or an object."""
+        return render_address(self.source) if isinstance(self.source, str | Path) else None
 
     def told(self) -> dict[str, Any]:
         """Return what a program must be told of them besides: nothing, unless they are a sample."""
         return {}
 
 
+@keep_pipes()
 def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
     """Read answers from a file, a table, or another tool's export.
 

@@ -13,11 +13,13 @@ from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_p
 from quorate.reading.columns import as_type, encode, positions
 from quorate.reading.files import Source, read_table
 from quorate.reading.options import AS_USUAL, ReadOptions, TableKeywords, read_options
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.spelling import respelled
 
 KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
 
 
+@keep_pipes()
 def read_times(
     source: Source,
     answers: Answers,

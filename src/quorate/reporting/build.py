@@ -23,6 +23,7 @@ from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import given
 from quorate.reporting import listings
 from quorate.reporting.captions import captions
@@ -166,6 +167,7 @@ class Report(Shown):
         return drawn
 
 
+@keep_pipes()
 def report(
     source: Answers | Source,
     *,
@@ -211,7 +213,7 @@ def report(
     there = {each.method: each for each in (diagnosis.result, result)}  # not run again
     comparison = compare(found.answers, true, methods=chosen, gold=known, results=there) if methods else None
     omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
-    named = title_of(found.source, found.answers) if title is None else title
+    named = title_of(found.name, found.answers) if title is None else title
     if found.is_sample:
         named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
     score = None if true is None else expected_error(result, true)

@@ -1,5 +1,6 @@
 """What to do next: whom to stop or train, what to ask again and whom, what an expert should label; what it brings."""
 
+import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from quorate.addresses import render_address
 from quorate.advice.advice import Advice
 from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.outlook import error_after
@@ -256,27 +258,29 @@ def outlook(result: Result, diagnosis: Diagnosis, sure: float, file: str = "FILE
 
 
 def as_typed(source: object, options: ReadOptions) -> str:
-    """Write a file and the columns that were chosen as a shell takes them.
+    """Write a file and the columns that were chosen as a shell takes them; FILE where its address holds a secret.
 
     >>> as_typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
     """
-    named = [str(source)] if isinstance(source, str) and source != "-" else ["FILE"]
+    is_typed = isinstance(source, str) and source != "-" and render_address(source) == source
+    named = [str(source)] if is_typed else ["FILE"]
     for role, column in (("task", options.task), ("worker", options.worker), ("label", options.label)):
         if column is not None:
             named += [f"--{role}", column]
     return shlex.join(named)
 
 
-def title_of(source: object, answers: Answers) -> str:
-    """Make a title of a file's name; one that says nothing gives way to what is in it.
+def title_of(name: str | None, answers: Answers) -> str:
+    """Make a title of the name of a file or a table; one that says nothing gives way to what is in it.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> title_of("data/tone_of-reviews.csv.gz", answers), title_of("labels.csv", answers)
     ('Tone of reviews', '3 workers on 2 tasks')
     """
-    stem = source.replace("\\", "/").rsplit("/", 1)[-1].split(".")[0] if isinstance(source, str) else ""
+    file = (name or "").replace("\\", "/").rsplit("/", 1)[-1]
+    stem = re.split("[.?#*]", file, maxsplit=1)[0]
     words = stem.replace("_", " ").replace("-", " ").split()
     if not words or all(word.lower() in SAYING_NOTHING or word.isdecimal() for word in words):
         return f"{count(answers.n_workers, 'worker')} on {count(answers.n_tasks, 'task')}"

@@ -1,6 +1,7 @@
 """A query -> its rows in Arrow batches, as each engine gives them with their types and without holding them all."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from quorate.warehouse.statements import quoted
 
 BATCH = 1 << 20  # rows that are taken out of an engine at a time
 CURSORS = ("postgres", "sqlite")  # engines whose rows ibis takes by way of pandas, or holds all at once
+TRANSACTIONAL = ("duckdb", "postgres", "sqlite")  # engines that create and fill a table in one transaction
 PIECE = 4_000_000  # rows that Spark hands out at a time: by default one result may have a gigabyte
 
 
@@ -132,7 +134,10 @@ def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
 
 
 def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, database: str | None) -> None:
-    """Make a table in an engine of rows that are here, or that come piece by piece, by the quickest way that it has.
+    """Create a table in an engine and insert rows that are in memory or arrive batch by batch.
+
+    In the engines of `TRANSACTIONAL` this is one transaction: the table appears complete, and neither an error nor a
+    killed process leaves anything of it.
 
     >>> import ibis
     >>> backend = ibis.sqlite.connect()
@@ -150,27 +155,52 @@ def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, da
             backend.con.execute(f"CREATE TABLE {name} AS SELECT * FROM quorate_rows")
         finally:
             backend.con.unregister("quorate_rows")
-        return
-    if backend.name not in CURSORS:
+    elif backend.name == "postgres":
+        with backend.con.transaction():
+            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            _copy_to_postgres(backend, reader, name)
+    elif backend.name == "sqlite":
+        with _savepoint(backend.con):
+            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            marks = ", ".join("?" * len(reader.schema))
+            for batch in reader:
+                values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
+    else:
         # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
         backend.create_table(own, ibis.memtable(reader.read_all()), database=database)
-        return
-    backend.create_table(own, schema=ibis.Schema.from_pyarrow(reader.schema), database=database)
-    if backend.name == "postgres":
-        _copy_to_postgres(backend, reader, name)
-        return
-    marks = ", ".join("?" * len(reader.schema))
-    for batch in reader:
-        values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
-    backend.con.commit()
+
+
+def _create_statement(backend: Backend, columns: pa.Schema, own: str, database: str | None) -> str:
+    """Write the statement that creates an empty table; `create_table` of ibis would commit it."""
+    import ibis
+    from sqlglot import exp
+
+    table = exp.table_(own, db=database, quoted=True)
+    definitions = ibis.Schema.from_pyarrow(columns).to_sqlglot_column_defs(backend.dialect)
+    create = exp.Create(kind="TABLE", this=exp.Schema(this=table, expressions=definitions))
+    return str(create.sql(dialect=backend.dialect))
+
+
+@contextmanager
+def _savepoint(con: Any) -> Iterator[None]:
+    """Undo what the block did to an SQLite database if it fails, whether or not a transaction is open already."""
+    con.execute("SAVEPOINT quorate_rows")
+    try:
+        yield
+    except BaseException:  # also when interrupted
+        with suppress(Exception):  # after some errors, as a full disk, SQLite has undone everything itself
+            con.execute("ROLLBACK TO quorate_rows")
+            con.execute("RELEASE quorate_rows")
+        raise
+    con.execute("RELEASE quorate_rows")
 
 
 def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> None:
     from pyarrow import csv
 
     statement = f"COPY {name} FROM STDIN (FORMAT csv)"
-    with backend.con.transaction(), backend.con.cursor() as cursor, cursor.copy(statement) as copy:
+    with backend.con.cursor() as cursor, cursor.copy(statement) as copy:
         for batch in rows:
             piece = pa.BufferOutputStream()
             # Text is quoted, so that an empty one is told from none at all.

@@ -1,9 +1,10 @@
 """Which engine takes the answers, where the caller names none, and why: the first line of what a command prints."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from quorate.addresses import render_address
 from quorate.errors import OptionError
 from quorate.reading.files import Source, format_of
 from quorate.reading.loading import free_memory
@@ -22,15 +23,10 @@ SWELLS = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
 class Choice:
     """An engine, what it is to read, and why it was chosen."""
 
-    source: Source  # files; None for a table
+    source: Source = field(repr=False)  # files; None for a table
     where: EngineOptions
     name: str
     why: str
-
-    @property
-    def titled(self) -> str:
-        """What a reader may call the answers; a connection string may hold a password, and is not shown."""
-        return self.where.table or Path(str(self.source)).name
 
 
 def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
@@ -46,8 +42,8 @@ def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
     >>> choose_engine("lake/*.parquet", EngineOptions()).why
     'lake/*.parquet is a pattern of files'
     >>> chosen = choose_engine("postgres://ann:secret@host/crowd", EngineOptions(table="answers"))
-    >>> chosen.name, chosen.where.connect is not None, chosen.titled
-    ('postgres', True, 'answers')
+    >>> chosen.name, chosen.where.connect is not None
+    ('postgres', True)
     >>> choose_engine("answers.csv", EngineOptions()) is None
     True
     """
@@ -109,7 +105,7 @@ def _database(path: Path) -> str | None:
 def _pattern(source: str | Path) -> str | None:
     text = str(source)
     if "://" in text:
-        return f"{text} lies in another place"
+        return f"{render_address(text)} lies in another place"
     is_pattern = any(mark in text for mark in "*?[") and not Path(source).exists()
     return f"{text} is a pattern of files" if is_pattern else None
 

@@ -6,10 +6,12 @@ from quorate.diagnosis.diagnose import Diagnosis
 from quorate.diagnosis.diagnose import diagnose as diagnose_here
 from quorate.errors import OptionError
 from quorate.reading.files import Source
+from quorate.reading.pipes import keep_pipes
 from quorate.warehouse.source import MEANINGFUL, WHERE, split_options
 from quorate.warehouse.taken_out import find_answers, take_out
 
 
+@keep_pipes()
 def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05, **options: Any) -> Diagnosis:
     """Judge what answers in an engine determine, and what is wrong with them.
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from urllib.parse import parse_qsl, quote, unquote
 
 import pyarrow as pa
 
+from quorate.addresses import hide_secrets, public_cause, render_address
 from quorate.errors import EngineError, OptionError, QuorateError, unknown
 from quorate.progress import listener, report
 from quorate.warehouse.batches import batches_of, table_from
@@ -35,7 +35,7 @@ class EngineOptions:
     memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
     temp: str | None = None  # the folder that it spills to
     master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
-    connect: str | None = None  # an ibis connection string, for any other engine
+    connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
     table: str | None = None  # there, instead of files; database.name where it is not in the default one
     order: str | None = None  # the column that says which of two answers came first
     most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
@@ -148,7 +148,9 @@ class Engine:
         except (QuorateError, KeyboardInterrupt, GeneratorExit):
             raise
         except Exception as error:  # every engine has exceptions of its own
-            raise EngineError(f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}") from error
+            raise EngineError(
+                f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}"
+            ) from public_cause(error)
         report(stage, 100, 100)
 
 
@@ -170,7 +172,7 @@ def connect(where: EngineOptions = DUCKDB) -> Engine:
     except QuorateError:
         raise
     except Exception as error:
-        raise EngineError(f"cannot start {name}: {first_line(error)}") from error
+        raise EngineError(f"cannot start {name}: {first_line(error)}") from public_cause(error)
 
 
 def _check_installed(engine: str) -> None:
@@ -213,8 +215,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
     if find_spec("ibis") is None:
         raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
     if "://" not in url:
-        # Not shown: what is no URL may hold a password all the same, as "host=... password=..." does.
-        raise EngineError("--connect takes the URL of an engine, as postgres://user@host/database; this has no ://")
+        raise EngineError("--connect takes the URL of an engine, as postgres://host/database; this has no ://")
     import ibis
 
     try:
@@ -226,23 +227,7 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
         return Engine(backend, is_ours=backend.name != "pyspark")
     except Exception as error:
         # The other library's message may hold the whole address, and a traceback would show it too.
-        raise EngineError(f"cannot connect to {_public(url)}: {_without_secrets(first_line(error), url)}") from None
-
-
-def _public(url: str) -> str:
-    """Return what may be shown of an address: what kind it is, and where."""
-    kind, _, rest = url.partition("://")
-    return f"{kind}://{rest.rpartition('@')[2].partition('?')[0]}"
-
-
-def _without_secrets(text: str, url: str) -> str:
-    """Take out of a message what stands in an address before the host or as the value of an option."""
-    user, *inside = re.split("[:@]", url.partition("://")[2].rpartition("@")[0])
-    options = [value for _, value in parse_qsl(url.partition("?")[2], keep_blank_values=True)]
-    hidden = {form for each in (*inside, *options) if each for form in (each, unquote(each), quote(each))}
-    for secret in sorted(hidden, key=len, reverse=True):
-        text = text.replace(secret, "***")
-    return re.sub(rf"\b{re.escape(user)}\b", "***", text) if user else text  # a word: "u" is a part of many
+        raise EngineError(f"cannot connect to {render_address(url)}: {first_line(error, url)}") from None
 
 
 @contextmanager
@@ -266,16 +251,19 @@ def _watching(backend: Backend, stage: str) -> Iterator[None]:
         asking.join()
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: Exception, *addresses: str) -> str:
     """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback.
+
+    Args:
+        error: of another library.
+        addresses: that it was given, whose secrets are taken out of the message.
 
     >>> first_line(ValueError("no such column"))
     'no such column'
     """
     there = TRACEBACK.search(str(error))
-    if there is not None:
-        return there[1][:300]
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+    line = there[1] if there is not None else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return hide_secrets(line, *addresses)[:300]
 
 
 def _remedy(error: Exception) -> str:

@@ -9,6 +9,7 @@ from quorate.methods.registry import METHODS
 from quorate.methods.registry import aggregate as aggregate_here
 from quorate.reading.files import Source
 from quorate.reading.inputs import guard_inputs
+from quorate.reading.pipes import keep_pipes
 from quorate.result import Result
 from quorate.uncertainty import check_level
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice
@@ -19,6 +20,7 @@ from quorate.warehouse.write import check_table, put_table
 from quorate.writing.tables import write_table as write_file_here
 
 
+@keep_pipes()
 def aggregate(
     source: Source = None,
     method: str | None = None,

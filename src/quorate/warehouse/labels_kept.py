@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quorate.addresses import render_address
 from quorate.arrays import Table
 from quorate.errors import NotInMemoryError, OptionError
 from quorate.reading.files import read_table
@@ -33,7 +34,7 @@ class KeptLabels:
 
     engine: Engine
     figures: Sureness
-    output: str | Path | None = None  # the file or the table that the caller named
+    output: str | Path | None = field(default=None, repr=False)  # the file or the table that the caller named
     in_table: bool = False  # whether that is a table of the engine
     file: Path | None = None  # what was written, there or for the time being
     columns: tuple[str, ...] = ()  # of what was written
@@ -80,12 +81,12 @@ class KeptLabels:
 
     def run(self) -> dict[str, str | list[str] | None]:
         """Tell where the labels come from: the engine, the queries that ran there, and what was written."""
-        output = None if self.output is None else str(self.output)
+        output = None if self.output is None else render_address(self.output)
         return {"engine": self.engine.name, "output": output, "queries": list(self.engine.journal)}
 
     def _file(self) -> Path:
         if self.file is None or not self.file.exists():
-            written = "" if self.output is None else f"; they were written to {self.output}"
+            written = "" if self.output is None else f"; they were written to {render_address(self.output)}"
             raise NotInMemoryError(
                 f"this copy of a result has no labels: they lie in {self.engine.name}, or in files of the process that "
                 f"made it{written}. Ask for `labels` before the result is pickled, and they travel with it"

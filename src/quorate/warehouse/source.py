@@ -5,6 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from quorate.addresses import public_cause, render_address
 from quorate.errors import (
     ColumnTypeError,
     EngineError,
@@ -124,7 +125,9 @@ def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOpti
         return _table(home, where.table or _only_table(home))
     if isinstance(source, str | Path):
         if where.connect is not None and not format_of(str(source)):  # a name, where a table was meant
-            raise OptionError(f"with --connect the answers are a table of {home.name}: say --table {source}")
+            raise OptionError(
+                f"with --connect the answers are a table of {home.name}: say --table {render_address(source)}"
+            )
         return _file(home, source, reading)
     return home.upload(read_table(source, wanted_columns(reading, where)))
 
@@ -144,7 +147,7 @@ def _table(home: Engine, name: str) -> EngineTable:
     try:
         return home.backend.table(own, database=database or None)
     except Exception as error:
-        raise EngineError(_not_opened(home, name, error)) from error
+        raise EngineError(_not_opened(home, name, error)) from public_cause(error)
 
 
 def _only_table(home: Engine) -> str:
@@ -189,7 +192,9 @@ def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable
     except QuorateError:
         raise
     except Exception as error:
-        raise UnreadableFileError(f"{home.name} cannot read {path}: {str(error).strip().splitlines()[0]}") from error
+        why = first_line(error, path)
+        cause = public_cause(error, path)
+        raise UnreadableFileError(f"{home.name} cannot read {render_address(path)}: {why}") from cause
 
 
 def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
@@ -221,8 +226,8 @@ def _format(path: str) -> str:
     found = format_of(path)
     if found is None:
         raise UnknownFormatError(
-            f"cannot tell what kind of files {path} are; end the pattern in .parquet, .csv, .tsv or .jsonl, "
-            "or say format= (--input-format)"
+            f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
+            ".jsonl, or say format= (--input-format)"
         )
     return found
 

@@ -1,4 +1,6 @@
-"""What ibis cannot say in every engine: rename a table, drop one, and whether there is one."""
+"""What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be."""
+
+from typing import Any
 
 from quorate.warehouse.expressions import Backend
 
@@ -40,6 +42,20 @@ def has_table(backend: Backend, name: str) -> bool:
     except Exception:  # every engine has exceptions of its own
         return False
     return True
+
+
+def longest_name(backend: Backend) -> int | None:
+    """Return how many bytes (of UTF-8) an engine keeps of a name, cutting the rest without an error; None elsewhere.
+
+    >>> import ibis
+    >>> longest_name(ibis.duckdb.connect()) is None
+    True
+    """
+    if backend.name != "postgres":
+        return None
+    cursor: Any = backend.raw_sql("SHOW max_identifier_length")
+    with cursor:
+        return int(cursor.fetchone()[0])
 
 
 def _run(backend: Backend, statement: str) -> None:

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.arrays import from_numpy
 from quorate.errors import BlankFieldError, NoRowsError, NotInMemoryError, OptionError, count
@@ -17,6 +19,7 @@ from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source
 from quorate.reading.objects import check_columns
 from quorate.reading.options import ReadOptions
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import Reading
 from quorate.reading.rows import read_rows
 from quorate.warehouse.choose import Choice, choose_engine
@@ -36,6 +39,11 @@ class EngineReading(Reading):
     """Answers that were read out of an engine, and where they lie; the labels can go there, too."""
 
     held: "Held | None" = None
+
+    @property
+    def name(self) -> str | None:
+        """The table or the files that the answers are in, for messages and reports."""
+        return super().name if self.held is None else self.held.name
 
     @property
     def home(self) -> Engine:
@@ -74,6 +82,14 @@ class Held:
     def is_small(self) -> bool:
         """Whether they are few enough to be read."""
         return self.n_rows <= most_answers(self.choice.where)
+
+    @property
+    def name(self) -> str | None:
+        """The table or the files that they are in; None for an object of the caller."""
+        source = self.choice.source
+        if isinstance(source, str | Path):
+            return render_address(source)
+        return self.table.op().name if source is None else None
 
     def lines(self) -> list[str]:
         """Say which engine holds the answers, and why."""
@@ -139,7 +155,7 @@ def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> E
     if order is not None:
         table = _put_in_order(table, reading, order)
     answers = read_rows(table, reading, ordered=False)
-    source = table if also else held.choice.titled
+    source = table if also else held.choice.source
     return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
 
 
@@ -150,6 +166,7 @@ def _drawn(batches: Iterator[pa.RecordBatch], held: Held) -> Iterator[pa.RecordB
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
 
 
+@keep_pipes()
 def read(source: Source = None, **options: Any) -> Answers:
     """Read answers out of an engine: files that DuckDB or Spark reads, a database, whatever ibis connects to.
 

@@ -1,4 +1,8 @@
-"""Labels -> a file or a table of the engine: under a temporary name, which is changed when all is there."""
+"""Labels -> a file or a table of the engine, which appears when it is complete.
+
+An engine with transactions creates and fills the table in one; elsewhere (Spark and others) the table is filled under a
+temporary name and renamed.
+"""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -9,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import EngineError, UnwritableFileError
+from quorate.addresses import render_address
+from quorate.errors import EngineError, UnwritableFileError, shown
 from quorate.reading.inputs import local_path, refuse_input
-from quorate.warehouse.batches import fill_table
+from quorate.warehouse.batches import TRANSACTIONAL, fill_table
 from quorate.warehouse.engine import Engine
-from quorate.warehouse.statements import drop_table, has_table, rename_table
+from quorate.warehouse.statements import drop_table, has_table, longest_name, rename_table
 from quorate.writing.whole import check_target, together
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
@@ -32,24 +37,36 @@ def check_output(engine: Engine, output: str | Path | None, output_table: str | 
     if output is not None:
         path = Path(local_path(output))
         if path.suffix.lower() not in ENDINGS:
-            raise UnwritableFileError(f"cannot tell how to write {output}; end it in .parquet, .csv or .jsonl")
+            raise UnwritableFileError(
+                f"cannot tell how to write {render_address(output)}; end it in .parquet, .csv or .jsonl"
+            )
         if not is_remote(output):
             _check_place(path)
         elif engine.name != "duckdb" or format_of_labels(output) == "jsonl":
-            raise UnwritableFileError(f"only DuckDB writes to {output}, Parquet or CSV; name a file here, or a table")
+            raise UnwritableFileError(
+                f"only DuckDB writes to {render_address(output)}, Parquet or CSV; name a file here, or a table"
+            )
     if output_table is not None:
         check_table(engine, output_table)
 
 
 def check_table(engine: Engine, name: str) -> None:
-    """Refuse to make a table that is there already.
+    """Refuse to make a table that exists already, or whose name the engine would cut short.
 
     Raises:
-        EngineError: it is.
+        EngineError: it exists, or its name is too long.
 
     >>> from quorate.warehouse.engine import connect
     >>> check_table(connect(), "labels")
     """
+    most = longest_name(engine.backend)
+    for part in name.rpartition(".")[::2]:
+        size = len(part.encode())
+        if most is not None and size > most:
+            raise EngineError(
+                f"the name {shown(part)} has {size} bytes in UTF-8, and {engine.name} cuts names to {most}; "
+                "choose a shorter one"
+            )
     if has_table(engine.backend, name):
         raise EngineError(f"there is a table {name!r} already; drop it, or choose another name")
 
@@ -91,9 +108,9 @@ def write_remote(engine: Engine, file: Path, output: str) -> None:
 
 
 def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: str) -> None:
-    """Make a table in the engine of rows that are here, or that come piece by piece, one at least.
+    """Make a table in the engine of rows that are in memory, or that arrive batch by batch, one batch at least.
 
-    It has its name only when it is complete.
+    The table appears when it is complete.
 
     >>> from quorate.warehouse.engine import connect
     >>> engine = connect()
@@ -122,7 +139,12 @@ def put_table(engine: Engine, rows: pa.Table | Iterator[pa.RecordBatch], name: s
     if not isinstance(rows, pa.Table):
         first = next(rows)
         given = pa.RecordBatchReader.from_batches(first.schema, chain([first], coming(rows)))
-    _under_its_name(engine, name, make)
+    if engine.backend.name in TRANSACTIONAL:
+        database, _, own = name.rpartition(".")
+        with engine.running("voting"):
+            make(own, database or None)
+    else:
+        _under_its_name(engine, name, make)
 
 
 def put_spark_table(engine: Engine, frame: Any, name: str) -> None:
@@ -176,14 +198,20 @@ def is_remote(path: str | Path) -> bool:
 
 
 def _under_its_name(engine: Engine, name: str, make: Callable[[str, str | None], object]) -> None:
-    """Make a table under another name, and give it its own when it is complete."""
-    backend, temporary = engine.backend, f"{name}_{secrets.token_hex(4)}"
-    database, _, own = temporary.rpartition(".")
+    """Make a table under a temporary name, and rename it when it is complete.
+
+    The temporary name has 24 bytes whatever the name asked for: no engine cuts it, and its 64 random bits are those of
+    no other table, so that the table which is dropped after an error is the one that was made here.
+    """
+    backend = engine.backend
+    database = name.rpartition(".")[0]
+    own = f"quorate_{secrets.token_hex(8)}"
+    temporary = f"{database}.{own}" if database else own
     try:
         with engine.running("voting"):
             make(own, database or None)
             rename_table(backend, temporary, name)
     except BaseException:  # also when interrupted
-        with suppress(Exception):  # the connection itself may be gone, and then the engine cleans up
+        with suppress(Exception):  # the connection itself may be gone
             drop_table(backend, temporary)
         raise

@@ -12,6 +12,7 @@ from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Record, as_text, look
 from quorate.reading.formats.export import Export
 from quorate.reading.inputs import guard_inputs
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.values import id_text
 from quorate.writing.tables import write_json
 
@@ -88,6 +89,7 @@ def _score(value: Any, row: int) -> float | None:
     return score
 
 
+@keep_pipes()
 def write_results(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
     """Write labels as a JSON file that the tool imports; the file appears when it is complete.
 

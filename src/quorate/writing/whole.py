@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from quorate.addresses import render_address
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.reading.inputs import allow_replacing, local_path, refuse_input
 from quorate.writing.locks import lock, unlock
@@ -203,7 +204,7 @@ def make_folder(path: str | Path) -> None:
     try:
         Path(local_path(path)).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnwritableFileError(f"cannot make the folder {path}: {error.strerror or error}") from None
+        raise UnwritableFileError(f"cannot make the folder {render_address(path)}: {error.strerror or error}") from None
 
 
 @dataclass
@@ -314,7 +315,7 @@ def naming(path: str | Path) -> Iterator[None]:
     except OSError as error:
         why = error.strerror or str(error)
         remedy = REMEDIES.get(error.errno or 0, "Make the folder, or choose another")
-        raise UnwritableFileError(f"cannot write {path}: {why}. {remedy}") from None
+        raise UnwritableFileError(f"cannot write {render_address(path)}: {why}. {remedy}") from None
 
 
 def _mode(place: Path) -> int:

@@ -30,6 +30,7 @@ from quorate.methods.registry import aggregate
 from quorate.methods.support import missing_evidence
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
+from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import Reading, given
 from quorate.voting.population import N_CROWDS
 
@@ -162,6 +163,7 @@ class Estimates:
         return "\n".join(self.lines())
 
 
+@keep_pipes()
 def estimate(
     source: Answers | Source,
     *,

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.reading.delimited import first_row, with_header
 from quorate.reading.files import Source, read_table
@@ -101,7 +102,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     source = hold(source)
     if not isinstance(source, str | Path | Loaded):
         return _look_at_object(source)
-    name = source.name if isinstance(source, Loaded) else str(source)
+    name = source.name if isinstance(source, Loaded) else render_address(source)
     raw = head(source, HEAD)
     if raw[:4] == b"PAR1" or reading.format == "parquet":
         schema = parquet_schema(load(source).data)

@@ -1,0 +1,169 @@
+"""Addresses (URLs of files, databases and servers) in messages: what is secret in them is never shown.
+
+`render_address` is how an address is written wherever one is shown. `render_addresses` does so to those in a text, as
+every message of `quorate.errors.QuorateError` is, and `hide_secrets` also takes out what another library has copied
+from an address, as a password without what stood around it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus
+
+HIDDEN = "***"
+# A scheme has two letters or more: C:/ is a drive. One slash is enough, because `pathlib` makes one of two.
+ADDRESS = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+(?P<rest>.*)", re.DOTALL)
+IN_TEXT = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/+[^\s<>]+")
+AFTERWARDS = "'\"`.,:;!)]}…"  # that may follow an address in a sentence
+# Options of an address that hold secrets, by parts of their names: passwords, keys, tokens and signatures.
+SECRET_OPTION = re.compile(
+    r"(?i)([?&;#][^=&;#\s]*(?:pass|pwd|secret|token|key|sig|cred|auth|session|user)[^=&;#\s]*=)[^&;#\s]*"
+)
+# A connection string of libpq, ODBC or ADO: host=h user=u password=p.
+SECRET_SETTING = re.compile(r"(?i)\b(password|passwd|passphrase|pwd|secret)(\s*=\s*)('[^']*'|\"[^\"]*\"|[^\s;]+)")
+NO_SCHEME = re.compile(r"[^\s:/@\\]{2,}:[^\s]*@")  # user:password@host
+
+# The addresses that the command line was given, so that a message may be searched for them.
+_given: ContextVar[tuple[str, ...]] = ContextVar("addresses of the current command", default=())
+
+
+def render_address(address: object) -> str:
+    """Write an address for a message: without user and password, and without the values of its options.
+
+    What is no address, as the name of a file, is written as it is.
+
+    >>> render_address("postgres://ann:secret@host:5432/crowd?sslpassword=secret")
+    'postgres://***@host:5432/crowd?***'
+    >>> render_address("s3://bucket/part-1.parquet"), render_address("answers.csv")
+    ('s3://bucket/part-1.parquet', 'answers.csv')
+    """
+    text = str(address)
+    found = ADDRESS.fullmatch(text)
+    if found is None:
+        return SECRET_SETTING.sub(rf"\1\2{HIDDEN}", NO_SCHEME.sub(f"{HIDDEN}@", text, count=1))
+    rest = _without_user(found["rest"])
+    mark = re.search("[?#]", rest)
+    if mark is not None and mark.end() < len(rest):
+        rest = rest[: mark.end()] + HIDDEN
+    return f"{found['scheme']}://{rest}"
+
+
+def _without_user(rest: str) -> str:
+    """Replace user and password in what follows the scheme; a password may hold any character, also / and @."""
+    authority = re.split("[/?#]", rest, maxsplit=1)[0]
+    if "@" in rest and ("@" in authority or ":" in authority):
+        return f"{HIDDEN}@{rest.rpartition('@')[2]}"
+    host, colon, port = authority.rpartition(":")
+    if colon and port and not port.isdecimal() and not authority.startswith("["):  # user:password, and the rest cut off
+        return f"{host}:{HIDDEN}"
+    return rest
+
+
+def render_addresses(text: str) -> str:
+    """Write the addresses in a text as messages have them.
+
+    Those that the command line was given are rendered whole. Of any other, which may be an id, user and password are
+    replaced, and those options whose names say that they are secret.
+
+    >>> render_addresses("cannot read https://ann:secret@host/a.csv: no such host")
+    'cannot read https://***@host/a.csv: no such host'
+    >>> render_addresses("task 'https://host/image?id=7' has two labels")
+    "task 'https://host/image?id=7' has two labels"
+    """
+    text = render_given(text)
+    if ":/" in text:
+        text = IN_TEXT.sub(_rendered_in_text, text)
+    return SECRET_SETTING.sub(rf"\1\2{HIDDEN}", text) if "=" in text else text
+
+
+def render_given(text: str) -> str:
+    """Write the addresses that the command line was given as messages have them; nothing else in the text changes.
+
+    >>> with known_addresses(["https://host/a.csv?id=7"]):
+    ...     render_given("https://host/a.csv?id=7: 3 rows, the first of https://host/b.csv?id=8")
+    'https://host/a.csv?***: 3 rows, the first of https://host/b.csv?id=8'
+    """
+    for address in _given.get():
+        rendered = render_address(address)
+        text = text.replace(address, rendered).replace(re.sub(":/+", ":/", address, count=1), rendered)
+    return text
+
+
+def _rendered_in_text(found: "re.Match[str]") -> str:
+    address = found[0].rstrip(AFTERWARDS)
+    scheme, _, rest = address.partition(":")
+    slashes = len(rest) - len(rest.lstrip("/"))
+    rest = SECRET_OPTION.sub(rf"\g<1>{HIDDEN}", rest)
+    return f"{scheme}:{rest[:slashes]}{_without_user(rest[slashes:])}{found[0][len(address) :]}"
+
+
+def hide_secrets(text: str, *addresses: str) -> str:
+    """Render the addresses in the message of another library, and take out the secrets of these addresses.
+
+    Secrets are replaced as whole words: a user "u" is not taken out of "refused".
+
+    Args:
+        text: the message.
+        addresses: that the library was given; those of the command line are searched for anyway.
+
+    >>> hide_secrets("port 'pa' is no number; connection refused", "postgres://u:pa/ss@host/crowd?user=u")
+    "port '***' is no number; connection refused"
+    """
+    addresses = (*addresses, *_given.get())
+    for address in addresses:
+        text = text.replace(address, render_address(address))
+    text = render_addresses(text)
+    for secret in sorted({each for address in addresses for each in _secrets(address)}, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
+    return text
+
+
+def _secrets(address: str) -> Iterator[str]:
+    """Give everything secret in an address, whole and in the parts that a parser may take it for, however encoded."""
+    found = ADDRESS.fullmatch(address)
+    rest = found["rest"] if found is not None else address
+    user, at, place = rest.rpartition("@")
+    if not at:  # user:password, and the host is missing or cut off
+        user = re.split("[?#]", rest, maxsplit=1)[0]
+        user = "" if user.rpartition(":")[2].split("/")[0].isdecimal() or ":" not in user else user
+    values = [user, *re.split("[:@/?#&=]", user)]
+    values += [value for _, value in parse_qsl(place.partition("?")[2], keep_blank_values=True)]
+    values += re.findall("[^=&?]*=([^&]*)", place.partition("?")[2])
+    values += [value.strip("'\"") for _, _, value in SECRET_SETTING.findall(address)]
+    for value in values:
+        for form in (
+            value,
+            unquote(value),
+            unquote_plus(value),
+            quote(value),
+            quote(value, safe=""),
+            quote_plus(value),
+        ):
+            if form.strip():
+                yield form
+
+
+def public_cause(error: Exception, *addresses: str) -> Exception | None:
+    """Return an error as the cause of another; None where a traceback would show a secret of an address by it.
+
+    >>> public_cause(OSError("no route to https://ann:secret@host/")) is None
+    True
+    """
+    return error if hide_secrets(str(error), *addresses) == str(error) else None
+
+
+@contextmanager
+def known_addresses(words: Sequence[str]) -> Iterator[None]:
+    """Let the messages of the block be searched for the addresses among these words of a command line.
+
+    >>> with known_addresses(["aggregate", "--connect=nosuch://host/x?code=secret"]):
+    ...     render_addresses("cannot use nosuch://host/x?code=secret")
+    'cannot use nosuch://host/x?***'
+    """
+    values = [*words, *(word.partition("=")[2] for word in words if word.startswith("-"))]
+    token = _given.set(tuple(each for each in values if render_address(each) != each))
+    try:
+        yield
+    finally:
+        _given.reset(token)
