@@ -29,6 +29,18 @@ def test_crowds_of_one_coin_show_no_misfit() -> None:
     assert alarms <= at_most(0.01, 60)
 
 
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_two_skilled_workers_among_guessers_show_no_misfit(n_classes: int) -> None:
+    """Twenty crowds: one coin a worker, however far the two lie from the crowd's mean accuracy."""
+    skills = np.zeros(10)
+    skills[:2] = (n_classes * 0.95 - 1) / (n_classes - 1)
+    alarms = 0
+    for seed in range(20):
+        found = held_out(crowd(200, 10, 10, n_classes=n_classes, skills=skills, seed=seed).answers)
+        alarms += found is not None and found.p <= SURE
+    assert alarms <= at_most(0.01, 20)
+
+
 @pytest.mark.parametrize("name", ["bluebird", "trec"])
 def test_the_known_sets_with_class_dependent_accuracy_show_it(real: Any, name: str) -> None:
     answers = real.load(name).answers

@@ -1,9 +1,10 @@
 """Does one accuracy a worker explain the answers, or does accuracy depend on the class? Asked of answers held out.
 
 Models are fitted on three quarters of the tasks, and each answer to the others is foretold from the other answers to
-its task. The model of one coin and that of confusion are fitted alike and shrunk toward the crowd alike, so that what
-the latter gains, it gains by the classes. A model with more parameters than the truth needs foretells worse, not
-better: that is what guards against finding misfit where there is none.
+its task. Every model of confusion has a counterpart of one coin, in which each worker has the accuracy that its matrix
+has on average, and what is compared with is the best of these: so what a model of confusion gains, it gains by the
+classes, and not by shrinking the accuracies less. A model with more parameters than the truth needs foretells worse,
+not better: that is what guards against finding misfit where there is none.
 """
 
 from collections.abc import Sequence
@@ -66,6 +67,12 @@ class _Model:
     confusion: FloatArray  # workers × answers × classes
     prior: FloatArray  # of the classes
 
+    @property
+    def accuracy(self) -> FloatArray:
+        """How often each worker is right, over tasks of all classes."""
+        accuracy: FloatArray = np.diagonal(self.confusion, axis1=1, axis2=2) @ self.prior
+        return accuracy
+
 
 def held_out(answers: Answers) -> HeldOut | None:
     """Compare the models on answers they were not fitted to; None where there are too few tasks or too many cells.
@@ -85,14 +92,15 @@ def held_out(answers: Answers) -> HeldOut | None:
     for k in range(FOLDS):
         report("held-out folds", k, FOLDS)
         fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
-        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in _fit(fitted)))
+        coins, rivals = _fit(fitted)
+        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*coins, *rivals)))
         sums.append(held.by_task(np.stack(columns, axis=1)))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
 
 
-def _fit(answers: Answers) -> list[_Model]:
-    """Fit one coin and the rivals."""
+def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
+    """Fit the models of one coin and the rivals."""
     m = answers.n_classes
     coin = fit_one_coin(
         answers,
@@ -106,12 +114,13 @@ def _fit(answers: Answers) -> list[_Model]:
     shrunk_prior = one_more_each(softmax(shrunk.scores(answers)))
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
-    return [
-        _Model(_tied(coin.accuracy, m), coin.prior),
+    rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
         _Model(shrunk.confusion, shrunk_prior),
         _Model(column_shares(counts), one_more_each(free.posterior)),
     ]
+    own = _Model(_tied(coin.accuracy, m), coin.prior)
+    return [own, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
 
 
 def _tied(accuracy: FloatArray, n_classes: int) -> FloatArray:
@@ -139,13 +148,15 @@ def _foretell(held: Answers, model: _Model) -> FloatArray:
 def _summarise(sums: FloatArray) -> HeldOut:
     """Average over answers; the standard error is over tasks, whose answers hang together."""
     n = sums[:, 0].sum()
-    names = ("one-coin", *RIVALS)
+    coins, rivals = sums[:, 1 : -len(RIVALS)], sums[:, -len(RIVALS) :]
+    coin = coins[:, np.argmax(coins.sum(axis=0))]
     gain, error = {}, {}
-    for column, name in enumerate(RIVALS, start=2):
-        differences = sums[:, column] - sums[:, 1]
+    likelihood = {"one-coin": float(coin.sum() / n)}
+    for name, rival in zip(RIVALS, rivals.T, strict=True):
+        differences = rival - coin
         gain[name] = float(differences.sum() / n)
         error[name] = float(np.sqrt(((differences - sums[:, 0] * gain[name]) ** 2).sum()) / n)
-    likelihood = {name: float(sums[:, column].sum() / n) for column, name in enumerate(names, start=1)}
+        likelihood[name] = float(rival.sum() / n)
     return HeldOut(int(n), likelihood, gain, error)
 
 
