@@ -113,9 +113,7 @@ class Decisions:
         return self.passes + self.fails + self.undecided
 
 
-def count_decisions(
-    outcomes: Iterable[tuple[tuple[float, float, float], float]], max_error: float
-) -> Decisions:
+def count_decisions(outcomes: Iterable[tuple[tuple[float, float, float], float]], max_error: float) -> Decisions:
     """Count decisions over pairs of an interval and the share of right labels."""
     counts = dict.fromkeys((PASS, FAIL, UNDECIDED), 0)
     wrong = dict.fromkeys((PASS, FAIL), 0)

@@ -18,6 +18,7 @@ import numpy as np
 from experiments.default_method.data import (
     JUDGES_CIVIL,
     PEOPLE,
+    Crowd,
     Panel,
     choose_gold,
     load_panels,
@@ -25,9 +26,11 @@ from experiments.default_method.data import (
 )
 from experiments.default_method.figures import (
     LEAST_PANEL_PROBABILITY,
+    UNDECIDED,
     Figures,
     count_decisions,
     covers,
+    decide,
     mean_by_group,
     means_of_groups,
     score,
@@ -107,7 +110,7 @@ def collect_evidence(method: Method, panels: Sequence[Panel], constants: Constan
     """Return the likelihood of every panel's truth given its uncalibrated posterior."""
     evidence = []
     for panel in panels:
-        posterior = method.uncalibrated(panel.crowd, constants)
+        (posterior,) = method.uncalibrated(panel.crowd, [constants])
         evidence.append(panel_evidence(panel.repository, posterior, panel.crowd.truth, panel.crowd.votes()))
     return evidence
 
@@ -193,6 +196,13 @@ def interval_outcomes(runs: Sequence[Run]) -> list[tuple[ShareInterval, float]]:
     return [(run.share_right, run.figures.right) for run in runs if run.share_right is not None]
 
 
+def undecided_by_repository(runs: Sequence[Run], max_error: float) -> float:
+    """Return the share of undecided runs, every repository having the same weight."""
+    stated = [run for run in runs if run.share_right is not None]
+    values = [float(decide(run.share_right, max_error) == UNDECIDED) for run in stated if run.share_right is not None]
+    return mean_by_group(values, [run.repository for run in stated])
+
+
 def targets(runs: Sequence[Run], n_gold: int) -> list[Target]:
     """Return the targets of runs with one number of gold labels."""
     summary = summarise(runs)
@@ -220,9 +230,8 @@ def targets(runs: Sequence[Run], n_gold: int) -> list[Target]:
             wrong = decisions.wrong_passes / max(decisions.passes, 1)
             name = f"share of passes that are wrong, --max-error {max_error}, 30 gold"
             found.append(Target(name, wrong, most=MAX_WRONG_OF_PASSES))
-        undecided = count_decisions(outcomes, 0.3)
-        share = undecided.undecided / undecided.total
-        found.append(Target("share undecided, --max-error 0.3, 30 gold", share, most=MAX_UNDECIDED))
+        share = undecided_by_repository(runs, 0.3)
+        found.append(Target("share undecided by repository, --max-error 0.3, 30 gold", share, most=MAX_UNDECIDED))
     return found
 
 
@@ -258,8 +267,9 @@ def print_runs(runs: Sequence[Run], n_gold: int, each_panel: bool) -> None:
         print_row(repository, [column[repository] for column in columns], digits=3, first=46)
     summary = summarise(runs)
     print(
-        f"by repository: right {summary.right:.3f}, stated {summary.stated:.3f}, stated - right {summary.overstated:+.3f}, "
-        f"absolute {summary.absolute:.3f}, RMSE {summary.rmse:.3f}, log-loss {summary.log_loss:.3f}"
+        f"by repository: right {summary.right:.3f}, stated {summary.stated:.3f}, "
+        f"stated - right {summary.overstated:+.3f}, absolute {summary.absolute:.3f}, "
+        f"RMSE {summary.rmse:.3f}, log-loss {summary.log_loss:.3f}"
     )
     outcomes = interval_outcomes(runs)
     if not outcomes:
@@ -273,7 +283,8 @@ def print_runs(runs: Sequence[Run], n_gold: int, each_panel: bool) -> None:
         decisions = count_decisions(outcomes, max_error)
         print(
             f"--max-error {max_error}: {decisions.passes} pass ({decisions.wrong_passes} wrongly), "
-            f"{decisions.fails} fail ({decisions.wrong_fails} wrongly), {decisions.undecided} undecided"
+            f"{decisions.fails} fail ({decisions.wrong_fails} wrongly), {decisions.undecided} undecided "
+            f"({undecided_by_repository(runs, max_error):.3f} by repository)"
         )
 
 
@@ -314,13 +325,15 @@ def score_judges_civil(method: Method, law: Constants | None, constants: Constan
 
 def score_name_rule(method: Method, panels: Sequence[Panel]) -> list[Target]:
     """Print which panels, human sets and unused names the name rule takes for models; return its targets."""
-    missed = [panel.crowd.name for panel in panels if not method.is_judge_panel(worker_names(panel.crowd.answers))]
-    mistaken = [name for name in PEOPLE if method.is_judge_panel(worker_names(load_public_set(name).answers))]
+    missed = [panel.crowd.name for panel in panels if not method.is_judge_panel(worker_names(panel.crowd))]
+    mistaken = [name for name in PEOPLE if method.is_judge_panel(worker_names(load_public_set(name)))]
     unseen_missed = [names for names in MODEL_NAMES if not method.is_judge_panel(names)]
     unseen_mistaken = [names for names in PERSON_NAMES if method.is_judge_panel(names)]
     print("\nName rule")
-    print(f"panels not recognised: {', '.join(missed) or 'none'}; human sets taken for panels: {mistaken or 'none'}")
-    print(f"names of models not recognised: {unseen_missed or 'none'}; people taken for models: {unseen_mistaken or 'none'}")
+    print(f"panels not recognised: {', '.join(missed) or 'none'}")
+    print(f"human sets taken for panels: {', '.join(mistaken) or 'none'}")
+    print(f"names of models not recognised: {unseen_missed or 'none'}")
+    print(f"names of people taken for models: {unseen_mistaken or 'none'}")
     return [
         Target("panels recognised by names", len(panels) - len(missed), least=MIN_RECOGNISED),
         Target("human sets taken for panels", len(mistaken), most=0),
@@ -329,9 +342,9 @@ def score_name_rule(method: Method, panels: Sequence[Panel]) -> list[Target]:
     ]
 
 
-def worker_names(answers: object) -> list[str]:
+def worker_names(crowd: Crowd) -> list[str]:
     """Return the names of a crowd's workers."""
-    return [str(name) for name in answers.worker_names.to_pylist()]  # type: ignore[attr-defined]
+    return [str(name) for name in crowd.answers.worker_names.to_pylist()]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

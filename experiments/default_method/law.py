@@ -85,9 +85,7 @@ def panel_evidence(repository: str, posterior: FloatArray, truth: IntArray, vote
     return PanelEvidence(repository, krippendorff_alpha(votes), validity, np.stack(rows))
 
 
-def law_log_weights(
-    log_b: FloatArray, validity: FloatArray, mean: float, spread: float, failure: float
-) -> FloatArray:
+def law_log_weights(log_b: FloatArray, validity: FloatArray, mean: float, spread: float, failure: float) -> FloatArray:
     """Return the normalised log weights of a law on a grid (temperatures, validities)."""
     logs = -0.5 * ((log_b - mean) / spread)[:, None] ** 2 - (1 - validity) / failure
     return np.asarray(logs - logsumexp(logs))
@@ -118,9 +116,7 @@ def fit_judge_law(evidence: Sequence[PanelEvidence], widening: float = WIDENING)
     )
 
 
-def people_log_loss(
-    posterior: FloatArray, truth: IntArray, laws: Sequence[tuple[float, float]]
-) -> FloatArray:
+def people_log_loss(posterior: FloatArray, truth: IntArray, laws: Sequence[tuple[float, float]]) -> FloatArray:
     """Return the log-loss of a posterior calibrated by each law (spread, failure) of people; all tasks have truth."""
     n_classes = posterior.shape[1]
     inside = truth != OUTSIDE

@@ -100,8 +100,8 @@ class Method(Protocol):
     ) -> Fitted:
         """Aggregate a crowd; `judges=None` lets the method decide which calibration law applies."""
 
-    def uncalibrated(self, crowd: Crowd, constants: Constants) -> FloatArray:
-        """Return the posterior without gold before calibration."""
+    def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
+        """Return the posterior without gold before calibration, for constants that differ in the dependence only."""
 
     def is_judge_panel(self, worker_names: Sequence[str]) -> bool:
         """Return whether the names of the workers are those of models."""
@@ -196,6 +196,30 @@ PROTOTYPE_NAMES = {
 }
 
 
+# Functions of the prototype whose results do not depend on the constants of the dependence.
+STEPS_BEFORE_DEPENDENCE = ("cut", "count_kernel", "skills", "one_factor_fit", "em_step", "dependence_kernel")
+
+
+class Replay:
+    """A function whose results are kept, and returned in the same order after each `restart`."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.results: list[Any] = []
+        self.position = 0
+
+    def restart(self) -> None:
+        """Begin again with the first result."""
+        self.position = 0
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """Return the next kept result, or compute and keep it."""
+        if self.position == len(self.results):
+            self.results.append(self.function(*args, **options))
+        self.position += 1
+        return self.results[self.position - 1]
+
+
 class Prototype:
     """A method in one file, which is loaded and never copied."""
 
@@ -225,9 +249,20 @@ class Prototype:
             posterior, info = self.module.fit(crowd.task, crowd.worker, crowd.label, *sizes, **options)
         return Fitted(posterior, info.get("share_right"), info)
 
-    def uncalibrated(self, crowd: Crowd, constants: Constants) -> FloatArray:
-        """Run without gold and without the calibration law."""
-        return self.fit(crowd, None, None, False, replace(constants, calibrate=False)).posterior
+    def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
+        """Run without gold and without the calibration law; steps before the dependence run once."""
+        posteriors = []
+        with ExitStack() as stack:
+            if len(constants) > 1:
+                for name in STEPS_BEFORE_DEPENDENCE:
+                    step = Replay(getattr(self.module, name))
+                    stack.enter_context(replaced_attribute(self.module, name, step))
+            for chosen in constants:
+                for name in STEPS_BEFORE_DEPENDENCE if len(constants) > 1 else ():
+                    getattr(self.module, name).restart()
+                fitted = self.fit(crowd, None, None, False, replace(chosen, calibrate=False))
+                posteriors.append(fitted.posterior)
+        return posteriors
 
     def is_judge_panel(self, worker_names: Sequence[str]) -> bool:
         """Raise: a prototype has no name rule."""
@@ -237,33 +272,30 @@ class Prototype:
     def _replaced(self, constants: Constants) -> Iterator[None]:
         with ExitStack() as stack:
             for name, value in constants.replaced().items():
-                for owner, attribute, new in self._replacements(name, value):
-                    stack.enter_context(replaced_attribute(owner, attribute, new))
+                owner, attribute, new = self._replacement(name, value)
+                if not hasattr(owner, attribute):
+                    raise MissingHookError(f"{self.name} has no {attribute}, which {name} replaces")
+                stack.enter_context(replaced_attribute(owner, attribute, new))
             yield
 
-    def _replacements(self, name: str, value: Any) -> list[tuple[Any, str, Any]]:
-        """Return what to replace: owner, attribute, new value."""
+    def _replacement(self, name: str, value: Any) -> tuple[Any, str, Any]:
+        """Return what to replace for a constant: owner, attribute, new value."""
         module = self.module
         if name in PROTOTYPE_NAMES:
-            attribute = PROTOTYPE_NAMES[name]
-            if not hasattr(module, attribute):
-                raise MissingHookError(f"{self.name} has no constant {attribute}")
-            return [(module, attribute, value)]
+            return module, PROTOTYPE_NAMES[name], value
         if value is True:
-            return []
-        try:
-            if name == "skill_scaling_power":
-                return [(module, "ConfusionMatrices", scaled_matrices(module.ConfusionMatrices, value))]
-            if name == "skill_start":
-                return [(module, "SkillModel", one_skill_model(module.SkillModel))]
-            if name == "own_matrices":
-                return [(module, "concentration", lambda counts, pooled: 1e9)]
-            if name == "calibrate":
-                return [(module.Law, "apply", lambda law, posterior: posterior)]
-            if name == "law_learns_from_gold":
-                return [(module.Law, "update", lambda law, posterior, gold: None)]
-        except AttributeError as error:
-            raise MissingHookError(f"{self.name} has no part to switch off for {name}: {error}") from error
+            raise ValueError(f"{name} can only be switched off, by False")
+        if name == "skill_scaling_power":
+            return module, "ConfusionMatrices", scaled_matrices(getattr(module, "ConfusionMatrices", object), value)
+        if name == "skill_start":
+            return module, "SkillModel", one_skill_model(getattr(module, "SkillModel", object))
+        if name == "own_matrices":
+            return module, "concentration", lambda counts, pooled: 1e9
+        law = getattr(module, "Law", None)
+        if name == "calibrate":
+            return law, "apply", lambda law, posterior: posterior
+        if name == "law_learns_from_gold":
+            return law, "update", lambda law, posterior, gold: None
         raise MissingHookError(f"{self.name} has no switch {name}")
 
 
@@ -352,7 +384,7 @@ class Product:
             posterior = result.ballot.posterior
         return Fitted(posterior, getattr(result.confidence_basis, "share_right", None), {"result": result})
 
-    def uncalibrated(self, crowd: Crowd, constants: Constants) -> FloatArray:
+    def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
         """Record the posterior to which the calibration law is applied."""
         owner, attribute = find_place(PRODUCT_APPLY)
         apply = getattr(owner, attribute)
@@ -362,9 +394,13 @@ class Product:
             blocks.append(posterior)
             return apply(law, posterior, *rest)
 
+        posteriors = []
         with replaced_attribute(owner, attribute, record):
-            self.fit(crowd, None, None, False, constants)
-        return np.concatenate(blocks)
+            for chosen in constants:
+                blocks.clear()
+                self.fit(crowd, None, None, False, chosen)
+                posteriors.append(np.concatenate(blocks))
+        return posteriors
 
     def is_judge_panel(self, worker_names: Sequence[str]) -> bool:
         """Ask the product's name rule."""
