@@ -42,8 +42,8 @@ RELATED = {
 }
 
 
-class DataMissingError(Exception):
-    """The folder of public data, or a set in it, does not exist."""
+class DataMissingError(SystemExit):
+    """The folder of public data, or a set in it, does not exist; ends a command with its message."""
 
 
 @dataclass(frozen=True)
