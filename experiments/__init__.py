@@ -1,0 +1,1 @@
+"""Experiments that choose and check the constants of the package; not installed with it."""
