@@ -163,7 +163,7 @@ def test_everything_that_reads_a_result_accepts_nulls(rows: dict[str, Any], tmp_
     options: dict[str, Any] = {"abstain": ["?"]} if rows is ABSTAINED else {}
     answers = quorate.read(rows, **options)
     result = quorate.aggregate(answers)
-    truth = {task: "x" for task in rows["task"]}
+    truth = dict.fromkeys(rows["task"], "x")
     scored = result.score(truth)
     assert scored.n_scored == int((result.ballot.label >= 0).sum())
     assert scored.n_without_label == len(truth) - scored.n_scored

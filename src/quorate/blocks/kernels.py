@@ -33,13 +33,16 @@ def _run(name: str, block: Block, *own: Any) -> None:
     _prepared(name, block, *own)()
 
 
-def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArray) -> Sums:
-    """Sum omega z_i·z_j x_j and omega x_j² over each worker's meetings, z being answers less the worker's habit.
+def centred_products(
+    blocks: Iterable[Block], x: FloatArray, frequency: FloatArray, second_moment: FloatArray | None = None
+) -> Sums:
+    """Sum omega z_i·z_j x_j and omega x_j² over each worker's peers, with z the answers centred at the response bias.
 
     Args:
-        blocks: of tasks.
-        x: of each worker.
-        frequency: the habits f, workers × classes.
+        blocks: blocks of tasks.
+        x: skill of each worker.
+        frequency: response bias f, workers × classes.
+        second_moment: summed over the peers instead of x².
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> [sums.tolist() for sums in centred_products([block], np.ones(2), np.full((2, 2), 0.5))]
@@ -47,6 +50,7 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
     """
     table = _centred_table(frequency)
     table[:, 0] = x
+    table[:, 4] = x * x if second_moment is None else second_moment
     for block in blocks:
         _run("centred", block, table, table.shape[1], frequency.shape[1])
     signed, squares = table[:, 2:4].T.copy()
@@ -56,11 +60,11 @@ def centred_products(blocks: Iterable[Block], x: FloatArray, frequency: FloatArr
 def centred_passes(blocks: Sequence[Block], frequency: FloatArray) -> tuple[FloatArray, Passes]:
     """Prepare that sum for one x after another: a table, and for each block what adds to it.
 
-    In a row of the table are x of a worker, |f|², the two sums, and its habit f.
+    In a row of the table are x of a worker, |f|², the two sums, x², and its response bias f.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
     >>> table, (add,) = centred_passes([block], np.full((2, 2), 0.5))
-    >>> table[:, 0] = 1
+    >>> table[:, 0] = table[:, 4] = 1
     >>> add()
     >>> table[:, 2:4].tolist()
     [[0.5, 1.0], [0.5, 1.0]]
@@ -71,8 +75,9 @@ def centred_passes(blocks: Sequence[Block], frequency: FloatArray) -> tuple[Floa
 
 def _centred_table(frequency: FloatArray) -> FloatArray:
     n, m = frequency.shape
-    table = _aligned(n, -(-(m + 4) // LINE) * LINE)
-    table[:, 1], table[:, 4 : 4 + m] = np.einsum("wl,wl->w", frequency, frequency), frequency
+    table = _aligned(n, -(-(m + 5) // LINE) * LINE)
+    table[:, 1] = np.einsum("wl,wl->w", frequency, frequency)
+    table[:, 5 : 5 + m] = frequency
     return table
 
 
@@ -111,14 +116,17 @@ def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: 
     return (np.ascontiguousarray(table[:, 2:].T),)
 
 
-def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True) -> Sums:
-    """Believe what log theta says of each task, and count its answers by that; E- and M-step in one pass.
+def em_step(
+    blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, hold: bool = True, likelihood: bool = False
+) -> Sums:
+    """E- and M-step in one pass: the posterior of each task, and its answers counted by that.
 
     Args:
-        blocks: of tasks.
+        blocks: blocks of tasks.
         log_theta: workers × answers × classes.
-        shift: the log prior of the classes.
-        hold: believe the known classes that blocks bring.
+        shift: log prior of the classes.
+        hold: clamp the gold that the blocks carry.
+        likelihood: return the log-likelihood, too.
 
     Returns the expected answers, workers × answers × classes, and the expected tasks of each class.
 
@@ -130,10 +138,11 @@ def em_step(blocks: Iterable[Block], log_theta: FloatArray, shift: FloatArray, h
     n, m = log_theta.shape[0], log_theta.shape[2]
     table = _aligned(n * m, 2 * m)
     table[:, :m] = log_theta.reshape(n * m, m)
-    total = np.zeros(m)
+    total = np.zeros(m + 1)
     for block in blocks:
         _run("em", block, table, shift, block.known if hold else None, total, m)
-    return table[:, m:].reshape(n, m, m).copy(), total
+    counts = table[:, m:].reshape(n, m, m).copy()
+    return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
 
 
 def habit_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import FloatArray, IntArray, starts_of
+from quorate.arrays import FloatArray, IntArray, starts_of, take
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes, nobody_silent
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
@@ -58,6 +58,7 @@ class MemoryBlocks:
 
     whole: Block
     points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    task_ids: pa.Array | None = None  # by whose hash a sample is drawn; None for blocks made without names
 
     @property
     def n_tasks(self) -> int:
@@ -116,8 +117,17 @@ class MemoryBlocks:
                 yield from pool.map(work, parts[low : low + AHEAD * threads])
 
     def sample(self, enough: int) -> Sampled:
-        """Return all answers, numbered instead of named: a sample of those is drawn from `Answers` themselves."""
-        return Sampled(collected(self), self.whole.known)
+        """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown."""
+        from quorate.blocks.scatter import drawn  # which needs blocks itself
+
+        block = self.whole
+        ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
+        answers = replace(answers_in(block), task_names=ids)
+        kept = None if self.task_ids is None else drawn(answers, enough)
+        if kept is not None:
+            block = block.only(kept)
+            answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
+        return Sampled(replace(answers, said=said_in(block, self.points_to)), block.known)
 
     def known_tasks(self) -> Block:
         """Return the tasks of known class, as a block of their own."""
@@ -160,6 +170,17 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
     """
     if not isinstance(answers, Answers):
         return answers
+    kept = memory_blocks(answers)
+    return kept if known is None else replace(kept, whole=replace(kept.whole, known=known))
+
+
+def memory_blocks(answers: Answers) -> MemoryBlocks:
+    """Lay answers in memory out in blocks; kept with them, so that a second call costs nothing.
+
+    >>> import quorate
+    >>> memory_blocks(quorate.simulate.crowd(10, 5, 3).answers).whole.n_tasks
+    10
+    """
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
         sizes, said = (answers.n_workers, answers.n_classes), answers.said
@@ -167,9 +188,11 @@ def blocks_of(answers: Answered, known: IntArray | None = None) -> Blocks:
         if said is not None:
             silent = Silent(starts_of(said.per_task(answers.n_tasks)), said.worker, said.silence)
             whole = replace(whole, symbol=said.symbol, silent=silent)
-        kept = MemoryBlocks(whole, said.points_to if said is not None and said.is_more_than_classes else None)
+        points_to = said.points_to if said is not None and said.is_more_than_classes else None
+        task_ids = None if pa.types.is_null(answers.task_names.type) else answers.task_names
+        kept = MemoryBlocks(whole, points_to, task_ids)
         answers.__dict__["_blocks"] = kept
-    return kept if known is None else replace(kept, whole=replace(kept.whole, known=known))
+    return kept
 
 
 def answers_in(block: Block) -> Answers:

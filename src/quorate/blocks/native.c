@@ -28,12 +28,14 @@ typedef struct {
     int64_t n_tasks, n_answers;
 } Span;
 
-static void softened(double *q, int M)
+/* Turn log joint probabilities into probabilities; returns the logarithm of their sum. */
+static double softened(double *q, int M)
 {
     double most = q[0], total = 0.0;
     for (int c = 1; c < M; c++) most = q[c] > most ? q[c] : most;
     for (int c = 0; c < M; c++) total += (q[c] = exp(q[c] - most));
     for (int c = 0; c < M; c++) q[c] /= total;
+    return most + log(total);
 }
 
 /* Average a posterior over calibrations: share[k] of p^((k+1)/10), made to sum to one, and the rest spread evenly. */

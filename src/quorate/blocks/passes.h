@@ -6,7 +6,7 @@
  */
 
 /* Y = sum_j x_j z_j with z_j = e_label - f_j; then omega z_i·Y and omega sum x² over each worker's tasks, less its own.
- * A row: x, |f|², signed, squares, f_1 .. f_M, and some room. */
+ * A row: x, |f|², signed, squares, x² (or another number to be summed over the peers), f_1 .. f_M, and some room. */
 FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, const int64_t stride, const int M,
                               const double *restrict unit, double *restrict y)
 {
@@ -19,17 +19,17 @@ FIXED void NAME(centred_body)(const Span s, const LABEL *label, double *table, c
             if (a + AHEAD < s.n_answers) PREFETCH(table + s.worker[a + AHEAD] * stride);
             const double *row = table + s.worker[a] * stride;
             const double x = row[0], *e = unit + label[a] * M;
-            squares += x * x;
-            for (int c = 0; c < M; c++) y[c] += x * (e[c] - row[4 + c]);
+            squares += row[4];
+            for (int c = 0; c < M; c++) y[c] += x * (e[c] - row[5 + c]);
         }
         const double omega = 1.0 / (double)(to - from - 1);
         for (int64_t a = from; a < to; a++) {
             double *row = table + s.worker[a] * stride;
             const double x = row[0], *e = unit + label[a] * M;
             double dot = 0.0;
-            for (int c = 0; c < M; c++) dot += y[c] * (e[c] - row[4 + c]);
-            row[2] += omega * (dot - x * (1.0 - 2.0 * row[4 + label[a]] + row[1]));
-            row[3] += omega * (squares - x * x);
+            for (int c = 0; c < M; c++) dot += y[c] * (e[c] - row[5 + c]);
+            row[2] += omega * (dot - x * (1.0 - 2.0 * row[5 + label[a]] + row[1]));
+            row[3] += omega * (squares - row[4]);
         }
     }
 }
@@ -136,9 +136,10 @@ FIXED void NAME(em_body)(const Span s, const LABEL *label, double *table, const 
             for (int c = 0; c < M; c++) q[c] += row[c];
         }
         if (gold && gold[t] >= 0) {
+            total[M] += q[gold[t]];
             for (int c = 0; c < M; c++) q[c] = c == gold[t];
         } else {
-            softened(q, M);
+            total[M] += softened(q, M);
         }
         for (int c = 0; c < M; c++) total[c] += q[c];
         for (int64_t a = from; a < to; a++) {

@@ -18,25 +18,26 @@ FEW_COLUMNS = 8  # of a table, up to which it is gone through column by column
 
 
 def centred(block: Block, table: FloatArray, stride: int, n_classes: int) -> None:
-    """Add omega z_i·(Y - x_i z_i) to signed and omega (sum x² - x_i²) to squares, with Y = sum_j x_j z_j over the task.
+    """Add omega z_i·(Y - x_i z_i) to signed and omega sum x² over the peers to squares, with Y = sum_j x_j z_j.
 
     The stride is that of the table, for the twin in C.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)
-    >>> table = np.array([[1.0, 0.5, 0, 0, 0.5, 0.5], [1.0, 0.5, 0, 0, 0.5, 0.5]])  # x, |f|², signed, squares, f
-    >>> centred(block, table, 6, 2)
+    >>> table = np.array([[1.0, 0.5, 0, 0, 1.0, 0.5, 0.5]] * 2)  # x, |f|², signed, squares, x², f
+    >>> centred(block, table, 7, 2)
     >>> table[:, 2:4].tolist()
     [[0.5, 1.0], [0.5, 1.0]]
     """
     task, worker, label = answers_of(block)
     x = table[worker, 0]
     omega = _omega(block)[task]
-    agreed = -x * (1 - 2 * table[worker, 4 + label] + table[worker, 1])  # less its own part, |z|² = 1 - 2 f_l + |f|²
+    second = table[worker, 4]
+    agreed = -x * (1 - 2 * table[worker, 5 + label] + table[worker, 1])  # less its own part, |z|² = 1 - 2 f_l + |f|²
     for c in range(n_classes):
-        z = (label == c) - table[worker, 4 + c]
+        z = (label == c) - table[worker, 5 + c]
         agreed += z * _by_task(block, x * z)[task]
     table[:, 2] += np.bincount(worker, omega * agreed, len(table))
-    table[:, 3] += np.bincount(worker, omega * (_by_task(block, x * x)[task] - x * x), len(table))
+    table[:, 3] += np.bincount(worker, omega * (_by_task(block, second)[task] - second), len(table))
 
 
 def agreement(block: Block, table: FloatArray, n_classes: int) -> None:
@@ -83,22 +84,28 @@ def em(
 ) -> None:
     """Add q = softmax(shift + sum of log theta) of each task to the counts of its answers, and to the total.
 
-    Where a task's class is known, q is that. A row of the table, of worker and answer: log theta, then the counts.
+    Where a task's class is known, q is that. A row of the table, of worker and answer: log theta, then the counts. The
+    last entry of the total is the log-likelihood of the answers and the known classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
-    >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(2)
+    >>> table, total = np.array([[np.log(3.0), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), np.zeros(3)
     >>> em(block, table, np.zeros(2), None, total, 2)
     >>> table[0, 2:].round(9).tolist(), total.round(9).tolist()
-    ([0.75, 0.25], [0.75, 0.25])
+    ([0.75, 0.25], [0.75, 0.25, 1.386294361])
     """
     q = np.empty((block.n_tasks, n_classes))
     scores(block, np.ascontiguousarray(table[:, :n_classes]), shift, q, n_classes)
+    best = by_row(np.maximum, q)
+    value = best + np.log(by_row(np.add, np.exp(q - best[:, None])))
+    joint = q
     q = softmax(q)
     if known is not None:
         at = np.flatnonzero(known >= 0)
+        value[at] = joint[at, known[at]]
         q[at] = 0.0
         q[at, known[at]] = 1.0
-    total += q.sum(axis=0)
+    total[:n_classes] += q.sum(axis=0)
+    total[n_classes] += value.sum()
     counts = np.zeros((len(table), n_classes))
     expected(block, counts, q, n_classes)
     table[:, n_classes:] += counts

@@ -14,7 +14,6 @@ from quorate.arrays import (
     canonical_order,
     from_numpy,
     from_strings,
-    table_of,
     take,
     to_numpy,
 )

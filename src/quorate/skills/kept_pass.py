@@ -21,7 +21,9 @@ class KeptPass:
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Do what `quorate.blocks.kernels.centred_products` does."""
-        self.table[:, 0], self.table[:, 2:4] = x, 0.0
+        self.table[:, 0] = x
+        self.table[:, 2:4] = 0.0
+        self.table[:, 4] = x * x
         for add in self.passes:
             add()
         signed, squares = self.table[:, 2:4].T.copy()

@@ -17,6 +17,7 @@ CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agre
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
 FAMILY = "family"  # workers who repeat each other
+JUDGES = "judges"  # workers that are models, whose agreement shows little about how often they are right
 BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
 RIVAL = "rival"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
@@ -28,7 +29,7 @@ UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNSUPPORTED, UNHEARD, KNOWN_SKILLS, MODEL, TRAINED),
+    *(JUDGES, BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNSUPPORTED, UNHEARD, KNOWN_SKILLS, MODEL, TRAINED),
 )
 
 

@@ -1,0 +1,218 @@
+"""Blocks seen through a change of each block: gold hidden, classes renamed, one vote per group of workers."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from quorate.arrays import BoolArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sampled, Sums
+from quorate.blocks.gilded import joined_by_blocks
+from quorate.blocks.memory import answers_in
+
+TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group
+T = TypeVar("T")
+Change = Callable[[Block], Block]
+
+
+@dataclass(frozen=True)
+class GoldOfWorkers:
+    """Keep the gold label of a task only if its first worker is among those chosen; drop the others.
+
+    All workers of a task are in one component of the interaction graph, so the first one stands for all.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 1]), np.array([0, 1]), 2, 2, known=np.array([0, 1]))
+    >>> GoldOfWorkers(np.array([True, False]))(block).known.tolist()
+    [0, -1]
+    """
+
+    is_chosen: BoolArray  # [workers]
+
+    def __call__(self, block: Block) -> Block:
+        """Return the block with the gold of chosen workers' tasks."""
+        if block.known is None:
+            return block
+        answered = block.per_task > 0
+        first = block.worker[np.where(answered, block.start[:-1], block.start[0])] if answered.any() else None
+        keep = np.zeros(block.n_tasks, dtype=bool)
+        if first is not None:
+            keep = answered & self.is_chosen[first]
+        return replace(block, known=np.where(keep, block.known, -1))
+
+
+def without_gold(block: Block) -> Block:
+    """Return a block whose gold labels are hidden.
+
+    >>> without_gold(Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, known=np.array([0]))).known is None
+    True
+    """
+    return replace(block, known=None)
+
+
+@dataclass(frozen=True)
+class RenamedClasses:
+    """Rename the classes of the answers: class c becomes ``new_class[c]``. Gold keeps its classes.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2)
+    >>> RenamedClasses(np.array([1, 0]))(block).label.tolist()
+    [1]
+    """
+
+    new_class: IntArray  # [classes]
+    n_symbols: int | None = None  # where answers have grades or workers abstain: symbols keep their codes
+
+    def __call__(self, block: Block) -> Block:
+        """Return the block with renamed classes."""
+        renamed = replace(block, label=self.new_class[block.label])
+        if self.n_symbols is None or block.symbol is not None:
+            return renamed
+        symbol = np.zeros(len(block.label), np.int32)
+        symbol[block.answers] = block.symbols(self.n_symbols)
+        return replace(renamed, symbol=symbol)
+
+
+@dataclass(frozen=True)
+class GroupMajority:
+    """Let each group of workers answer as one worker: with the class that most of its members gave.
+
+    Where two classes are equally frequent in the group, the other workers of the task decide.
+
+    >>> block = Block(np.array([0, 4]), np.array([0, 1, 2, 3]), np.array([0, 0, 1, 1]), n_workers=4, n_classes=2)
+    >>> changed = GroupMajority(np.array([0, 0, 0, 1]))(block)
+    >>> changed.worker.tolist(), changed.label.tolist()
+    ([0, 1], [0, 1])
+    """
+
+    group: IntArray  # [workers], from 0; a worker outside any group is a group of its own
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups, those of one worker included."""
+        return int(self.group.max()) + 1
+
+    def __call__(self, block: Block) -> Block:
+        """Return the block with groups as workers."""
+        m = block.n_classes
+        task = np.repeat(np.arange(block.n_tasks), block.per_task)
+        label = block.label[block.answers].astype(np.int64)
+        unit = task * self.n_groups + self.group[block.worker[block.answers]]
+        units, unit_of_answer = np.unique(unit, return_inverse=True)
+        votes = np.bincount(unit_of_answer * m + label, minlength=len(units) * m).reshape(-1, m)
+        unit_task = units // self.n_groups
+        all_votes = np.bincount(task * m + label, minlength=block.n_tasks * m).reshape(-1, m)
+        majority = (votes + TIE_BREAK * all_votes[unit_task]).argmax(axis=1)
+        start = np.concatenate([[0], np.cumsum(np.bincount(unit_task, minlength=block.n_tasks))])
+        return replace(
+            block,
+            start=start,
+            worker=units % self.n_groups,
+            label=majority,
+            n_workers=self.n_groups,
+            symbol=None,
+            silent=None,
+        )
+
+
+@dataclass(frozen=True)
+class _OnChanged:
+    """A kernel applied to changed blocks; can be pickled with its change."""
+
+    kernel: Callable[..., Any]
+    change: Change
+
+    def __call__(self, blocks: Block | Iterable[Block], *parameters: Any) -> Any:
+        if isinstance(blocks, Block):
+            return self.kernel(self.change(blocks), *parameters)
+        return self.kernel((self.change(block) for block in blocks), *parameters)
+
+
+@dataclass(frozen=True)
+class TransformedBlocks:
+    """All blocks, each changed before a kernel sees it.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> blocks = blocks_of(quorate.simulate.crowd(10, 5, 3).answers, np.zeros(10, int))
+    >>> TransformedBlocks(blocks, without_gold).known_tasks().n_tasks
+    0
+    """
+
+    blocks: Blocks
+    change: Change
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks."""
+        return self.blocks.n_tasks
+
+    @property
+    def n_workers(self) -> int:
+        """Number of workers after the change."""
+        return self.change.n_groups if isinstance(self.change, GroupMajority) else self.blocks.n_workers
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return self.blocks.n_classes
+
+    @property
+    def points_to(self) -> IntArray | None:
+        """Class of each symbol; None where groups or renamed classes leave only classes."""
+        return None if isinstance(self.change, GroupMajority | RenamedClasses) else self.blocks.points_to
+
+    @cached_property
+    def per_worker(self) -> IntArray:
+        """N_i after the change."""
+        if not isinstance(self.change, GroupMajority):
+            return self.blocks.per_worker
+        (counts,) = self.sums(_answers_per_worker, self.n_workers)
+        return counts.astype(np.int64)
+
+    @property
+    def n_answers(self) -> int:
+        """Number of answers after the change."""
+        return int(self.per_worker.sum())
+
+    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+        """Sum of the kernel over all changed blocks."""
+        return self.blocks.sums(_OnChanged(kernel, self.change), *parameters)
+
+    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return the kernel's value for every changed block, in order."""
+        return self.blocks.each(_OnChanged(kernel, self.change), *parameters)
+
+    def sample(self, enough: int) -> Sampled:
+        """Return a sample of whole tasks in memory, changed."""
+        some = self.blocks.sample(enough)
+        block = next(iter(_one_block(some)))
+        changed = self.change(block)
+        names = {"task_names": some.answers.task_names, "classes": some.answers.classes}
+        return Sampled(replace(answers_in(changed), **names), changed.known)
+
+    def known_tasks(self) -> Block:
+        """Return the tasks with gold that the change leaves, in memory."""
+        changed = self.change(self.blocks.known_tasks())
+        kept = changed.only(changed.is_known)
+        return kept if kept.known is not None else replace(kept, known=np.zeros(0, np.int32))
+
+    def joined(self) -> IntArray:
+        """Return a root for each worker and its other copy, joined by shared tasks."""
+        return joined_by_blocks(self)
+
+    def n_peers(self) -> IntArray:
+        """Return how many others each worker shares a task with."""
+        return self.blocks.n_peers()
+
+
+def _one_block(some: Sampled) -> Iterator[Block]:
+    answers = some.answers
+    yield Block(answers.start, answers.worker, answers.label, answers.n_workers, answers.n_classes, known=some.known)
+
+
+def _answers_per_worker(blocks: Iterable[Block], n_workers: int) -> Sums:
+    counts = np.zeros(n_workers)
+    for block in blocks:
+        counts += np.bincount(block.worker[block.answers], minlength=n_workers)
+    return (counts,)

@@ -1,0 +1,185 @@
+"""The calibration law: how far a posterior can be trusted, as a distribution over comparable crowds.
+
+A posterior q of a task becomes p = v softmax(b log q) + (1 - v)/M. The temperature b < 1 makes it less certain; with
+probability 1 - v the label is worth no more than a guess. Over crowds of people log b ~ N(0, sd²) and 1 - v has an
+exponential distribution; over panels of models both are wider, and the mean of 1 - v falls with the agreement of the
+panel (Krippendorff's alpha). Confidence is p averaged over the law. Gold labels multiply the law by their likelihood.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray, runs
+from quorate.voting.posterior import FLOOR
+
+STEP = 0.05  # between temperatures: powers of q are products of q^STEP
+N_TEMPERATURES = 60  # up to 3
+TEMPERATURES = STEP * np.arange(1, N_TEMPERATURES + 1)
+N_VALIDITIES = 121
+MIN_VALIDITY = -0.5  # labels worse than chance; with M classes no less than -1/(M-1)
+MIN_POWER = 1e-20  # below, a power is slow to compute and as good as zero
+MIN_SHARE = 1e-6  # of a temperature, for it to be added
+MIN_LIKELIHOOD = 1e-6  # of one gold label: no label alone decides on the law
+LEVEL = 0.9  # of the interval for the share of right labels
+
+
+@dataclass(frozen=True)
+class LawConstants:
+    """The numbers of a law; fitted by `python -m experiments.default_method.fit_law`."""
+
+    log_b_mean: float
+    log_b_sd: float
+    failure: float  # mean of 1 - v, at alpha 0
+    failure_decay: float = 0.0  # log of its ratio at alpha 0 and alpha 1
+
+
+PEOPLE = LawConstants(log_b_mean=0.0, log_b_sd=0.5, failure=0.03)
+MODELS = LawConstants(log_b_mean=-0.5, log_b_sd=1.2, failure=0.5, failure_decay=3.7)
+
+
+@dataclass(frozen=True)
+class ShareRight:
+    """Expected share of right labels, with an interval of level LEVEL."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class CalibrationLaw:
+    """Weights over temperatures and validities.
+
+    >>> law = calibration_law(PEOPLE, 2)
+    >>> law.calibrated(np.array([[0.9, 0.1]])).round(2).tolist()
+    [[0.87, 0.13]]
+    """
+
+    validity: FloatArray  # v, ascending
+    weights: FloatArray  # temperatures × validities, sum 1
+    n_classes: int
+
+    @property
+    def shares(self) -> FloatArray:
+        """Weight of the posterior at each temperature; what is missing to one is spread evenly over the classes."""
+        return np.maximum(self.weights @ self.validity, 0.0)
+
+    def calibrated(self, posterior: FloatArray) -> FloatArray:
+        """Return the posterior averaged over the law."""
+        shares = self.shares
+        mixed = np.full(posterior.shape, (1 - shares.sum()) / self.n_classes)
+        for rows in runs(*posterior.shape):
+            part = mixed[rows]
+            for share, power in zip(shares, _tempered(posterior[rows]), strict=True):
+                if share > MIN_SHARE:
+                    part += share * power
+        return mixed
+
+    def updated(self, posterior: FloatArray, label: IntArray) -> "CalibrationLaw":
+        """Return the law given the true classes of tasks whose posterior was found without them."""
+        rows = np.arange(len(label))
+        p = np.stack([tempered[rows, label] for tempered in _tempered(posterior)])
+        logs = np.log(self.weights + FLOOR)
+        for k, v in enumerate(self.validity):
+            likelihood = np.maximum(p * v + (1 - v) / self.n_classes, MIN_LIKELIHOOD)
+            logs[:, k] += np.log(likelihood).sum(axis=1)
+        weights = np.exp(logs - logs.max())
+        return replace(self, weights=weights / weights.sum())
+
+    def top_sums(self, posterior: FloatArray) -> FloatArray:
+        """Sum over tasks the largest probability at each temperature; what `share_right` needs."""
+        return np.array([tempered.max(axis=1).sum() for tempered in _tempered(posterior)])
+
+    def share_right(self, top_sums: FloatArray, n_tasks: int) -> ShareRight:
+        """Return the expected share of right labels of n tasks, and its interval over comparable crowds."""
+        by_temperature = top_sums / max(n_tasks, 1)
+        share = by_temperature[:, None] * self.validity + (1 - self.validity) / self.n_classes
+        share = np.clip(share, 0.0, 1.0).ravel()
+        weights = self.weights.ravel()
+        order = np.argsort(share, kind="stable")
+        cumulated = np.cumsum(weights[order])
+        ends = np.searchsorted(cumulated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = share[order][np.minimum(ends, len(order) - 1)]
+        return ShareRight(float(share @ weights), float(low), float(high))
+
+
+def calibration_law(constants: LawConstants, n_classes: int, alpha: float = 0.0) -> CalibrationLaw:
+    """Return the law over comparable crowds.
+
+    Args:
+        constants: PEOPLE or MODELS.
+        n_classes: M.
+        alpha: Krippendorff's alpha of the panel; used where the constants have a decay.
+    """
+    validity = np.linspace(max(MIN_VALIDITY, -1 / max(n_classes - 1, 1)), 1.0, N_VALIDITIES)
+    failure = constants.failure * np.exp(-constants.failure_decay * alpha)
+    log_b = np.log(TEMPERATURES)
+    # The density of log b on a grid that is even in b has the factor 1/b.
+    logs = -0.5 * ((log_b - constants.log_b_mean) / constants.log_b_sd) ** 2 - log_b
+    logs = logs[:, None] - (1 - validity) / failure
+    weights = np.exp(logs - logs.max())
+    return CalibrationLaw(validity, weights / weights.sum(), n_classes)
+
+
+def mixed_law(one: CalibrationLaw, other: CalibrationLaw, share: float) -> CalibrationLaw:
+    """Return the mixture of two laws of the same classes; ``share`` is the weight of the second.
+
+    For a crowd of people and models: the share of the answers that models gave.
+    """
+    return replace(one, weights=(1 - share) * one.weights + share * other.weights)
+
+
+def no_calibration(n_classes: int) -> CalibrationLaw:
+    """Return the law that leaves every posterior as it is.
+
+    >>> no_calibration(2).calibrated(np.array([[0.9, 0.1]])).round(9).tolist()
+    [[0.9, 0.1]]
+    """
+    weights = np.zeros((N_TEMPERATURES, 1))
+    weights[np.argmin(np.abs(TEMPERATURES - 1))] = 1.0
+    return CalibrationLaw(np.ones(1), weights, n_classes)
+
+
+def _tempered(posterior: FloatArray) -> Iterator[FloatArray]:
+    """Yield softmax(b log q) for every temperature b; powers are products of q^STEP."""
+    best = posterior.max(axis=1, keepdims=True, initial=FLOOR)
+    step = np.maximum((posterior / best) ** STEP, MIN_POWER)
+    power = np.ones_like(step)
+    for _ in range(N_TEMPERATURES):
+        power *= step
+        yield power / power.sum(axis=1, keepdims=True)
+
+
+# The out-of-fold share of right labels varies less than n independent draws would, because the folds share most of
+# their correction, but it is correlated with the labels that it corrected: measured over binomial variance .85 at 30
+# and .61 at 60 gold labels of the public panels (`python -m experiments.default_method.judge_panels --gold 30,60`).
+GOLD_WORTH = 0.7
+GRID_SHARES = np.linspace(0.0025, 0.9975, 200)
+Z_90 = 1.645
+MIN_LOGIT_SD = 0.1
+
+
+def share_right_given_gold(share: ShareRight, n_right: float, n_gold: int, n_tasks: int) -> ShareRight:
+    """Update the share of right labels by gold tasks that were labelled without their own gold label.
+
+    The prior is logit-normal with the interval of the law; each gold label counts GOLD_WORTH. Where gold covers most
+    tasks, what remains is the share of the others.
+
+    >>> found = share_right_given_gold(ShareRight(0.7, 0.4, 0.9), 27, 30, 1000)
+    >>> bool(found.low > 0.7 and found.high < 0.97)
+    True
+    """
+    logit = np.log(GRID_SHARES / (1 - GRID_SHARES))
+    ends = np.clip([share.low, share.high], 0.01, 0.99)
+    low, high = np.log(ends / (1 - ends))
+    sd = max((high - low) / (2 * Z_90), MIN_LOGIT_SD)
+    logs = -0.5 * ((logit - (low + high) / 2) / sd) ** 2 - np.log(GRID_SHARES * (1 - GRID_SHARES))
+    worth = GOLD_WORTH * (n_tasks - n_gold) / max(n_tasks, 1)
+    logs += worth * (n_right * np.log(GRID_SHARES) + (n_gold - n_right) * np.log(1 - GRID_SHARES))
+    weights = np.exp(logs - logs.max())
+    weights /= weights.sum()
+    cumulated = np.cumsum(weights)
+    ends = np.minimum(np.searchsorted(cumulated, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]), len(weights) - 1)
+    return ShareRight(float(GRID_SHARES @ weights), *(float(GRID_SHARES[k]) for k in ends))

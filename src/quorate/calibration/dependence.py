@@ -1,0 +1,141 @@
+"""Correlated errors of the workers, and the design effect that they have on a task's score.
+
+Given the posterior and the confusion matrices, the residual of an answer is its unit vector less the matrix's column of
+the class. Residuals of independent workers on a task are uncorrelated; rho is the mean correlation of two of them. The
+posterior follows the workers, so it hides most of a shared error: the measured correlation is multiplied by SCALE.
+R answers of correlation rho carry the information of R/(1 + rho (R - 1)) independent ones (Kish's design effect).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.memory import blocks_of
+from quorate.models.confusion import AccuracyModel, ConfusionModel
+from quorate.voting.posterior import softmax
+
+MEASURED = "measured"
+INDEPENDENT = "independent"
+DEPENDENCES = (MEASURED, INDEPENDENT)
+# Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat for 4 to 8, .3 to .5 and 500 to 1000.
+SCALE = 6.0  # true correlation over measured one
+TYPICAL_RHO = 0.4
+TYPICAL_ANSWERS = 1000.0  # answers that a typical crowd counts for
+N_LIKELIEST = 2  # classes of each task that residuals are taken from: the others have next to no probability
+MAX_SAMPLE_ANSWERS = 150_000  # they give rho to .007
+MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
+Z_95 = 1.96
+
+
+@dataclass(frozen=True)
+class DependenceConstants:
+    """Constants of the measured dependence, for experiments."""
+
+    scale: float = SCALE
+    typical_rho: float = TYPICAL_RHO
+    typical_answers: float = TYPICAL_ANSWERS
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The intraclass correlation of two workers' errors on a task, with an interval (95 %)."""
+
+    rho: float
+    low: float
+    high: float
+
+    def effective_votes(self, votes_per_task: FloatArray | IntArray) -> tuple[float, float, float]:
+        """Return the mean number of independent votes per task, and its interval.
+
+        >>> [round(n, 2) for n in Dependence(0.5, 0.25, 1.0).effective_votes(np.array([3]))]
+        [1.5, 1.0, 2.0]
+        """
+        means = [float((votes_per_task * tempering(votes_per_task, r)).mean()) for r in (self.rho, self.high, self.low)]
+        return means[0], means[1], means[2]
+
+
+NO_DEPENDENCE = Dependence(0.0, 0.0, 0.0)
+
+
+def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
+    """Return 1 / design effect of each task: the factor of its score.
+
+    >>> tempering(np.array([1, 3]), 0.5).tolist()
+    [1.0, 0.5]
+    """
+    factor: FloatArray = 1 / (1 + rho * np.maximum(votes_per_task - 1.0, 0.0))
+    return factor
+
+
+def measure_dependence(
+    blocks: Blocks,
+    model: ConfusionModel | AccuracyModel,
+    constants: DependenceConstants = DependenceConstants(),
+) -> Dependence:
+    """Measure how strongly the workers' errors are correlated, on a sample of whole tasks.
+
+    >>> import quorate
+    >>> from quorate.models.confusion import pooled_confusion
+    >>> from quorate.models.scorer import PluralityScorer
+    >>> blocks = blocks_of(quorate.simulate.crowd(1000, 20, 5, seed=0).answers)
+    >>> model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(20), n_steps=2)
+    >>> bool(measure_dependence(blocks, model).rho < 0.3)
+    True
+    """
+    n_answers = min(MAX_SAMPLE_ANSWERS, MAX_SAMPLE_ENTRIES // max(blocks.n_classes, 1))
+    sample = blocks_of(blocks.sample(n_answers).answers)
+    parts = list(sample.each(residual_products, model))
+    products = np.concatenate([part[0] for part in parts])
+    scales = np.concatenate([part[1] for part in parts])
+    return dependence_of(products, scales, constants)
+
+
+def dependence_of(
+    products: FloatArray, scales: FloatArray, constants: DependenceConstants = DependenceConstants()
+) -> Dependence:
+    """Return rho from each task's residual products, shrunk toward a typical crowd's.
+
+    The interval is that of a ratio of two sums over tasks (delta method). It does not include the uncertainty of SCALE.
+
+    >>> dependence_of(np.zeros(0), np.zeros(0)).rho
+    0.4
+    """
+    c = constants
+    total = float(scales.sum()) + c.typical_answers
+    rho = (c.scale * float(products.sum()) + c.typical_answers * c.typical_rho) / total
+    error = float(np.sqrt(((c.scale * products - rho * scales) ** 2).sum())) / total
+    low, mean, high = np.clip(rho + Z_95 * error * np.array([-1.0, 0.0, 1.0]), 0.0, 1.0)
+    return Dependence(float(mean), float(low), float(high))
+
+
+def residual_products(block: Block, model: ConfusionModel | AccuracyModel) -> Sums:
+    """Sum the products of residuals over the pairs of each task, and the products of their standard deviations.
+
+    Each task weighs 1/(R - 1), so that an answer counts once. The ratio of the sums is the measured correlation.
+    """
+    inside = block.answers
+    worker = block.worker[inside].astype(np.int64)
+    label = block.label[inside].astype(np.int64)
+    per_task = block.per_task
+    task = np.repeat(np.arange(block.n_tasks), per_task)
+    m = block.n_classes
+    posterior = softmax(model.scores(block))
+    weight = (per_task > 1) / np.maximum(per_task - 1.0, 1.0)
+    votes = np.bincount(task * m + label, minlength=block.n_tasks * m).reshape(-1, m)
+    likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :N_LIKELIEST]
+    products = np.zeros(block.n_tasks)
+    scales = np.zeros(block.n_tasks)
+    for class_ in likeliest.T:
+        expected = model.answer_probabilities(worker, class_[task])
+        squared = np.einsum("al,al->a", expected, expected)
+        sum_expected = np.stack([np.bincount(task, column, block.n_tasks) for column in expected.T], axis=1)
+        residual = votes - sum_expected
+        own = 1 - 2 * expected[np.arange(len(label)), label] + squared
+        deviation = np.sqrt(np.maximum(1 - squared, 0.0))
+        of_class = posterior[np.arange(block.n_tasks), class_] * weight
+        sum_deviation = np.bincount(task, deviation, block.n_tasks)
+        products += of_class * (np.einsum("tl,tl->t", residual, residual) - np.bincount(task, own, block.n_tasks))
+        scales += of_class * (sum_deviation**2 - np.bincount(task, deviation**2, block.n_tasks))
+    return products, scales

@@ -1,0 +1,342 @@
+"""What gold labels correct: swapped classes, the score of votes, the class of tasks, and the calibration law.
+
+Several corrections are tried and averaged by the likelihood of the gold labels, each gold task being scored by what the
+other folds taught (cross-fitting). A vote correction compares the answers on gold tasks by true class with the same by
+estimated class, and refits the confusion matrices from the corrected posterior. A task correction multiplies the
+posterior by a transition matrix from the estimated to the true class. Both are shrunk toward no correction by kappa
+pseudo-observations per class. Classes that the crowd exchanges are swapped before anything else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, one_block
+from quorate.blocks.memory import MemoryBlocks, memory_blocks
+from quorate.blocks.scatter import stirred
+from quorate.blocks.transform import RenamedClasses, TransformedBlocks
+from quorate.calibration.calibration_law import CalibrationLaw
+from quorate.calibration.tempered_scorer import TemperedScorer, VoteCorrection, one_hot
+from quorate.models.confusion import pooled_matrix
+from quorate.voting.posterior import FLOOR, softmax
+
+NONE, VOTES, TASKS, TASKS_REFIT = "none", "votes", "tasks", "tasks, refitted"
+# Chosen on the 26 public sets (DEFAULT: kappa 30, 10, 3; finer grids and choosing one instead of averaging them were no
+# better): `python -m experiments.default_method.ablation` prints the effect of leaving one out.
+CORRECTIONS: tuple[tuple[str, float], ...] = (
+    (NONE, 0.0),
+    (VOTES, 30.0),
+    (VOTES, 10.0),
+    (VOTES, 3.0),
+    (TASKS, 10.0),
+    (TASKS, 3.0),
+    (TASKS_REFIT, 3.0),
+)
+N_FOLDS = 5
+MAX_SAMPLE_ANSWERS = 100_000  # of tasks without gold, on which corrections are compared
+MAX_CORRECTION = 3.0  # nats that a correction adds to one vote at most
+MIXING_TASKS = 4.0  # gold tasks that the weights of the two models count for beforehand
+MIN_MODEL_WEIGHT = 0.05  # of either model, before gold is seen
+MIXING_STEPS = 30
+UNIFORM = 0.02  # of the likelihood of a gold label is spread over all classes: one label alone decides nothing
+MIN_CORRECTION_WEIGHT = 0.01  # a correction of less weight is left out
+# A swap of two classes must gain SWAP_GAIN nats beyond the logarithm of the number of pairs (a Bonferroni correction at
+# about 5 %), and one gold label may contribute no more than MAX_LABEL_GAIN, since it may be wrong itself.
+SWAP_GAIN = 3.0
+MAX_LABEL_GAIN = 2.5
+MAX_SWAP_CLASSES = 40  # above, no pair of classes has gold labels enough
+
+Swaps = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class GoldCorrected:
+    """Corrected scorers, and how gold tasks fare without their own gold label."""
+
+    parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]  # their weights sum to one
+    out_of_fold: FloatArray  # posterior of the gold tasks before calibration, without their own label
+    label: IntArray  # gold labels of the same tasks
+    law: CalibrationLaw
+    swaps: Swaps  # pairs of classes that the crowd exchanges
+    correction_weights: FloatArray  # of CORRECTIONS
+    gain: float  # nats per all gold labels by which they are likelier than without correction, cross-fitted
+
+
+def correct_by_gold(
+    blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw, *, n_symbols: int | None = None
+) -> GoldCorrected:
+    """Correct a scorer and its calibration by the gold labels that the blocks carry.
+
+    Args:
+        blocks: blocks of tasks, some with gold.
+        scorer: fitted without gold.
+        law: calibration law, without gold.
+        n_symbols: number of symbols, where answers have grades or workers abstain.
+    """
+    gold = blocks.known_tasks()
+    assert gold.known is not None
+    label = gold.known.astype(np.int64)
+    fold = _folds(gold.n_tasks)
+    others = _others(blocks)
+    believed = law.calibrated(scorer(gold) / scorer.weights.sum())
+    swaps = class_swaps(believed, label)
+    swaps_of_fold = [class_swaps(believed[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
+    fits = {
+        pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, others, scorer, fold)
+        for pairs in {swaps, *swaps_of_fold}
+    }
+    out_of_fold = np.zeros((len(label), blocks.n_classes))
+    log_likelihood = np.zeros(len(CORRECTIONS))
+    for k, pairs in enumerate(swaps_of_fold):
+        held = fold == k
+        weights = _weights(fits[pairs].logs[~held])
+        out_of_fold[held] = np.einsum("c,ctg->tg", weights, fits[pairs].posterior[:, held])
+        log_likelihood += fits[pairs].logs[held].sum(axis=0)
+    gain = float(np.logaddexp.reduce(log_likelihood - log_likelihood[0]) - np.log(len(CORRECTIONS)))
+    correction_weights = _weights(fits[swaps].logs)
+    renaming = _renaming(swaps, blocks.n_classes, n_symbols)
+    parts = []
+    problem = _Problem(gold, others, scorer, renaming)
+    everything = blocks if renaming is None else TransformedBlocks(blocks, renaming)
+    for (kind, kappa), weight, mixing in zip(CORRECTIONS, correction_weights, fits[swaps].mixing, strict=True):
+        if weight > MIN_CORRECTION_WEIGHT:
+            corrected = problem.corrected(kind, kappa, np.ones(len(label), dtype=bool), everything)
+            parts.append((renaming, corrected.with_weights(mixing * weight)))
+    total = sum(float(part.weights.sum()) for _, part in parts)
+    parts = [(renaming, part.with_weights(part.weights / total)) for _, part in parts]
+    return GoldCorrected(
+        tuple(parts), out_of_fold, label, law.updated(out_of_fold, label), swaps, correction_weights, gain
+    )
+
+
+def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
+    """Choose pairs of classes to swap, one after the other, while gold labels support it clearly.
+
+    Args:
+        posterior: of the gold tasks.
+        label: their gold labels.
+
+    >>> class_swaps(np.tile([[0.9, 0.1]], (5, 1)), np.ones(5, dtype=int))
+    ((0, 1),)
+    >>> class_swaps(np.tile([[0.9, 0.1]], (5, 1)), np.array([1, 0, 0, 0, 1]))
+    ()
+    """
+    m = posterior.shape[1]
+    if m > MAX_SWAP_CLASSES or m < 2 or len(label) == 0:
+        return ()
+    logs = np.log(np.maximum(posterior, FLOOR))
+    rows = np.arange(len(label))
+    pairs = list(combinations(range(m), 2))
+    order: IntArray = np.arange(m)
+    swaps: list[tuple[int, int]] = []
+    for _ in range(m - 1):
+        now = logs[rows, order[label]]
+        gains = []
+        for pair in pairs:
+            gain = logs[rows, _swapped(order, pair)[label]] - now
+            gains.append(float(np.minimum(gain, MAX_LABEL_GAIN).sum()))
+        best = int(np.argmax(gains))
+        if gains[best] < SWAP_GAIN + np.log(len(pairs)):
+            break
+        order = _swapped(order, pairs[best])
+        swaps.append(pairs[best])
+    return tuple(swaps)
+
+
+def _swapped(order: IntArray, pair: tuple[int, int]) -> IntArray:
+    swapped = order.copy()
+    swapped[list(pair)] = order[list(reversed(pair))]
+    return swapped
+
+
+def _renaming(swaps: Swaps, n_classes: int, n_symbols: int | None) -> RenamedClasses | None:
+    """Return the renaming of the answers' classes that undoes the swaps; None for none."""
+    if not swaps:
+        return None
+    order: IntArray = np.arange(n_classes)
+    for pair in swaps:
+        order = _swapped(order, pair)
+    # order[true class] is the class that the crowd gives it, so answers are renamed the other way.
+    return RenamedClasses(np.argsort(order), n_symbols)
+
+
+@dataclass(frozen=True)
+class _CrossFit:
+    """Gold tasks scored by what the other folds taught, for every correction."""
+
+    posterior: FloatArray  # corrections × tasks × classes
+    logs: FloatArray  # tasks × corrections: log-likelihood of each gold label
+    mixing: FloatArray  # corrections × 2: weights of the models, by all gold labels
+
+
+def _cross_fit(
+    renaming: RenamedClasses | None, gold: Block, others: Block, scorer: TemperedScorer, fold: IntArray
+) -> _CrossFit:
+    problem = _Problem(gold, others, scorer, renaming)
+    m = gold.n_classes
+    n = gold.n_tasks
+    rows = np.arange(n)
+    prior = np.maximum(scorer.weights, MIN_MODEL_WEIGHT)
+    prior = prior / prior.sum()
+    posterior = np.zeros((len(CORRECTIONS), n, m))
+    mixing = np.zeros((len(CORRECTIONS), 2))
+    for c, (kind, kappa) in enumerate(CORRECTIONS):
+        parts = np.zeros((2, n, m))
+        for k in range(int(fold.max()) + 1):
+            held = fold == k
+            corrected = problem.corrected(kind, kappa, ~held, None)
+            parts[:, held] = np.stack(corrected.components(problem.gold))[:, held]
+        likelihood = parts[:, rows, problem.label].T
+        for k in range(int(fold.max()) + 1):
+            held = fold == k
+            weights = _mixing_weights(likelihood[~held], prior)
+            posterior[c, held] = np.einsum("k,ktg->tg", weights, parts[:, held])
+        mixing[c] = _mixing_weights(likelihood, prior)
+    of_label = posterior[:, rows, problem.label].T
+    logs = np.log((1 - UNIFORM) * of_label + UNIFORM / m)
+    return _CrossFit(posterior, logs, mixing)
+
+
+class _Problem:
+    """Gold tasks, a sample of the others and the scorer, all with renamed classes."""
+
+    def __init__(self, gold: Block, others: Block, scorer: TemperedScorer, renaming: RenamedClasses | None) -> None:
+        self.gold = gold if renaming is None else renaming(gold)
+        self.others = others if renaming is None else renaming(others)
+        self.scorer = scorer if renaming is None else renamed_scorer(scorer, renaming.new_class)
+        assert gold.known is not None
+        self.label = gold.known.astype(np.int64)
+        both = one_block([replace(self.gold, known=None), replace(self.others, known=None)])
+        self.both = both
+        posterior = self.scorer(both) / self.scorer.weights.sum()
+        votes = self.scorer.votes(both)
+        self.pooled = pooled_matrix(votes.T @ posterior)[0]
+        class_counts = posterior.sum(axis=0) + 1
+        self.class_prior = class_counts / class_counts.sum()
+
+    def corrected(self, kind: str, kappa: float, use: FloatArray, blocks: Blocks | None) -> TemperedScorer:
+        """Return the scorer corrected by some of the gold labels.
+
+        Args:
+            kind: of correction.
+            kappa: pseudo-observations per class of no correction.
+            use: which gold labels may be used.
+            blocks: blocks on which matrices are refitted, with all gold; None for the sample with the gold in use.
+        """
+        scorer = self.scorer
+        chosen = np.flatnonzero(use)
+        if kind == NONE or len(chosen) == 0:
+            return scorer
+        gold = self.gold.taken(chosen)
+        label = self.label[chosen]
+        if kind == TASKS:
+            return self._task_correction(scorer, gold, label, kappa)
+        if blocks is None:
+            known = np.full(self.both.n_tasks, -1, np.int32)
+            known[chosen] = label
+            blocks = MemoryBlocks(replace(self.both, known=known))
+        model = scorer.models[0]
+        if kind == VOTES:
+            first = self._vote_correction(scorer, gold, label, kappa)
+            model = model.refit(blocks, _Normalised(first))
+            return self._vote_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
+        first = self._task_correction(scorer, gold, label, kappa)
+        model = model.refit(blocks, _Normalised(first))
+        model = model.refit(blocks, _Untempered(model))
+        return self._task_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
+
+    def _vote_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
+        """Compare answers on gold tasks by true class with the same by estimated class, each plus kappa P."""
+        factor = scorer.factor(gold)
+        votes = scorer.votes(gold) * factor  # correlated answers count as the independent ones that they are worth
+        truth = one_hot(label, gold.n_classes)
+        corrections = []
+        for posterior in scorer.components(gold):
+            by_truth = _columns(votes.T @ truth + kappa * self.pooled)
+            by_estimate = _columns(votes.T @ posterior + kappa * self.pooled)
+            true_prior = truth.sum(axis=0) + kappa * self.class_prior
+            estimated_prior = posterior.sum(axis=0) + kappa * self.class_prior
+            ratio = np.log(np.maximum(by_truth, FLOOR)) - np.log(np.maximum(by_estimate, FLOOR))
+            shift = np.log(true_prior / true_prior.sum()) - np.log(estimated_prior / estimated_prior.sum())
+            corrections.append(VoteCorrection(np.clip(ratio, -MAX_CORRECTION, MAX_CORRECTION), shift))
+        return replace(scorer, corrections=(corrections[0], corrections[1]))
+
+    def _task_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
+        """Estimate the transition from estimated to true class; kappa tasks per class count as right."""
+        truth = one_hot(label, gold.n_classes)
+        transitions = []
+        for posterior in scorer.components(gold):
+            counts = posterior.T @ truth + kappa * np.eye(gold.n_classes)
+            transitions.append(counts / counts.sum(axis=1, keepdims=True))
+        return replace(scorer, transitions=(transitions[0], transitions[1]))
+
+
+@dataclass(frozen=True)
+class _Normalised:
+    """The posterior of a tempered scorer whose weights may not sum to one; can be pickled."""
+
+    scorer: TemperedScorer
+
+    def __call__(self, block: Block) -> FloatArray:
+        posterior: FloatArray = self.scorer(block) / self.scorer.weights.sum()
+        return posterior
+
+
+@dataclass(frozen=True)
+class _Untempered:
+    """The posterior of a model of the answers; can be pickled."""
+
+    model: object
+
+    def __call__(self, block: Block) -> FloatArray:
+        return softmax(self.model.scores(block))  # type: ignore[attr-defined]
+
+
+def renamed_scorer(scorer: TemperedScorer, new_class: IntArray) -> TemperedScorer:
+    """Return the scorer for answers whose classes were renamed; the same posterior, its classes renamed too."""
+    first, second = (model.renamed(new_class) for model in scorer.models)
+    return replace(scorer, models=(first, second))
+
+
+def _folds(n: int) -> IntArray:
+    """Deal n gold tasks, in the order of their ids, to folds at random, the same way every time."""
+    rank = np.argsort(np.argsort(stirred(np.arange(n, dtype=np.uint64)), kind="stable"), kind="stable")
+    return rank % max(min(N_FOLDS, n), 1)
+
+
+def _others(blocks: Blocks) -> Block:
+    """Return a sample of the tasks without gold, as one block."""
+    some = blocks.sample(MAX_SAMPLE_ANSWERS)
+    block = memory_blocks(some.answers).whole
+    return block if some.known is None else block.only(some.known < 0)
+
+
+def _weights(logs: FloatArray) -> FloatArray:
+    """Weigh the corrections by the likelihood of some gold labels; equal prior weights."""
+    total = logs.sum(axis=0)
+    weights = np.exp(total - total.max())
+    normalised: FloatArray = weights / weights.sum()
+    return normalised
+
+
+def _mixing_weights(likelihood: FloatArray, prior: FloatArray) -> FloatArray:
+    """Weigh the two models by EM on the likelihood that each gives to the gold labels."""
+    weights = prior
+    for _ in range(MIXING_STEPS):
+        share = likelihood * weights + 1e-12
+        share = share / share.sum(axis=1, keepdims=True)
+        weights = (share.sum(axis=0) + MIXING_TASKS * prior) / (len(likelihood) + MIXING_TASKS)
+    return weights
+
+
+def _columns(counts: FloatArray) -> FloatArray:
+    total: FloatArray = counts / np.maximum(counts.sum(axis=0), FLOOR)
+    return total
+
+
+def names_of_swaps(swaps: Swaps, classes: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Name the classes of each swap."""
+    return tuple((classes[i], classes[j]) for i, j in swaps)

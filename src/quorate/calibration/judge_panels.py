@@ -1,0 +1,266 @@
+"""Panels of models: whether the workers are language models, and how far they agree.
+
+Models share mistakes, so their agreement shows less about how often they are right than that of people; the calibration
+law of panels is a function of Krippendorff's alpha. A worker is taken for a model if its name has the family of one
+(gpt, claude, llama, …) or the form of one (7b, instruct, turbo). A family that is also a given name (Claude, Gemma)
+needs a version beside it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import vote_sums
+
+MIN_MODELS = 2  # workers, for a panel
+MIN_SHARE = 0.25  # of the workers
+# Families of language models in use in 2023 to 2026. Names that are also given names of people need a version beside
+# them; in the others the family alone is enough.
+FAMILIES = [
+    "gpt",
+    "chatgpt",
+    "gemini",
+    "mixtral",
+    "mistral",
+    "qwen",
+    "qwq",
+    "deepseek",
+    "llama",
+    "vicuna",
+    "alpaca",
+    "falcon",
+    "flan",
+    "palm",
+    "bard",
+    "grok",
+    "granite",
+    "yi",
+    "kimi",
+    "glm",
+    "chatglm",
+    "baichuan",
+    "internlm",
+    "dbrx",
+    "olmo",
+    "tulu",
+    "zephyr",
+    "starling",
+    "solar",
+    "nemotron",
+    "codestral",
+    "ernie",
+    "hunyuan",
+    "minimax",
+    "davinci",
+    "curie",
+    "babbage",
+    "ada-002",
+    "t5",
+    "ul2",
+    "bloom",
+    "bloomz",
+    "opt",
+    "pythia",
+    "mpt",
+    "stablelm",
+    "wizardlm",
+    "openchat",
+    "command-r",
+    "cohere",
+    "aya",
+    "jamba",
+    "jurassic",
+    "titan",
+    "sonnet",
+    "opus",
+    "haiku",
+    "text-davinci",
+    "exaone",
+    "smollm",
+    "phi",
+    "orca",
+    "hermes",
+    "prometheus",
+]
+GIVEN_NAMES = frozenset(
+    [
+        "claude",
+        "gemma",
+        "nova",
+        "ada",
+        "curie",
+        "grok",
+        "solar",
+        "yi",
+        "phi",
+        "opus",
+        "aya",
+        "titan",
+        "hermes",
+        "orca",
+        "orion",
+        "bard",
+        "falcon",
+        "flan",
+        "palm",
+        "opt",
+        "bloom",
+        "alpaca",
+        "vicuna",
+        "zephyr",
+        "starling",
+        "olmo",
+        "ernie",
+        "prometheus",
+        "haiku",
+        "sonnet",
+        "kimi",
+        "command",
+    ]
+)
+FAMILY_WORDS = frozenset(FAMILIES) | {"claude", "gemma", "nova", "orion"}
+# Forms that only names of models have: number of parameters, kind of training.
+FORMS = re.compile(
+    r"""(^|[-_/.:\s])(
+        \d+(\.\d+)?x?\d*b            # 7b, 1.5b, 8x7b
+      | instruct | chat | turbo | preview | mini | nano | flash | distill | sft | dpo | rlhf | it
+      | llm | lm | judge[-_]?model
+    )($|[-_/.:\s\d])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+WEAK_FORMS = frozenset({"chat", "mini", "nano", "flash", "it", "preview", "lm"})  # words that people's ids have, too
+VENDORS = frozenset(
+    [
+        "openai",
+        "anthropic",
+        "google",
+        "meta",
+        "mistralai",
+        "alibaba",
+        "xai",
+        "cohere",
+        "nvidia",
+        "microsoft",
+        "huggingface",
+        "together",
+        "fireworks",
+        "bedrock",
+        "azure",
+        "vertex",
+        "ollama",
+        "groq",
+        "amazon",
+        "deepseek-ai",
+        "01-ai",
+        "databricks",
+    ]
+)
+REASONING = re.compile(r"(^|[-_/:\s])o[1-9](-mini|-preview|-pro)?($|[-_/:\s@])", re.IGNORECASE)  # o1, o3-mini
+SEPARATORS = re.compile(r"[-_/.:@\s]+")
+PEOPLE_WORDS = re.compile(  # an e-mail address, or a numbered person
+    r"@[\w-]+\.\w+|^(worker|annotator|rater|user|coder|subject|participant|person|w|u|p|s|id)[-_ ]?\w{0,4}$",
+    re.IGNORECASE,
+)
+
+
+def is_model_name(name: str) -> bool:
+    """Return whether a worker's name is that of a language model.
+
+    >>> [is_model_name(name) for name in ("gpt-4o", "claude-3-opus", "Llama-3.1-8B-Instruct", "openai/o3-mini")]
+    [True, True, True, True]
+    >>> [is_model_name(name) for name in ("Claude", "Gemma", "ann", "worker 7", "A2XJ8KQ", "phil@example.org")]
+    [False, False, False, False, False, False]
+    """
+    text = name.strip()
+    if not text or PEOPLE_WORDS.search(text):
+        return False
+    lowered = text.lower()
+    words = [word for word in SEPARATORS.split(lowered) if word]
+    has_digit = any(character.isdigit() for character in lowered)
+    is_compound = len(words) > 1
+    if REASONING.search(lowered):
+        return True
+    for word in words:
+        stem = re.sub(r"[\dv.]+[a-z]{0,3}$", "", word)  # gpt4o, llama3, qwen2
+        if stem in FAMILY_WORDS or word in FAMILY_WORDS:
+            is_given_name = stem in GIVEN_NAMES or word in GIVEN_NAMES
+            if not is_given_name or has_digit or (is_compound and _has_form(lowered)):
+                return True
+    if words[0] in VENDORS and "/" in lowered:
+        return True
+    return is_compound and _has_form(lowered, strong=True)
+
+
+def _has_form(name: str, *, strong: bool = False) -> bool:
+    """Return whether a name has a form that only models' names have; strong: not one of the common words."""
+    return any(not strong or match.group(2).lower() not in WEAK_FORMS for match in FORMS.finditer(name))
+
+
+REPEATED_CALL = re.compile(
+    r"[-_ #.:(]*(run|call|sample|repeat|rep|trial|seed|attempt|try|#)[-_ #.:]*\d+\)?$", re.IGNORECASE
+)
+
+
+def repeated_calls(names: Sequence[object]) -> IntArray | None:
+    """Group workers that are several calls of one model (``gpt-4o run 1``, ``call0``); None where there are none.
+
+    >>> repeated_calls(["gpt-4o-run1", "gpt-4o-run2", "claude-3"]).tolist()
+    [1, 1, 0]
+    >>> repeated_calls(["gpt-3", "gpt-4"]) is None
+    True
+    """
+    bases = []
+    for index, name in enumerate(names):
+        base = REPEATED_CALL.sub("", str(name))
+        bases.append(base if base != str(name) else f"\0{index}")
+    _, group, size = np.unique(bases, return_inverse=True, return_counts=True)
+    return group.astype(np.int64) if bool((size > 1).any()) else None
+
+
+def model_names(names: Sequence[object]) -> BoolArray:
+    """Mark the workers whose names are those of models.
+
+    >>> model_names(["gpt-4", "ann"]).tolist()
+    [True, False]
+    """
+    return np.array([is_model_name(str(name)) for name in names], dtype=bool)
+
+
+def is_panel(is_model: BoolArray) -> bool:
+    """Return whether enough workers are models for the crowd to be a panel: two, and a quarter of all.
+
+    >>> is_panel(np.array([True, True, False])), is_panel(np.array([True, False, False]))
+    (True, False)
+    """
+    n_models = int(is_model.sum())
+    return n_models >= MIN_MODELS and n_models >= MIN_SHARE * len(is_model)
+
+
+def panel_alpha(blocks: Blocks) -> float:
+    """Return Krippendorff's alpha (nominal) of all answers; 0 where it is not defined.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+    >>> panel_alpha(blocks_of(answers))
+    1.0
+    """
+    label_counts, disagreement = blocks.sums(_coincidences, blocks.n_classes)
+    n = float(label_counts.sum())
+    expected = float((label_counts * (n - label_counts)).sum()) / max(n - 1, 1.0)
+    return 0.0 if expected <= 0 else 1 - float(disagreement[0]) / expected
+
+
+def _coincidences(blocks: Iterable[Block], n_classes: int) -> Sums:
+    """Count pairable labels by class, and disagreeing pairs over the number of other labels of their task."""
+    label_counts: FloatArray = np.zeros(n_classes)
+    disagreement = np.zeros(1)
+    for block in blocks:
+        votes = vote_sums(block, np.ones(block.n_workers))
+        total = votes.sum(axis=1, keepdims=True)
+        label_counts += (votes * (total > 1)).sum(axis=0)
+        disagreement += ((votes * (total - votes)).sum(axis=1) / np.maximum(total[:, 0] - 1, 1)).sum()
+    return label_counts, disagreement

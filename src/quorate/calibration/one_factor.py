@@ -1,0 +1,73 @@
+"""One-factor fit: how far one skill per worker explains who agrees with whom.
+
+Under one factor the agreement of two workers is the product of their skills. With u_i the skill less its mean and sums
+over tasks and over pairs of different workers, a0 = sum z_i·z_j, a1 = sum u_i z_i·z_j and a2 = sum u_i u_j z_i·z_j then
+satisfy a0 a2 = a1² (a tetrad). A group that agrees beyond its skills makes a0 a2 larger. Skills are fitted on one half
+of the tasks and the sums are taken on the other, both ways.
+"""
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Blocks
+from quorate.blocks.memory import blocks_of
+from quorate.blocks.scatter import folds_by_id
+from quorate.skills.shrinkage import ResponseBias, shrunk_skills
+
+SLACK = 1.5  # standard errors of the tetrad excess that are attributed to sampling
+MAX_SAMPLE_ANSWERS = 150_000
+MAX_SAMPLE_ENTRIES = 10_000_000  # answers × classes, 80 MB
+TOLERANCE = 1e-3  # of the skills of each half
+
+
+def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
+    """Return the one-factor fit from 0 to 1; 1 where the tetrad excess is within its sampling error.
+
+    >>> import quorate
+    >>> from quorate.skills.shrinkage import response_bias
+    >>> blocks = blocks_of(quorate.simulate.crowd(500, 20, 5, seed=0).answers)
+    >>> one_factor_fit(blocks, response_bias(blocks))
+    1.0
+    """
+    n_answers = min(MAX_SAMPLE_ANSWERS, MAX_SAMPLE_ENTRIES // max(blocks.n_classes, 1))
+    answers = blocks.sample(n_answers).answers
+    if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
+        return 1.0
+    half = folds_by_id(answers, 2)
+    deviation = np.zeros((2, answers.n_workers))
+    for k in (0, 1):
+        other = answers.only(half != k)
+        skills = shrunk_skills(blocks_of(other), bias, tolerance=TOLERANCE).mean
+        n_here = np.bincount(answers.worker[half[answers.task] == k], minlength=answers.n_workers)
+        deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
+    sums = _tetrad_sums(answers, bias.frequency, deviation[half[answers.task], answers.worker])
+    a0, a1, a2 = sums.sum(axis=0)
+    influence = sums @ np.array([a2, -2 * a1, a0])  # delta method over tasks
+    error = np.sqrt(max(float(influence @ influence - influence.sum() ** 2 / len(influence)), 0.0))
+    excess = float(a0 * a2 - a1**2 - SLACK * error)
+    return 1.0 if excess <= 0 else float(a1**2 / (a1**2 + excess))
+
+
+def _tetrad_sums(answers: Answers, frequency: FloatArray, u: FloatArray) -> FloatArray:
+    """Sum z_i·z_j, u_i z_i·z_j and u_i u_j z_i·z_j over the pairs of each task; tasks × 3, each answer counted once.
+
+    Args:
+        answers: who answered what.
+        frequency: response bias, workers × classes.
+        u: deviation of the skill of each answer's worker from the mean.
+    """
+    z = -frequency[answers.worker]
+    z[np.arange(len(z)), answers.label] += 1
+    size = np.einsum("al,al->a", z, z)
+    total = answers.by_task(z)
+    weighted = answers.by_task(u[:, None] * z)
+    own = answers.by_task(np.stack([size, u * size, u * u * size], axis=1))
+    products = [
+        np.einsum("tl,tl->t", total, total),
+        np.einsum("tl,tl->t", total, weighted),
+        np.einsum("tl,tl->t", weighted, weighted),
+    ]
+    per_task: IntArray = answers.per_task
+    sums: FloatArray = (np.stack(products, axis=1) - own) / np.maximum(per_task - 1.0, 1.0)[:, None]
+    return sums

@@ -1,0 +1,89 @@
+"""The posterior of a task before calibration: a mixture of two tempered scores, as corrected by gold.
+
+The first score is that of the confusion matrices (or another model of the answers), the second that of the plain vote.
+Each is tempered by the task's design effect; the one-factor fit is the weight of the first.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block
+from quorate.blocks.kernels import vote_sums
+from quorate.blocks.transform import GroupMajority
+from quorate.calibration.dependence import tempering
+from quorate.models.copying import CopyingModel
+from quorate.models.scorer import Scorer
+from quorate.voting.posterior import softmax
+
+
+@dataclass(frozen=True)
+class VoteCorrection:
+    """What gold adds to a score: for each vote of a class, and for each class."""
+
+    per_vote: FloatArray  # answers × classes
+    per_class: FloatArray  # [classes]
+
+
+@dataclass(frozen=True)
+class TemperedScorer:
+    """Two models of the answers, mixed; worker-sized, can be sent to where the blocks are."""
+
+    models: tuple[Scorer, Scorer]
+    weights: FloatArray  # [2], of the models
+    rho: float  # intraclass correlation of two workers' errors, or of two groups'
+    copying: CopyingModel | None = None  # where groups of workers copy: their votes count for less
+    corrections: tuple[VoteCorrection, VoteCorrection] | None = None
+    transitions: tuple[FloatArray, FloatArray] | None = None  # estimated × true class
+
+    def factor(self, block: Block) -> FloatArray:
+        """Return 1 / design effect of each task, as a column."""
+        votes = block.per_task if self.copying is None else self.copying.effective_votes(block)
+        return tempering(votes, self.rho)[:, None]
+
+    def votes(self, block: Block) -> FloatArray:
+        """Count the votes of each task by class; a group of copying workers has one."""
+        if self.copying is not None:
+            block = GroupMajority(self.copying.group)(block)
+        return vote_sums(block, np.ones(block.n_workers))
+
+    def components(self, block: Block) -> list[FloatArray]:
+        """Return the posterior of each model; tasks × classes."""
+        factor = self.factor(block)
+        votes = None if self.corrections is None else self.votes(block)
+        posteriors = []
+        for k, model in enumerate(self.models):
+            scores = model.scores(block)
+            if self.corrections is not None and votes is not None:
+                correction = self.corrections[k]
+                scores = scores + votes @ correction.per_vote + correction.per_class
+            posterior = softmax(scores * factor)
+            if self.transitions is not None:
+                posterior = posterior @ self.transitions[k]
+            posteriors.append(posterior)
+        return posteriors
+
+    def __call__(self, block: Block) -> FloatArray:
+        """Return the mixture of both posteriors, times the sum of the weights."""
+        if self.weights[1] == 0 and self.transitions is None and self.corrections is None:
+            first: FloatArray = self.weights[0] * softmax(self.models[0].scores(block) * self.factor(block))
+            return first
+        one, two = self.components(block)
+        mixed: FloatArray = self.weights[0] * one + self.weights[1] * two
+        return mixed
+
+    def with_weights(self, weights: FloatArray) -> "TemperedScorer":
+        """Return the same models mixed by other weights."""
+        return replace(self, weights=weights)
+
+
+def one_hot(label: IntArray, n_classes: int) -> FloatArray:
+    """Return a row per label with a one at its class.
+
+    >>> one_hot(np.array([1]), 2).tolist()
+    [[0.0, 1.0]]
+    """
+    rows = np.zeros((len(label), n_classes))
+    rows[np.arange(len(label)), label] = 1.0
+    return rows

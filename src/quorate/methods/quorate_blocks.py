@@ -1,0 +1,424 @@
+"""The next default method: rank-one skills, partially pooled confusion matrices, calibrated confidence.
+
+Skills by centred rank-one completion start two EM steps of confusion matrices. Scores are tempered by the dependence
+measured in the crowd, mixed with the plain vote as far as one skill per worker does not explain who agrees with whom,
+corrected by gold labels and averaged over a calibration law. Every step is a sum over blocks, so the method is the same
+in memory, on disk and in Spark. `aggregate` does not use it yet: `python -m experiments.default_method.public_sets`
+measures it beside the method that it is to replace.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.gilded import GildedBlocks, own_gold
+from quorate.blocks.memory import answers_in, memory_blocks
+from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.calibration.calibration_law import (
+    MODELS,
+    PEOPLE,
+    CalibrationLaw,
+    ShareRight,
+    calibration_law,
+    mixed_law,
+    no_calibration,
+    share_right_given_gold,
+)
+from quorate.calibration.confidence import ConfidenceBasis, gold_check
+from quorate.calibration.dependence import (
+    DEPENDENCES,
+    INDEPENDENT,
+    MEASURED,
+    NO_DEPENDENCE,
+    Dependence,
+    dependence_of,
+    measure_dependence,
+)
+from quorate.calibration.find_copying import find_copying
+from quorate.calibration.gold_correction import GoldCorrected, correct_by_gold
+from quorate.calibration.judge_panels import panel_alpha
+from quorate.calibration.one_factor import one_factor_fit
+from quorate.calibration.tempered_scorer import TemperedScorer
+from quorate.errors import unknown
+from quorate.methods.fit import Fit
+from quorate.models.confusion import (
+    AccuracyModel,
+    ConfusionModel,
+    ModelPosterior,
+    fit_confusion,
+    has_matrices,
+    pooled_confusion,
+)
+from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
+from quorate.models.ordinal import MedianScorer, fit_ordinal
+from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
+from quorate.models.with_symbols import WithSymbols
+from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.priors import Priors, determined_by
+from quorate.skills.shrinkage import ResponseBias, SkillPosterior, response_bias, shrunk_skills
+from quorate.skills.signs import orient
+from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
+from quorate.uncertainty.copying import copying_workforce
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.spoken import Believed, listen
+from quorate.voting.vote import Ballot, by_posterior, weight
+
+GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
+EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
+UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
+MIN_MEAN_ERROR = 0.02  # of the crowd, 1 - mean skill, in a worker's relative error
+MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
+SHARE_SAMPLE = 150_000  # answers of the tasks on which the share of right labels is estimated
+MAX_CELLS = 1 << 22  # tasks × classes that are predicted at once
+
+
+def fit(
+    blocks: Blocks,
+    *,
+    cautious: bool = False,
+    group: IntArray | None = None,
+    dependence: str = MEASURED,
+    ordered: bool = False,
+    skills: Priors | None = None,
+    is_model: BoolArray | None = None,
+    classes: pa.Array | None = None,
+    worker_names: pa.Array | None = None,
+) -> Fit:
+    """Fit the default method to blocks of tasks; gold labels come with the blocks.
+
+    Args:
+        blocks: blocks of tasks.
+        cautious: follow the plain majority alone.
+        group: of each worker, -1 for none: workers who may copy or share mistakes.
+        dependence: ``measured`` in the answers, or ``independent``.
+        ordered: the classes are ordered.
+        skills: skills of workers from an earlier batch.
+        is_model: marks the workers that are models, whose calibration law is that of judge panels.
+        classes: names of the classes, for messages; numbers by default.
+        worker_names: names of the workers, for messages; numbers by default.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> blocks = blocks_of(crowd.answers)
+    >>> labels = np.concatenate([vote.label for vote in blocks.each(fit(blocks).predict)])
+    >>> bool((labels == crowd.truth).mean() > 0.85)
+    True
+    """
+    if dependence not in DEPENDENCES:
+        raise unknown(dependence, DEPENDENCES, "dependence")
+    has_gold = own_gold(blocks) is not None
+    alone = gather(blocks)
+    determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
+    anchored, free = _split_gold(blocks, determined, has_gold)
+    workers = centred_workforce(gather(blocks, GOLD_OF_BLOCKS) if has_gold else alone, skills)
+
+    crowd = _estimate(anchored, alone, determined, skills, has_gold)
+    groups = None if group is None or crowd.model is None else group_codes(group)
+    fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
+    found = False
+    if groups is None and crowd.model is not None and dependence == MEASURED:
+        groups = _search_copying(anchored, crowd, fit_)
+        found = groups is not None
+    copying = None
+    voters: _Crowd = crowd
+    if groups is not None:
+        voters, copying = _as_groups(anchored, crowd, groups)
+        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
+    errors = _dependence(anchored if groups is None else TransformedBlocks(anchored, GroupMajority(groups)), voters)
+    if dependence == INDEPENDENT:
+        errors = NO_DEPENDENCE
+        fit_ = 1.0
+    scorer = _scorer(anchored, crowd, voters, copying, errors, fit_, groups, cautious=cautious, ordered=ordered)
+    law, alpha, n_models = _law(blocks, is_model, dependence)
+    share = _share_right(blocks, scorer, law)
+    corrected: GoldCorrected | None = None
+    if has_gold and free.known_tasks().n_tasks > 0:
+        n_symbols = None if blocks.points_to is None else len(blocks.points_to)
+        corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
+        law = corrected.law
+    class_names = _names(classes, blocks.n_classes)
+    check = None if corrected is None else gold_check(corrected, class_names)
+    if check is not None:
+        share = share_right_given_gold(share, check.right, check.n, blocks.n_tasks)
+    votes = errors.effective_votes(_votes_per_task(blocks, scorer))
+    basis = ConfidenceBasis(
+        dependence=dependence,
+        rho=errors.rho,
+        answers=blocks.n_answers / max(blocks.n_tasks, 1),
+        votes=votes[0],
+        votes_low=votes[1],
+        votes_high=votes[2],
+        trust=fit_ if crowd.model is not None and dependence == MEASURED else None,
+        families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
+        found=found,
+        known=check,
+        share_right=share,
+        n_models=n_models,
+        alpha=alpha,
+    )
+    prediction = Prediction(((None, scorer),) if corrected is None else corrected.parts, law)
+    return Fit(
+        predict=prediction,
+        workers=_worker_estimates(blocks, workers, groups if found else None, skills),
+        identifiability=workers.evidence.verdict,
+        confusion=_confusion_matrices(blocks, scorer, prediction, has_gold),
+        confidence=basis,
+        notes=(*workers.notes, *basis.notes()),
+        ordered_classes=(pa.array(class_names) if classes is None else classes) if ordered else None,
+    )
+
+
+def _worker_estimates(
+    blocks: Blocks, workers: CentredWorkforce, copying_groups: IntArray | None, skills: Priors | None
+) -> Workforce:
+    """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
+    estimates: Workforce | None = None
+    if copying_groups is not None:
+        sample = blocks.sample(SHARE_SAMPLE)
+        estimates = copying_workforce(sample.answers, copying_groups, sample.known, skills)
+    if estimates is None:
+        estimates = workers.workforce
+    return estimates.with_gold(blocks, None, centred=True)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """Skills and confusion matrices of a crowd, fitted without the gold that corrects and checks."""
+
+    bias: ResponseBias
+    skill: FloatArray  # [workers], for the vote: the crowd's mean where not identified
+    average: float  # skill of an average answer
+    relative_error: FloatArray  # [workers]
+    model: ConfusionModel | AccuracyModel | None  # None where no skill is identified
+
+
+def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[Blocks, Blocks]:
+    """Split gold into what identifies workers that are not identified without it, and what may correct and check."""
+    if not has_gold:
+        return blocks, blocks
+    return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
+
+
+def _estimate(
+    anchored: Blocks, alone: AnswerEvidence, determined: BoolArray, skills: Priors | None, has_gold: bool
+) -> _Crowd:
+    """Estimate skills, with gold only where a component needs it, and two EM steps of confusion matrices."""
+    bias = response_bias(anchored, skills)
+    n = anchored.n_workers
+    has_anchors = has_gold and own_gold(anchored) is not None
+    identified = determined
+    if has_anchors:
+        evidence = gather(anchored, GOLD_OF_BLOCKS)
+        identified = evidence.verdict.determined[:n]
+        posterior = _with_gold_worker(anchored, bias, skills)
+        component = evidence.verdict.component[:n]
+        is_anchored = evidence.anchored
+    else:
+        posterior = shrunk_skills(anchored, bias, known=skills)
+        component = alone.verdict.component[:n]
+        is_anchored = np.zeros(len(alone.verdict.bipartite), dtype=bool)
+    if not identified.any():
+        return _Crowd(bias, np.full(n, UNKNOWN_SKILL), UNKNOWN_SKILL, np.ones(n), None)
+    _, flipped = orient(posterior.mean[:n], component, is_anchored)
+    skill = np.where(flipped[component], -posterior.mean[:n], posterior.mean[:n])
+    skill = np.where(identified, skill, posterior.average)
+    return _fitted_crowd(anchored, bias, skill, posterior.average)
+
+
+def _with_gold_worker(anchored: Blocks, bias: ResponseBias, skills: Priors | None) -> SkillPosterior:
+    """Estimate skills with gold as one more worker, of skill one."""
+    gilded = GildedBlocks(anchored)
+    is_gold = np.arange(gilded.n_workers) == gilded.n_workers - 1
+    frequency = np.vstack([bias.frequency, bias.prior])
+    with_gold = ResponseBias(frequency, bias.prior, bias.spread, bias.crowd)
+    known = None if skills is None else skills.of_first(gilded.n_workers)
+    return shrunk_skills(gilded, with_gold, is_gold=is_gold, known=known)
+
+
+def _fitted_crowd(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average: float) -> _Crowd:
+    relative_error = (1 - skill) / max(1 - average, MIN_MEAN_ERROR)
+    start = SkillScorer(skill, bias.frequency, bias.prior)
+    model = pooled_confusion(blocks, start, relative_error, n_steps=EM_STEPS)
+    return _Crowd(bias, skill, average, relative_error, model)
+
+
+def group_codes(group: IntArray) -> IntArray | None:
+    """Return groups numbered from 0, a worker in none (-1) being a group of its own; None where nobody shares one.
+
+    >>> group_codes(np.array([5, -1, 5, -1])).tolist(), group_codes(np.array([0, 1]))
+    ([2, 1, 2, 0], None)
+    """
+    apart = np.where(group >= 0, group, -1 - np.arange(len(group)))
+    codes = np.unique(apart, return_inverse=True)[1].astype(np.int64)
+    return None if int(codes.max(initial=0)) + 1 == len(group) else codes
+
+
+def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | None:
+    """Search for copying groups where the crowd is small and one skill per worker does not explain its agreements."""
+    if blocks.n_workers > MAX_COPYING_WORKERS or fit_ >= 1.0 or not has_matrices(blocks):
+        return None
+    assert crowd.model is not None
+    return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
+
+
+def _group_posterior(blocks: Blocks) -> ModelPosterior:
+    """Return the posterior of blocks whose workers are groups, to start the model of copying from."""
+    bias = response_bias(blocks)
+    posterior = shrunk_skills(blocks, bias)
+    crowd = _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
+    assert crowd.model is not None
+    return ModelPosterior(crowd.model)
+
+
+def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd, CopyingModel]:
+    """Estimate the crowd of groups that answer as one worker each, and the model of copying within them."""
+    grouped = TransformedBlocks(blocks, GroupMajority(groups))
+    bias = response_bias(grouped)
+    posterior = shrunk_skills(grouped, bias)
+    voters = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    assert voters.model is not None
+    start: Scorer = GroupedScorer(voters.model, GroupMajority(groups))
+    if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
+        assert crowd.model is not None
+        start = crowd.model
+    return voters, fit_copying(blocks, groups, ModelPosterior(start))
+
+
+def _dependence(blocks: Blocks, voters: _Crowd) -> Dependence:
+    """Measure how strongly errors of workers, or of groups, are correlated; a typical value where nothing is known."""
+    if voters.model is None:
+        return dependence_of(np.zeros(0), np.zeros(0))
+    return measure_dependence(blocks, voters.model)
+
+
+def _scorer(
+    blocks: Blocks,
+    crowd: _Crowd,
+    voters: _Crowd,
+    copying: CopyingModel | None,
+    errors: Dependence,
+    fit_: float,
+    groups: IntArray | None,
+    *,
+    cautious: bool,
+    ordered: bool,
+) -> TemperedScorer:
+    """Put together the two models of the answers and their weights."""
+    m = blocks.n_classes
+    vote = PluralityScorer(float(weight(np.array([np.clip(voters.average, 1e-6, 1 - 1e-6)]), m)[0]) if m > 1 else 1.0)
+    if crowd.model is None:
+        return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
+    models: tuple[Scorer, Scorer] = (crowd.model, vote)
+    weights = np.array([fit_, 1 - fit_])
+    if copying is not None and groups is not None:
+        models = (copying, GroupedScorer(vote, GroupMajority(groups)))
+    elif ordered and m > 2 and has_matrices(blocks):
+        ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, errors.rho)
+        models = (ordinal, MedianScorer(ordinal.skill, errors.rho))
+        weights = np.array([0.5, 0.5])
+    if cautious:
+        weights = np.array([0.0, 1.0])
+    if blocks.points_to is not None and isinstance(crowd.model, ConfusionModel):
+        symbols = listen(blocks, Believed(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
+        if symbols is not None:
+            models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
+    return TemperedScorer(models, weights, errors.rho, copying)
+
+
+def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[CalibrationLaw, float | None, int]:
+    """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
+    m = blocks.n_classes
+    n_models = 0 if is_model is None else int(is_model.sum())
+    alpha = panel_alpha(blocks) if n_models and m > 1 else None
+    if dependence == INDEPENDENT:
+        return no_calibration(m), alpha, n_models
+    people = calibration_law(PEOPLE, m)
+    if is_model is None or alpha is None:
+        return people, None, 0
+    share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
+    return mixed_law(people, calibration_law(MODELS, m, alpha), share), alpha, n_models
+
+
+def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:
+    """Estimate the share of right labels on a sample of whole tasks."""
+    sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
+    parts = list(sample.each(_top_sums, scorer, law))
+    return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
+
+
+def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> FloatArray:
+    return law.top_sums(scorer(block) / scorer.weights.sum())
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Calibrated posterior and labels of any block; can be sent to where the blocks are."""
+
+    parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]
+    law: CalibrationLaw
+
+    def __call__(self, block: Block) -> Ballot:
+        """Predict a block, some tasks at a time where classes are many."""
+        at_once = max(MAX_CELLS // max(block.n_classes, 1), 1)
+        if block.n_tasks <= at_once:
+            posterior = self.posterior(block)
+        else:
+            spans = range(0, block.n_tasks, at_once)
+            pieces = [block.span(low, min(low + at_once, block.n_tasks)) for low in spans]
+            posterior = np.concatenate([self.posterior(piece) for piece in pieces])
+        return by_posterior(answers_in(block), posterior)
+
+    def posterior(self, block: Block) -> FloatArray:
+        """Return the calibrated posterior of each task; tasks × classes."""
+        return self.law.calibrated(self.uncalibrated(block))
+
+    def uncalibrated(self, block: Block) -> FloatArray:
+        """Return the posterior of each task before calibration; tasks × classes."""
+        mixed: FloatArray | None = None
+        total = 0.0
+        for renaming, scorer in self.parts:
+            part = scorer(block if renaming is None else renaming(block))
+            mixed = part if mixed is None else mixed + part
+            total += float(scorer.weights.sum())
+        assert mixed is not None  # there is a part
+        average: FloatArray = mixed / total
+        return average
+
+
+def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
+    """Return the votes of each task of a sample, those of copying workers counted as what they are worth."""
+    sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
+    if scorer.copying is None:
+        return sample.whole.per_task.astype(np.float64)
+    return np.concatenate(list(sample.each(scorer.copying.effective_votes)))
+
+
+def _confusion_matrices(
+    blocks: Blocks, scorer: TemperedScorer, prediction: "Prediction", has_gold: bool
+) -> ConfusionMatrices | None:
+    """Return the workers' confusion matrices under the final posterior, gold clamped; None where there are none."""
+    model = scorer.models[0]
+    while isinstance(model, WithSymbols):
+        model = model.model
+    if isinstance(model, ConfusionModel) and not has_gold:
+        return ConfusionMatrices(np.exp(model.log_theta), model.counts)
+    if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
+        return None
+    refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
+    assert isinstance(refitted, ConfusionModel)
+    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts)
+
+
+def _names(names: pa.Array | None, n: int) -> list[str]:
+    return [str(k) for k in range(n)] if names is None else [str(name) for name in names.to_pylist()]
+
+
+def _members(groups: IntArray, names: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Name the members of every group that has several."""
+    several = np.flatnonzero(np.bincount(groups) > 1)
+    return tuple(sorted(tuple(names[w] for w in np.flatnonzero(groups == k)) for k in several))

@@ -1,0 +1,1 @@
+"""Probabilistic models of the answers: E- and M-steps over blocks."""

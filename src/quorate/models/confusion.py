@@ -1,0 +1,310 @@
+"""Partially pooled confusion matrices: each worker's matrix is shrunk toward the crowd's, by the method of moments.
+
+theta_w = (K_w + s P_w), normalised by column, where K_w holds the expected counts of worker w (answer × class), P_w is
+the pooled matrix P with its error mass scaled by the worker's error rate relative to the mean, and s is the Dirichlet
+concentration: how similar two answers of one worker to one class are, beyond what P explains. Where matrices would be
+too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.models.scorer import HasScores
+from quorate.voting.posterior import FLOOR, hold_known, softmax
+
+MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
+MIN_ANSWERS_PER_COLUMN = 2.0  # of an average worker, for a matrix of its own
+MAX_CONCENTRATION = 300.0  # answers per column
+MIN_CONCENTRATION = 1.0
+MIN_COLUMN = 1.5  # expected answers: a column of fewer shows no similarity of two answers
+MAX_ERROR = 0.999  # of a column of the scaled pooled matrix
+PSEUDO_COUNTS = 0.5  # answers per class in each column of the pooled matrix
+
+Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
+
+
+@dataclass(frozen=True)
+class ConfusionModel:
+    """A confusion matrix per worker; a `Scorer`."""
+
+    log_theta: FloatArray  # workers × answers × classes
+    log_prior: FloatArray  # [classes]
+    counts: FloatArray  # expected counts behind it, workers × answers × classes
+    pooled: FloatArray  # P, answers × classes
+    relative_error: FloatArray  # [workers]: error rate by skill over that of the mean skill
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return task_scores(block, self.log_theta, self.log_prior)
+
+    def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
+        """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
+        columns: FloatArray = np.exp(self.log_theta[worker, :, class_])
+        return columns
+
+    def renamed(self, order: IntArray) -> "ConfusionModel":
+        """Return the model of answers whose class c is renamed ``order[c]``."""
+        back = np.argsort(order)
+        return ConfusionModel(
+            self.log_theta[:, back][:, :, back],
+            self.log_prior[back],
+            self.counts[:, back][:, :, back],
+            self.pooled[back][:, back],
+            self.relative_error,
+        )
+
+    def refit(self, blocks: Blocks, posterior: Posterior) -> "ConfusionModel | AccuracyModel":
+        """Return the matrices fitted to a posterior; gold is clamped."""
+        return fit_confusion(blocks, posterior, self.relative_error)
+
+
+@dataclass(frozen=True)
+class AccuracyModel:
+    """One error rate per worker, and the shape of the pooled matrix; a `Scorer` for many classes or few answers."""
+
+    error: FloatArray  # [workers]: factor of the error mass of the pooled matrix
+    pooled: FloatArray  # P, answers × classes
+    log_prior: FloatArray
+    relative_error: FloatArray
+    log_pooled: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "log_pooled", np.log(np.maximum(self.pooled, FLOOR)))
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task: errors by P, and the own class of each answer corrected."""
+        from scipy import sparse
+
+        m = block.n_classes
+        inside = block.answers
+        label = block.label[inside].astype(np.int64)
+        error = self.error[block.worker[inside]]
+        start = block.start - block.start[0]
+        votes = sparse.csr_array((np.ones(len(label)), label, start), shape=(block.n_tasks, m))
+        scores: FloatArray = votes @ self.log_pooled + self.log_prior
+        log_error = np.log(np.maximum(error, FLOOR))
+        right = 1 - error * (1 - self.pooled[label, label])
+        own_class = np.log(np.maximum(right, FLOOR)) - log_error - self.log_pooled[label, label]
+        task = np.repeat(np.arange(block.n_tasks), block.per_task)
+        np.add.at(scores, (task, label), own_class)
+        scores += np.bincount(task, log_error, block.n_tasks)[:, None]
+        return scores
+
+    def answer_probabilities(self, worker: IntArray, class_: IntArray) -> FloatArray:
+        """Return the probability of every answer, for pairs of a worker and a class; pairs × answers."""
+        error = self.error[worker]
+        columns: FloatArray = error[:, None] * self.pooled.T[class_]
+        columns[np.arange(len(worker)), class_] = 1 - error * (1 - self.pooled[class_, class_])
+        return columns
+
+    def renamed(self, order: IntArray) -> "AccuracyModel":
+        """Return the model of answers whose class c is renamed ``order[c]``."""
+        back = np.argsort(order)
+        return AccuracyModel(self.error, self.pooled[back][:, back], self.log_prior[back], self.relative_error)
+
+    def refit(self, blocks: Blocks, posterior: Posterior) -> "ConfusionModel | AccuracyModel":
+        """Return the error rates fitted to a posterior; gold is clamped."""
+        return fit_confusion(blocks, posterior, self.relative_error)
+
+
+def has_matrices(blocks: Blocks) -> bool:
+    """Return whether each worker gets a confusion matrix: few enough entries, and answers enough per column.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> has_matrices(blocks_of(quorate.simulate.crowd(100, 10, 5, seed=0).answers))
+    True
+    """
+    n_columns = blocks.n_workers * blocks.n_classes
+    fits = n_columns * blocks.n_classes <= MAX_MATRIX_ENTRIES
+    return fits and MIN_ANSWERS_PER_COLUMN * n_columns <= blocks.n_answers
+
+
+def pooled_confusion(
+    blocks: Blocks, start: HasScores, relative_error: FloatArray, *, n_steps: int
+) -> ConfusionModel | AccuracyModel:
+    """Fit confusion matrices by some EM steps from a first model; gold that the blocks carry is clamped.
+
+    Args:
+        blocks: blocks of tasks.
+        start: model whose posterior is the first E-step.
+        relative_error: of each worker, its error rate by skill over that of the mean skill.
+        n_steps: number of EM steps.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> from quorate.models.scorer import PluralityScorer
+    >>> blocks = blocks_of(quorate.simulate.crowd(100, 10, 5, seed=0).answers)
+    >>> pooled_confusion(blocks, PluralityScorer(1.0), np.ones(10), n_steps=2).log_theta.shape
+    (10, 2, 2)
+    """
+    model = fit_confusion(blocks, ModelPosterior(start), relative_error)
+    for _ in range(n_steps - 1):
+        if isinstance(model, ConfusionModel):  # E- and M-step in one pass
+            counts, class_counts = blocks.sums(em_step, model.log_theta, model.log_prior, True)
+            model = fit_matrices(counts, class_counts, relative_error)
+        else:
+            model = fit_confusion(blocks, ModelPosterior(model), relative_error)
+    return model
+
+
+@dataclass(frozen=True)
+class ModelPosterior:
+    """The posterior of a model, without tempering; can be pickled."""
+
+    model: HasScores
+
+    def __call__(self, block: Block) -> FloatArray:
+        """Return P(class | answers) of each task."""
+        return softmax(self.model.scores(block))
+
+
+def fit_confusion(blocks: Blocks, posterior: Posterior, relative_error: FloatArray) -> ConfusionModel | AccuracyModel:
+    """Fit the matrices, or one error rate per worker, to a posterior; gold that the blocks carry is clamped.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> from quorate.models.scorer import PluralityScorer
+    >>> blocks = blocks_of(quorate.simulate.crowd(100, 10, 5, seed=0).answers)
+    >>> fit_confusion(blocks, ModelPosterior(PluralityScorer(1.0)), np.ones(10)).counts.shape
+    (10, 2, 2)
+    """
+    if has_matrices(blocks):
+        counts, class_counts = blocks.sums(_counts_by_posterior, posterior)
+        return fit_matrices(counts, class_counts, relative_error)
+    class_counts, pooled, right = blocks.sums(_accuracy_counts, posterior, blocks.n_workers)
+    return _accuracies(class_counts, pooled, right, blocks.per_worker.astype(np.float64), relative_error)
+
+
+def _counts_by_posterior(blocks: Iterable[Block], posterior: Posterior) -> Sums:
+    """Count answers and tasks by the posterior, gold clamped."""
+    counts: FloatArray | None = None
+    class_counts: FloatArray | None = None
+    for block in blocks:
+        q = hold_known(posterior(block), block.known)
+        (added,) = expected_counts([replace(block, first=0)], q)
+        counts = added if counts is None else counts + added
+        class_counts = q.sum(axis=0) if class_counts is None else class_counts + q.sum(axis=0)
+    assert counts is not None  # there is a block, if an empty one
+    assert class_counts is not None
+    return counts, class_counts
+
+
+def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: int) -> Sums:
+    """Count tasks by class, answers by class given, and each worker's expected number of right answers."""
+    from scipy import sparse
+
+    class_counts: FloatArray | None = None
+    pooled = np.zeros((0, 0))
+    right = np.zeros(n_workers)
+    for block in blocks:
+        m = block.n_classes
+        q = hold_known(posterior(block), block.known)
+        inside = block.answers
+        label = block.label[inside].astype(np.int64)
+        start = block.start - block.start[0]
+        votes = sparse.csr_array((np.ones(len(label)), label, start), shape=(block.n_tasks, m))
+        task = np.repeat(np.arange(block.n_tasks), block.per_task)
+        if class_counts is None:
+            class_counts = np.zeros(m)
+            pooled = np.zeros((m, m))
+        class_counts += q.sum(axis=0)
+        pooled += votes.T @ q
+        right += np.bincount(block.worker[inside], q[task, label], n_workers)
+    assert class_counts is not None  # there is a block, if an empty one
+    return class_counts, pooled, right
+
+
+def pooled_matrix(counts: FloatArray) -> tuple[FloatArray, float]:
+    """Return the pooled confusion matrix with M/2 pseudo-counts per column, and the share on its diagonal.
+
+    The pseudo-counts are right as often as all answers are, and otherwise follow the frequency of the labels.
+
+    >>> matrix, right = pooled_matrix(np.array([[8.0, 2.0], [2.0, 8.0]]))
+    >>> matrix.round(2).tolist(), right
+    ([[0.8, 0.2], [0.2, 0.8]], 0.8)
+    """
+    m = len(counts)
+    total = max(float(counts.sum()), FLOOR)
+    right = float(np.clip(np.trace(counts) / total, 1 / m + 1e-3, 1 - 1e-6))
+    label_counts = counts.sum(axis=1) + total / m**2
+    wrong = np.repeat(label_counts[:, None], m, axis=1)
+    np.fill_diagonal(wrong, 0.0)
+    prior = (1 - right) * wrong / np.maximum(wrong.sum(axis=0), FLOOR) + right * np.eye(m)
+    pooled = counts + PSEUDO_COUNTS * m * prior
+    return pooled / pooled.sum(axis=0), right
+
+
+def _class_prior(class_counts: FloatArray) -> FloatArray:
+    """Return the class prior with one task of each class added (Laplace)."""
+    prior: FloatArray = (class_counts + 1) / (class_counts.sum() + len(class_counts))
+    return prior
+
+
+def fit_matrices(counts: FloatArray, class_counts: FloatArray, relative_error: FloatArray) -> ConfusionModel:
+    """M-step: shrink expected counts toward the pooled matrix, scaled by each worker's error rate.
+
+    Args:
+        counts: expected counts, workers × answers × classes.
+        class_counts: expected tasks of each class.
+        relative_error: of each worker, its error rate by skill over that of the mean skill.
+    """
+    pooled, _ = pooled_matrix(counts.sum(axis=0))
+    theta = counts + _concentration(counts, pooled) * scale_errors(pooled, relative_error)
+    theta /= theta.sum(axis=1, keepdims=True)
+    log_theta = np.log(np.maximum(theta, FLOOR))
+    return ConfusionModel(log_theta, np.log(_class_prior(class_counts)), counts, pooled, relative_error)
+
+
+def scale_errors(pooled: FloatArray, relative_error: FloatArray) -> FloatArray:
+    """Scale the errors of the pooled matrix by each worker's relative error; workers × answers × classes.
+
+    >>> scale_errors(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([2.0])).tolist()
+    [[[0.5, 0.5], [0.5, 0.5]]]
+    """
+    largest = float((1 - pooled.diagonal()).max())
+    scale = np.minimum(relative_error, MAX_ERROR / max(largest, FLOOR))
+    matrices: FloatArray = scale[:, None, None] * pooled
+    diagonal = np.arange(len(pooled))
+    matrices[:, diagonal, diagonal] = 0.0
+    matrices[:, diagonal, diagonal] = 1 - matrices.sum(axis=1)
+    return matrices
+
+
+def _concentration(counts: FloatArray, pooled: FloatArray) -> float:
+    """Return the Dirichlet concentration by the method of moments over the columns of all workers."""
+    n = counts.sum(axis=1)
+    squares = (pooled * pooled).sum(axis=0)
+    weight = np.where(n > MIN_COLUMN, 1 / np.maximum(n - 1, 0.5), 0.0)
+    pairs = n * (n - 1)
+    excess = float((weight * (np.einsum("wlg,wlg->wg", counts, counts) - n - pairs * squares)).sum())
+    largest = float((weight * pairs * (1 - squares)).sum())
+    return _concentration_of(excess, largest)
+
+
+def _concentration_of(excess: float, largest: float) -> float:
+    """Turn the similarity of two answers of one worker, beyond the pooled matrix, into a concentration."""
+    similarity = excess / max(largest, 1e-9)
+    return float(1 / np.clip(similarity, 1 / (MAX_CONCENTRATION + 1), 1 / (MIN_CONCENTRATION + 1)) - 1)
+
+
+def _accuracies(
+    class_counts: FloatArray, pooled_counts: FloatArray, right: FloatArray, n: FloatArray, relative_error: FloatArray
+) -> AccuracyModel:
+    """Shrink each worker's error rate toward the one that its skill predicts."""
+    pooled, mean = pooled_matrix(pooled_counts)
+    use: BoolArray = n > 1
+    weight = np.where(use, 1 / np.maximum(n - 1, 1.0), 0.0)
+    excess = float((weight * (right * right - right - n * (n - 1) * mean**2)).sum())
+    largest = float((weight * n * (n - 1)).sum()) * mean * (1 - mean)
+    strength = _concentration_of(excess, largest)
+    expected_error = np.minimum(relative_error * (1 - mean), MAX_ERROR)
+    rate = (n - right + strength * expected_error) / (n + strength)
+    largest_error = float((1 - pooled.diagonal()).max())
+    error = np.minimum(rate / (1 - mean), MAX_ERROR / largest_error)
+    return AccuracyModel(error, pooled, np.log(_class_prior(class_counts)), relative_error)

@@ -1,0 +1,299 @@
+"""Groups of workers who copy: each group has one hidden answer per task, which its members often repeat.
+
+On every task a group draws an answer C of its own, by the matrix phi given the true class, or none (so that a group may
+err together on some tasks only). Each member repeats C with probability s_w and otherwise answers by itself, by
+theta_w. A hundred members who repeat each other then count little more than one, and members who do not lose nothing.
+With boost_w(l, T) = log(1 + s/((1-s) theta_w(l, T))), the answers of a group have the likelihood
+
+    prod (1-s) theta × (1 + sum over the classes C given of phi(C | T) (exp(sum of boosts of those who gave C) - 1)).
+
+The expected counts of EM are sums over tasks, so the model is fitted over blocks.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.memory import answers_in
+from quorate.blocks.transform import GroupMajority
+from quorate.models.confusion import fit_matrices
+from quorate.models.scorer import Scorer
+from quorate.voting.group_units import Units
+from quorate.voting.posterior import FLOOR, hold_known, log_likelihood, softmax
+
+MAX_STEPS = 15  # of EM
+TOLERANCE = 1e-5  # relative gain of the log-likelihood at which EM stops
+FIRST_REPEAT = 0.8  # how often a member repeats its group when EM begins: from below, it would stay with the crowd
+# Prior pseudo-counts; chosen on simulated groups (`python -m experiments.default_method.simulations`).
+PRIOR_REPEAT = 0.2  # how often a member repeats its group
+PRIOR_REPEAT_ANSWERS = 10.0
+MAX_REPEAT = 0.995  # so that a member can always answer by itself
+DRAWN_ANSWERS = 4.0  # answers per column with which a group's matrix starts: the pooled one
+PRIOR_IDLE = 0.2  # share of tasks on which a group draws nothing
+IDLE_TASKS = 4.0
+MIN_PROBABILITY = 1e-9  # of an answer
+
+
+@dataclass(frozen=True)
+class CopyingModel:
+    """What EM learned of groups of copying workers; a `Scorer`."""
+
+    group: IntArray  # [workers], from 0; a worker alone in its group copies nobody
+    theta: FloatArray  # workers × answers × classes: what each answers by itself
+    drawn: FloatArray  # groups × (answers, and nothing) × classes: what the group draws
+    repeats: FloatArray  # [workers]: s, how often each repeats its group
+    log_prior: FloatArray
+    log_likelihood: float
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return self._step(block).scores(self.log_prior)
+
+    def renamed(self, new_class: IntArray) -> "CopyingModel":
+        """Return the model of answers whose class c is renamed ``new_class[c]``."""
+        back = np.argsort(new_class)
+        nothing = len(back)
+        with_nothing = np.append(back, nothing)
+        return replace(
+            self,
+            theta=self.theta[:, back][:, :, back],
+            drawn=self.drawn[:, with_nothing][:, :, back],
+            log_prior=self.log_prior[back],
+        )
+
+    def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "CopyingModel":
+        """Return the model after one M-step from a posterior; gold that the blocks carry is clamped."""
+        counts = _Counts(*blocks.sums(_counts_given_posterior, self, posterior))
+        return _m_step(self.group, counts, self.log_likelihood)
+
+    @property
+    def copy_rate(self) -> FloatArray:
+        """Probability that two members of each group both repeat what the group drew; [groups]."""
+        n_groups = len(self.drawn)
+        members = np.maximum(np.bincount(self.group, minlength=n_groups), 1)
+        mean_repeat = np.bincount(self.group, self.repeats, n_groups) / members
+        rate: FloatArray = self.draws * mean_repeat**2
+        return rate
+
+    @property
+    def draws(self) -> FloatArray:
+        """Share of tasks on which each group draws an answer; [groups]."""
+        share: FloatArray = 1 - self.drawn[:, -1].mean(axis=1)
+        return share
+
+    def effective_votes(self, block: Block) -> FloatArray:
+        """Return the votes of each task, those of a group counted n/(1 + c (n - 1)), c its copy rate."""
+        n_groups = len(self.drawn)
+        task = np.repeat(np.arange(block.n_tasks), block.per_task)
+        unit = task * n_groups + self.group[block.worker[block.answers]]
+        units, size = np.unique(unit, return_counts=True)
+        worth = size / (1 + self.copy_rate[units % n_groups] * (size - 1.0))
+        return np.bincount(units // n_groups, worth, block.n_tasks).astype(np.float64, copy=False)
+
+    def _step(self, block: Block) -> "_EStep":
+        return _EStep(Units(answers_in(block), self.group), self.theta, self.drawn, self.repeats)
+
+
+def fit_copying(
+    blocks: Blocks, group: IntArray, start: Callable[[Block], FloatArray], *, max_steps: int = MAX_STEPS
+) -> CopyingModel:
+    """Fit the model by EM from a posterior; gold that the blocks carry is clamped.
+
+    Args:
+        blocks: blocks of tasks.
+        group: of each worker, from 0.
+        start: posterior of each block's tasks to start from.
+        max_steps: of EM.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> from quorate.models.confusion import ModelPosterior
+    >>> from quorate.models.scorer import PluralityScorer
+    >>> blocks = blocks_of(quorate.simulate.crowd(200, 6, 4, seed=0).answers)
+    >>> model = fit_copying(blocks, np.array([0, 0, 0, 1, 2, 3]), ModelPosterior(PluralityScorer(1.0)))
+    >>> model.repeats[3:].tolist()  # a worker alone in its group copies nobody
+    [0.0, 0.0, 0.0]
+    """
+    counts = _Counts(*blocks.sums(_first_counts, group, start))
+    model = _m_step(group, counts, -np.inf, first=True)
+    for _ in range(max_steps):
+        *sums, value = blocks.sums(_em_counts, model)
+        before = model.log_likelihood
+        model = replace(model, log_likelihood=float(value[0]))
+        if abs(model.log_likelihood - before) < TOLERANCE * abs(model.log_likelihood):
+            break
+        model = _m_step(group, _Counts(*sums), model.log_likelihood)
+    return model
+
+
+@dataclass(frozen=True)
+class GroupedScorer:
+    """A model of groups that answer as one worker each; a `Scorer` of the blocks of single workers."""
+
+    model: Scorer
+    groups: GroupMajority
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return the model's scores of the groups' majority answers."""
+        return self.model.scores(self.groups(block))
+
+    def renamed(self, new_class: IntArray) -> "GroupedScorer":
+        """Return the model of answers whose class c is renamed ``new_class[c]``."""
+        return replace(self, model=self.model.renamed(new_class))
+
+    def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "GroupedScorer":
+        """Return itself: only the model of single workers is refitted."""
+        return self
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Expected counts behind the parameters."""
+
+    own: FloatArray  # workers × answers × classes: given by each worker itself
+    drawn: FloatArray  # groups × (answers, and nothing) × classes
+    repeated: FloatArray  # [workers]: answers that repeat the group's
+    could_repeat: FloatArray  # [workers]: answers that could have
+    class_counts: FloatArray  # [classes]
+
+
+def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = False) -> CopyingModel:
+    """Return the parameters with the largest posterior given expected counts."""
+    model = fit_matrices(counts.own, counts.class_counts, np.ones(len(group)))
+    m = len(model.log_prior)
+    idle = np.full((1, m), PRIOR_IDLE * IDLE_TASKS)
+    drawn = counts.drawn + np.vstack([DRAWN_ANSWERS * model.pooled, idle])
+    drawn = drawn / drawn.sum(axis=1, keepdims=True)
+    shares_group = np.bincount(group)[group] > 1
+    total = counts.could_repeat.sum() + PRIOR_REPEAT_ANSWERS
+    mean = (counts.repeated.sum() + PRIOR_REPEAT * PRIOR_REPEAT_ANSWERS) / total
+    repeats = (counts.repeated + PRIOR_REPEAT_ANSWERS * mean) / (counts.could_repeat + PRIOR_REPEAT_ANSWERS)
+    repeats = np.full(len(group), FIRST_REPEAT) if first else np.minimum(repeats, MAX_REPEAT)
+    repeats = np.where(shares_group, repeats, 0.0)
+    return CopyingModel(group, np.exp(model.log_theta), drawn, repeats, model.log_prior, value)
+
+
+def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Block], FloatArray]) -> Sums:
+    """Count answers by the first posterior; a group draws what its members gave, on most tasks."""
+    total: Sums | None = None
+    n_groups = int(group.max()) + 1
+    for block in blocks:
+        units = Units(answers_in(block), group)
+        q = hold_known(start(block), block.known)
+        drawn = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
+        drawn[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * drawn.sum(axis=1)
+        nothing = np.zeros(len(group))
+        own = _own_counts(units, q[units.answers.task])
+        total = _add(total, (own, drawn, nothing, nothing, q.sum(axis=0)))
+    assert total is not None  # there is a block, if an empty one
+    return total
+
+
+def _em_counts(blocks: Iterable[Block], model: CopyingModel) -> Sums:
+    """E-step: expected counts under the model's own posterior, and the log-likelihood."""
+    total: Sums | None = None
+    for block in blocks:
+        step = model._step(block)
+        scores = step.scores(model.log_prior)
+        q = hold_known(softmax(scores), block.known)
+        value = np.array([log_likelihood(scores, block.known)])
+        total = _add(total, (*step.counts(q), q.sum(axis=0), value))
+    assert total is not None  # there is a block, if an empty one
+    return total
+
+
+def _counts_given_posterior(
+    blocks: Iterable[Block], model: CopyingModel, posterior: Callable[[Block], FloatArray]
+) -> Sums:
+    """Count answers by another posterior of the classes; who repeats whom, by the model."""
+    total: Sums | None = None
+    for block in blocks:
+        q = hold_known(posterior(block), block.known)
+        total = _add(total, (*model._step(block).counts(q), q.sum(axis=0)))
+    assert total is not None  # there is a block, if an empty one
+    return total
+
+
+def _add(total: Sums | None, part: Sums) -> Sums:
+    return part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
+
+
+class _EStep:
+    """Scores of the classes of a block's tasks and, given a posterior, the expected counts."""
+
+    def __init__(self, units: Units, theta: FloatArray, drawn: FloatArray, repeats: FloatArray) -> None:
+        answers = units.answers
+        at = units.spoken_of_row
+        self.units = units
+        self.n_groups = len(drawn)
+        # A worker has few classes and many answers: logarithms are taken once per worker and class given.
+        own = np.maximum(theta.reshape(-1, answers.n_classes)[units.spoken], MIN_PROBABILITY)  # theta_w(l, T)
+        s = repeats[units.spoken // answers.n_classes][:, None]
+        self.logs = np.log(own) + np.log1p(-s)
+        self.repeats = s / (s + (1 - s) * own)
+        if len(at) == 0:
+            return
+        # Where the group draws nothing, its members answer by theta, not by (1-s) theta.
+        freed = units.by_unit(np.add.reduceat(-np.log1p(-s)[at], units.cell_starts, axis=0))
+        boosts = np.add.reduceat(np.log1p(s / ((1 - s) * own))[at], units.cell_starts, axis=0)
+        self.top = np.maximum(np.maximum.reduceat(boosts, units.unit_starts, axis=0), freed)
+        phi = drawn[units.cell_groups, answers.label[units.first]]
+        lifted = phi * np.exp(boosts - self.top[units.unit_of_cell])
+        nothing = drawn[units.unit_groups, -1]
+        idle = nothing * np.exp(freed - self.top)
+        not_given = np.maximum(1 - units.by_unit(phi) - nothing, 0.0)
+        self.z = np.maximum(units.by_unit(lifted) + idle + not_given * np.exp(-self.top), FLOOR)
+        self.drew = lifted / self.z[units.unit_of_cell]  # probability that the group drew this class
+        self.idle = idle / self.z
+
+    def scores(self, log_prior: FloatArray) -> FloatArray:
+        """Return log P(answers, class) of each task and class."""
+        answers = self.units.answers
+        units = self.units
+        scores = np.tile(log_prior, (answers.n_tasks, 1))
+        answered = np.flatnonzero(answers.per_task)
+        if len(answered):
+            scores[answered] += np.add.reduceat(self.logs[units.spoken_of], answers.start[answered], axis=0)
+        if len(units.rows):
+            np.add.at(scores, units.unit_tasks, np.log(self.z) + self.top)
+        return scores
+
+    def counts(self, q: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the expected counts: own, drawn, repeated, could repeat."""
+        answers = self.units.answers
+        units = self.units
+        rows = units.rows
+        of_answer = q[answers.task]
+        if len(rows) == 0:
+            nothing = np.zeros(answers.n_workers)
+            drawn = np.zeros((self.n_groups, answers.n_classes + 1, answers.n_classes))
+            return _own_counts(units, of_answer), drawn, nothing, nothing
+        copied = self.drew[units.cell_of_row] * self.repeats[units.spoken_of_row] * of_answer[rows]
+        own = of_answer.copy()
+        own[rows] -= copied
+        drawn = _drawn_counts(units, self.drew * of_answer[units.first], self.n_groups)
+        idle = self.idle * q[units.unit_tasks]
+        drawn[:, -1] = _sums(units.unit_groups, idle, self.n_groups)
+        could = 1 - idle.sum(axis=1)[units.unit_of_cell[units.cell_of_row]]
+        both = _sums(answers.worker[rows], np.stack([copied.sum(axis=1), could], axis=1), answers.n_workers)
+        return _own_counts(units, own), drawn, both[:, 0], both[:, 1]
+
+
+def _own_counts(units: Units, weight: FloatArray) -> FloatArray:
+    """Sum answers × classes of weights into workers × answers × classes."""
+    m = units.answers.n_classes
+    return _sums(units.own_cells, weight, units.answers.n_workers * m).reshape(-1, m, m)
+
+
+def _drawn_counts(units: Units, weight: FloatArray, n_groups: int) -> FloatArray:
+    """Sum cells × classes of weights into groups × (answers, and nothing) × classes."""
+    m = units.answers.n_classes
+    sums = _sums(units.cell_groups * m + units.answers.label[units.first], weight, n_groups * m)
+    return np.concatenate([sums.reshape(n_groups, m, m), np.zeros((n_groups, 1, m))], axis=1)
+
+
+def _sums(index: IntArray, weight: FloatArray, n: int) -> FloatArray:
+    return np.stack([np.bincount(index, column, n) for column in weight.T], axis=1)

@@ -1,0 +1,200 @@
+"""Expectation maximisation over blocks [Dawid79]: E- and M-step in one pass per iteration; the posterior is not kept.
+
+EM stops when the expected counts change by less than the tolerance, on average over answers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import em_step, expected_counts, vote_sums
+from quorate.progress import report
+from quorate.voting.posterior import FLOOR, hold_known, log_likelihood, logarithm, softmax
+
+
+@dataclass(frozen=True)
+class ConfusionFit:
+    """Where EM over confusion matrices ended."""
+
+    theta: FloatArray  # workers × answers × classes; columns sum to one
+    log_theta: FloatArray
+    log_prior: FloatArray  # [classes]
+    log_likelihoods: tuple[float, ...]  # after each iteration
+    converged: bool
+
+
+@dataclass(frozen=True)
+class OneCoinFit:
+    """Where EM over one accuracy per worker ended."""
+
+    accuracy: FloatArray  # [workers]; 1/M for a worker without answers
+    log_right: FloatArray  # log p
+    log_wrong: FloatArray  # log((1 - p)/(M - 1))
+    log_prior: FloatArray
+    log_likelihoods: tuple[float, ...]
+    converged: bool
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return one_coin_scores(block, self.log_right, self.log_wrong, self.log_prior)
+
+
+def fit_confusion_em(
+    blocks: Blocks,
+    *,
+    class_prior: bool = False,
+    zeros: str = "exact",
+    max_iterations: int = 10,
+    tolerance: float = 1e-6,
+    start: FloatArray | None = None,
+) -> ConfusionFit:
+    """Fit a confusion matrix per worker by EM; gold that the blocks carry is clamped.
+
+    Args:
+        blocks: blocks of tasks.
+        class_prior: estimate the frequency of the classes instead of taking them as equal.
+        zeros: what an answer of estimated probability zero does: ``exact`` or ``skip``.
+        max_iterations: of EM.
+        tolerance: mean change of the expected counts per answer at which EM stops.
+        start: first matrices, workers × answers × classes; by default from the vote shares.
+    """
+    m = blocks.n_classes
+    counts, class_counts = blocks.sums(_counts_by_votes)
+    history: list[float] = []
+    converged = False
+    log_theta = theta = np.zeros((0, m, m))
+    log_prior = np.zeros(m)
+    for iteration in range(1, max_iterations + 1):
+        theta = normalise_columns(counts, 0.0 if zeros == "skip" else 1 / m)
+        if iteration == 1 and start is not None:
+            theta = start
+        log_theta = logarithm(theta, zeros)
+        log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
+        before = counts
+        counts, class_counts, value = blocks.sums(em_step, log_theta, log_prior, True, True)
+        history.append(float(value[0]))
+        report("EM steps", iteration, max_iterations)
+        change = float(np.abs(counts - before).sum())
+        if change <= tolerance * max(blocks.n_answers, 1):
+            converged = True
+            break
+    return ConfusionFit(theta, log_theta, log_prior, tuple(history), converged)
+
+
+def fit_one_coin_em(
+    blocks: Blocks,
+    *,
+    class_prior: bool = False,
+    zeros: str = "exact",
+    max_iterations: int = 10,
+    tolerance: float = 1e-6,
+) -> OneCoinFit:
+    """Fit one accuracy per worker by EM from the vote shares, wrong classes being equally likely; gold is clamped.
+
+    Takes what `fit_confusion_em` takes.
+    """
+    m = blocks.n_classes
+    n = blocks.per_worker
+    right, class_counts = blocks.sums(_right_by_votes, blocks.n_workers)
+    history: list[float] = []
+    converged = False
+    accuracy = np.full(blocks.n_workers, 1 / m)
+    log_right = log_wrong = np.zeros(blocks.n_workers)
+    log_prior = np.zeros(m)
+    for iteration in range(1, max_iterations + 1):
+        accuracy = np.divide(right, n, out=np.full(len(n), 1 / m), where=n > 0)
+        log_right = logarithm(accuracy, zeros)
+        log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
+        log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
+        before = right
+        right, class_counts, value = blocks.sums(_one_coin_step, log_right, log_wrong, log_prior)
+        history.append(float(value[0]))
+        report("EM steps", iteration, max_iterations)
+        if float(np.abs(right - before).sum()) <= tolerance * max(blocks.n_answers, 1):
+            converged = True
+            break
+    return OneCoinFit(accuracy, log_right, log_wrong, log_prior, tuple(history), converged)
+
+
+def normalise_columns(counts: FloatArray, empty: float = 0.0) -> FloatArray:
+    """Make the columns of each matrix sum to one; a column without counts is filled with ``empty``.
+
+    >>> normalise_columns(np.array([[[3.0, 0.0], [1.0, 0.0]]]), empty=0.5).tolist()
+    [[[0.75, 0.5], [0.25, 0.5]]]
+    """
+    total = counts.sum(axis=1, keepdims=True)
+    normalised = np.full(counts.shape, empty)
+    np.divide(counts, total, out=normalised, where=total > 0)
+    return normalised
+
+
+def one_coin_scores(block: Block, log_right: FloatArray, log_wrong: FloatArray, log_prior: FloatArray) -> FloatArray:
+    """Return log P(answers, class): every worker wrong, and those who gave the class right instead."""
+    wrong = vote_sums(block, log_wrong).sum(axis=1, keepdims=True)
+    scores: FloatArray = vote_sums(block, log_right - log_wrong) + wrong + log_prior
+    return scores
+
+
+def vote_shares(block: Block) -> FloatArray:
+    """Return the share of the votes of each class; equal shares for a task without answers.
+
+    >>> vote_shares(Block(np.array([0, 2, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=2, n_classes=2)).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    votes = vote_sums(block, np.ones(block.n_workers))
+    total = votes.sum(axis=1, keepdims=True)
+    shares: FloatArray = np.where(total > 0, votes / np.maximum(total, 1.0), 1 / block.n_classes)
+    return shares
+
+
+def _log_prior(class_counts: FloatArray, n_tasks: int, estimate: bool) -> FloatArray:
+    m = len(class_counts)
+    prior = class_counts / max(n_tasks, 1) if estimate else np.full(m, 1 / m)
+    return np.log(np.maximum(prior, FLOOR))
+
+
+def _counts_by_votes(blocks: Iterable[Block]) -> Sums:
+    """Count answers and tasks by the vote shares."""
+    return _add_up(
+        (expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)) for block, q in _with_posterior(blocks)
+    )
+
+
+def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
+    """Count each worker's expected right answers, and tasks, by the vote shares."""
+    return _add_up((_right(block, q, n_workers), q.sum(axis=0)) for block, q in _with_posterior(blocks))
+
+
+def _with_posterior(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
+    for block in blocks:
+        yield block, hold_known(vote_shares(block), block.known)
+
+
+def _one_coin_step(
+    blocks: Iterable[Block], log_right: FloatArray, log_wrong: FloatArray, log_prior: FloatArray
+) -> Sums:
+    """E- and M-step: expected right answers of each worker, tasks of each class, and the log-likelihood."""
+
+    def step(block: Block) -> Sums:
+        scores = one_coin_scores(block, log_right, log_wrong, log_prior)
+        q = hold_known(softmax(scores), block.known)
+        return _right(block, q, len(log_right)), q.sum(axis=0), np.array([log_likelihood(scores, block.known)])
+
+    return _add_up(step(block) for block in blocks)
+
+
+def _right(block: Block, q: FloatArray, n_workers: int) -> FloatArray:
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    inside = block.answers
+    return np.bincount(block.worker[inside], q[task, block.label[inside]], n_workers).astype(np.float64, copy=False)
+
+
+def _add_up(parts: Iterable[Sums]) -> Sums:
+    total: Sums | None = None
+    for part in parts:
+        total = part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
+    assert total is not None  # there is a block, if an empty one
+    return total

@@ -1,0 +1,225 @@
+"""Ordered classes: workers who see the true class with noise of their own width, and the median of the best answers.
+
+Two models of what a truth is. In the first every answer is a reading of the true class: a worker answers the class in
+which its reading falls, by a normal law of its own width around the true class, or else by the crowd's response bias;
+how many workers are of each kind is learnt by EM, and each worker's matrix is shrunk toward that of its kind. In the
+second the truth is what the best workers agree on: the weighted median of the answers of those who are at least half as
+skilled as the best one of the task. No answers show which of the two a truth is, so each has half the weight.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums, added
+from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.memory import answers_in
+from quorate.voting.posterior import FLOOR, hold_known, softmax
+
+EM_STEPS = 10
+MIN_WIDTH = 0.2  # in classes: no other class is read
+WIDTH_FACTOR = 2.0**0.5  # between widths: few answers show a difference of less
+KNOWS = np.array([0.05, 0.25, 0.5, 0.75, 0.9, 0.98])  # how often a kind of worker answers by its reading
+PRIOR_WORKERS = 10.0  # that equal frequency of all kinds counts for; 1 and 50 do as well on simulated crowds
+MIN_SKILL = 0.01
+MIN_PROBABILITY = 1e-3  # of an answer of any kind of worker
+PRIOR_ANSWERS = 2.5  # answers per column and class that the kind's matrix counts for
+# Who takes part in the median, relative to the best worker of the task, and how many answers each of theirs counts for;
+# chosen on simulated crowds of both kinds of truth: `python -m quorate.evaluation.experiments.orders --choose`.
+MIN_RELATIVE_SKILL = 0.5
+ANSWERS_WORTH = 4.0
+
+
+@dataclass(frozen=True)
+class OrdinalModel:
+    """Each worker's confusion matrix, shrunk toward that of its kind; a `Scorer`."""
+
+    log_theta: FloatArray  # workers × answers × classes
+    log_prior: FloatArray
+    kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
+    skill: FloatArray  # [workers]: how often right beyond chance, as a share of how often it could be
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return log P(answers, class) of each task."""
+        return task_scores(block, self.log_theta, self.log_prior)
+
+    def renamed(self, new_class: IntArray) -> "OrdinalModel":
+        """Return the model of answers whose class c is renamed ``new_class[c]``."""
+        back = np.argsort(new_class)
+        return replace(
+            self,
+            log_theta=self.log_theta[:, back][:, :, back],
+            log_prior=self.log_prior[back],
+            kind_theta=self.kind_theta[:, back][:, :, back],
+        )
+
+    def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "OrdinalModel":
+        """Return the matrices fitted to a posterior, shrunk toward the same kinds; gold is clamped."""
+        counts, class_counts = blocks.sums(_counts_by_posterior, posterior)
+        log_theta, log_prior = _shrink_to_kind(counts, class_counts, self.kind_theta)
+        return replace(self, log_theta=log_theta, log_prior=log_prior)
+
+
+@dataclass(frozen=True)
+class MedianScorer:
+    """The weighted median of the best workers' answers; a `Scorer` whose score is not tempered further."""
+
+    skill: FloatArray  # [workers]
+    rho: float  # tempering that the score will undergo, and that is undone beforehand
+
+    def scores(self, block: Block) -> FloatArray:
+        """Return the log probability that each class is the median, over the tempering factor."""
+        tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
+        median = median_probabilities(answers_in(block), self.skill)
+        scores: FloatArray = np.log(np.maximum(median, FLOOR)) / tempering[:, None]
+        return scores
+
+    def renamed(self, new_class: IntArray) -> "MedianScorer":
+        """Return itself: answers carry the names of their classes."""
+        return self
+
+    def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "MedianScorer":
+        """Return itself: there is nothing to fit."""
+        return self
+
+
+def fit_ordinal(blocks: Blocks, skill: FloatArray, crowd_bias: FloatArray, rho: float) -> OrdinalModel:
+    """Fit kinds of workers by EM, then each worker's matrix from both models of the truth; gold is not used.
+
+    Args:
+        blocks: blocks of tasks.
+        skill: of each worker, to begin with.
+        crowd_bias: how often each class is given.
+        rho: intraclass correlation of the workers' errors.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> crowd = quorate.simulate.crowd(300, 8, 5, n_classes=4, seed=1)
+    >>> model = fit_ordinal(blocks_of(crowd.answers), np.full(8, 0.5), np.full(4, 0.25), 0.0)
+    >>> bool(np.corrcoef(model.skill, crowd.skills)[0, 1] > 0.8)
+    True
+    """
+    m = blocks.n_classes
+    n_kinds = len(KNOWS)
+    counts, class_counts = blocks.sums(_counts_by_median, np.maximum(skill, MIN_SKILL))
+    prior = (class_counts + 1) / (class_counts + 1).sum()
+    kinds = list(_kinds_of_workers(crowd_bias))
+    kind_prior: FloatArray | float = 1.0
+    logs = np.zeros((blocks.n_workers, m * m))
+    theta = np.zeros((blocks.n_workers, m * m))
+    for _ in range(EM_STEPS):
+        fits = [counts.reshape(-1, m * m) @ np.log(matrices).T for matrices in kinds]
+        kind = softmax(np.hstack(fits) + np.log(kind_prior))
+        kind_prior = (kind.sum(axis=0) + PRIOR_WORKERS / kind.shape[1]) / (len(kind) + PRIOR_WORKERS)
+        logs = np.zeros((blocks.n_workers, m * m))
+        theta = np.zeros((blocks.n_workers, m * m))
+        for k, matrices in enumerate(kinds):
+            part = kind[:, k * n_kinds : (k + 1) * n_kinds]
+            logs += part @ np.log(matrices)
+            theta += part @ matrices
+        counts, class_counts = blocks.sums(em_step, logs.reshape(-1, m, m), np.log(prior), False)
+        prior = (class_counts + 1) / (class_counts + 1).sum()
+    kind_theta = theta.reshape(-1, m, m)
+    right = np.einsum("wkk,k->w", kind_theta, prior)
+    by_chance = float(prior @ prior)
+    fitted_skill = np.clip((right - by_chance) / max(1 - by_chance, FLOOR), MIN_SKILL, 1.0)
+    both = _BothTruths(logs.reshape(-1, m, m), np.log(np.maximum(prior, FLOOR)), fitted_skill, rho)
+    counts, class_counts = blocks.sums(_counts_by_posterior, both, False)
+    log_theta, log_prior = _shrink_to_kind(counts, class_counts, kind_theta)
+    return OrdinalModel(log_theta, log_prior, kind_theta, fitted_skill)
+
+
+@dataclass(frozen=True)
+class _BothTruths:
+    """Mean of the posterior by readings and of the median of the best answers."""
+
+    log_theta: FloatArray
+    log_prior: FloatArray
+    skill: FloatArray
+    rho: float
+
+    def __call__(self, block: Block) -> FloatArray:
+        tempering = 1 / (1 + self.rho * np.maximum(block.per_task - 1.0, 0.0))
+        by_reading = softmax(task_scores(block, self.log_theta, self.log_prior) * tempering[:, None])
+        mean: FloatArray = (by_reading + median_probabilities(answers_in(block), self.skill)) / 2
+        return mean
+
+
+def _shrink_to_kind(
+    counts: FloatArray, class_counts: FloatArray, kind_theta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return log matrices and log class prior, each worker's matrix shrunk toward that of its kind."""
+    theta = counts + PRIOR_ANSWERS * kind_theta.shape[1] * kind_theta
+    theta = theta / theta.sum(axis=1, keepdims=True)
+    prior = (class_counts + 1) / (class_counts + 1).sum()
+    return np.log(np.maximum(theta, FLOOR)), np.log(prior)
+
+
+def _kinds_of_workers(crowd_bias: FloatArray) -> Iterator[FloatArray]:
+    """Yield the matrices of the kinds of each width, one row for each frequency of KNOWS; answers × classes, flat."""
+    from scipy.special import ndtr
+
+    m = len(crowd_bias)
+    width = MIN_WIDTH
+    bounds = np.concatenate([[-np.inf], np.arange(m - 1) + 0.5, [np.inf]])
+    distance = bounds[:, None] - np.arange(m)
+    while width < WIDTH_FACTOR * m / 2:
+        reading = np.diff(ndtr(distance / width), axis=0)
+        mixed = KNOWS[:, None, None] * reading + (1 - KNOWS)[:, None, None] * crowd_bias[:, None]
+        kinds = np.maximum(mixed, MIN_PROBABILITY)
+        kinds /= kinds.sum(axis=1, keepdims=True)
+        yield kinds.reshape(len(KNOWS), -1)
+        width *= WIDTH_FACTOR
+
+
+def _counts_by_median(blocks: Iterable[Block], skill: FloatArray) -> Sums:
+    """Count answers by the median of the best workers' answers to their task."""
+    return added(_counted(block, median_probabilities(answers_in(block), skill)) for block in blocks)
+
+
+def _counts_by_posterior(
+    blocks: Iterable[Block], posterior: Callable[[Block], FloatArray], use_gold: bool = True
+) -> Sums:
+    return added(_counted(block, hold_known(posterior(block), block.known if use_gold else None)) for block in blocks)
+
+
+def _counted(block: Block, posterior: FloatArray) -> Sums:
+    return expected_counts([replace(block, first=0)], posterior)[0], posterior.sum(axis=0)
+
+
+def median_probabilities(answers: Answers, skill: FloatArray) -> FloatArray:
+    """Return the probability of each class to be the median of the best workers' answers, weighted by squared skill.
+
+    The share of the weight up to a class is a proportion; its Beta law (Jeffreys' prior) gives the probability that
+    more than half lies there, of ANSWERS_WORTH times as many answers as the weights are worth (Kish's effective size).
+
+    Args:
+        answers: who answered what.
+        skill: of each worker, above zero.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": [1, 2, 3]})
+    >>> median_probabilities(answers, np.ones(3)).argmax(axis=1).tolist()
+    [1]
+    >>> median_probabilities(answers, np.array([0.9, 0.3, 0.3])).argmax(axis=1).tolist()
+    [0]
+    """
+    from scipy.special import betainc
+
+    worker_skill = skill[answers.worker]
+    best = np.zeros(answers.n_tasks)
+    np.maximum.at(best, answers.task, worker_skill)
+    weight = np.where(worker_skill >= MIN_RELATIVE_SKILL * best[answers.task], worker_skill**2, 0.0)
+    total = answers.by_task(weight)
+    squares = answers.by_task(weight**2)
+    share = np.bincount(answers.cells, weight, answers.n_tasks * answers.n_classes).reshape(-1, answers.n_classes)
+    up_to = np.cumsum(share, axis=1) / np.maximum(total, FLOOR)[:, None]
+    size = ANSWERS_WORTH * (total**2 / np.maximum(squares, FLOOR))[:, None]
+    median_at_most = 1 - betainc(size * up_to + 0.5, size * np.maximum(1 - up_to, 0.0) + 0.5, 0.5)
+    median_at_most[total <= 0] = np.arange(1, answers.n_classes + 1) / answers.n_classes
+    median_at_most[:, -1] = 1.0
+    probabilities: FloatArray = np.diff(median_at_most, axis=1, prepend=0.0)
+    return np.maximum(probabilities, 0.0)
