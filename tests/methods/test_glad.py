@@ -95,8 +95,9 @@ def test_a_task_of_discord_is_harder_and_a_worker_against_all_is_less_able() -> 
     assert fit.ability[odd] < 0
     assert answers.task_names[int(fit.ease.argmin())].as_py() == "hard"
     result = glad(answers)
-    assert result.skills[5] < 0 < result.skills[0]
-    assert result.weights[5] < 0 < result.weights[0]
+    other = answers.worker_names.to_pylist().index("w0")
+    assert result.skills[odd] < 0 < result.skills[other]
+    assert result.weights[odd] < 0 < result.weights[other]
 
 
 def test_known_labels_turn_the_abilities() -> None:

@@ -139,7 +139,7 @@ def test_groups_abstentions_and_several_labels_are_the_same_in_any_order() -> No
     label = ["n/a" if rng.random() < 0.1 else f"label {code}" for code in table["label"].to_pylist()]
     pairs = [f"a{code},b{code}" for code in table["label"].to_pylist()]
     grouped = table.append_column("group", group)
-    cases = [
+    cases: list[tuple[pa.Table, dict[str, Any]]] = [
         (grouped, {"group": "group"}),
         (table.set_column(2, "label", pa.array(label)), {"abstain": ["n/a"]}),
         (table.set_column(2, "label", pa.array(pairs)), {"multi": ","}),

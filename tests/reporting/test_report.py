@@ -188,7 +188,8 @@ def test_the_command_writes_what_it_says(tmp_path: Path, capsys: Any) -> None:
 def test_findings_are_shown_by_kind_and_beside_the_workers_they_name(made: Report) -> None:
     answers = made.result.answers
     names = answers.worker_names.to_pylist()
-    spammers = [Finding("spammer", f"worker {names[k]!r} guesses", 0.01, "p-value", workers=(k,)) for k in range(5)]
+    spammers = [Finding("spammer", f"worker {names[k]!r} guesses", 0.01, "p-value", workers=(k,)) for k in range(1, 6)]
+    assert names.index(SCRIPT) not in range(1, 6)
     pair = Finding("agreeing-pair", f"{SCRIPT} and another agree", 0.001, "p-value", workers=(1, names.index(SCRIPT)))
     found = arrange([*spammers, pair], answers)
     assert [(group.kind, len(group.sentences), group.more) for group in found.groups] == [

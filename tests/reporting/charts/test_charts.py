@@ -197,7 +197,8 @@ def test_the_same_result_is_drawn_alike(name: str) -> None:
 def test_copying_pairs_are_marked() -> None:
     result = quorate.aggregate(ISLANDS)
     plain = str(Plots(result).graph().to_dict())
-    marked = str(Plots(result).graph(copying=[(0, 1)]).to_dict())
+    names = result.answers.worker_names.to_pylist()
+    marked = str(Plots(result).graph(copying=[(names.index("ann"), names.index("bob"))]).to_dict())
     assert "beyond their skills" not in plain
     assert marked.count("beyond their skills") == 1
 
