@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments.gold_skills import gold_skills
+from quorate.evaluation.experiments.worker_estimates import copying_crowd, opposite_crowd, some_gold
 from quorate.evaluation.public_sets import SOURCES
 from quorate.methods.beyond_memory import METHODS_BEYOND
 from quorate.methods.registry import METHODS
@@ -23,40 +24,6 @@ WITH_SKILLS = (
 CENTRED = ("quorate", "rank-one-centred", "mace")
 
 
-def crowd_of(labels: IntArray, truth: IntArray, skills: FloatArray, n_classes: int = 2) -> simulate.Crowd:
-    """A crowd in which every worker (column) answered every task (row)."""
-    n_tasks, n_workers = labels.shape
-    task = np.repeat(np.arange(n_tasks), n_workers)
-    worker = np.tile(np.arange(n_workers), n_tasks)
-    return simulate.collect(task, worker, labels.ravel(), truth, skills, n_classes)
-
-
-def opposite(seed: int = 0, n_tasks: int = 200, accuracy: float = 0.15) -> simulate.Crowd:
-    """Eight workers who answer the opposite of the truth in 17 tasks of 20."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 2, n_tasks)
-    right = rng.random((n_tasks, 8)) < accuracy
-    return crowd_of(np.where(right, truth[:, None], 1 - truth[:, None]), truth, np.full(8, 2 * accuracy - 1))
-
-
-def copied(seed: int, repeated: float = 1.0, n_tasks: int = 300) -> simulate.Crowd:
-    """Four workers repeat one answer that is right in 55 tasks of 100; six others, each alone, are right in 80."""
-    rng = np.random.default_rng(seed)
-    truth = rng.integers(0, 2, n_tasks)
-    accuracy = np.array([0.55] * 4 + [0.8] * 6)
-    labels = np.where(rng.random((n_tasks, 10)) < accuracy, truth[:, None], 1 - truth[:, None])
-    source = np.where(rng.random(n_tasks) < 0.55, truth, 1 - truth)
-    repeats = rng.random((n_tasks, 4)) < repeated
-    labels[:, :4] = np.where(repeats, source[:, None], labels[:, :4])
-    return crowd_of(labels, truth, 2 * accuracy - 1)
-
-
-def known(crowd: simulate.Crowd, share: float = 1.0, seed: int = 0) -> dict[str, str]:
-    """The true labels of a random share of the tasks."""
-    kept = np.random.default_rng(seed).random(len(crowd.truth)) < share
-    return {f"t{t}": f"c{crowd.truth[t]}" for t in np.flatnonzero(kept)}
-
-
 def is_inside(result: quorate.Result, skills: FloatArray) -> BoolArray:
     inside: BoolArray = (result.intervals.low <= skills) & (skills <= result.intervals.high)
     return inside
@@ -64,7 +31,7 @@ def is_inside(result: quorate.Result, skills: FloatArray) -> BoolArray:
 
 def test_every_method_that_reports_skills_is_listed() -> None:
     crowd = simulate.crowd(20, 5, 4, seed=0)
-    gold = known(crowd)
+    gold = some_gold(crowd, 1.0)
     reported = [
         name for name in METHODS if not np.isnan(quorate.aggregate(crowd.answers, name, gold=gold).skills).all()
     ]
@@ -76,10 +43,10 @@ def test_every_method_that_reports_skills_is_listed() -> None:
 def test_where_everything_is_known_skills_equal_the_counts(method: str, n_classes: int) -> None:
     """As accurate as the counts for two even classes; an EM over matrices averages the accuracy of the classes."""
     if n_classes == 2:
-        crowd = opposite()
+        crowd = opposite_crowd(0)
     else:
         crowd = simulate.crowd(200, 8, 5, n_classes=3, skills=np.linspace(-0.4, 0.9, 8), seed=1)
-    result = quorate.aggregate(crowd.answers, method, gold=known(crowd))
+    result = quorate.aggregate(crowd.answers, method, gold=some_gold(crowd, 1.0))
     counted = gold_skills(crowd.answers, crowd.truth, centred=method in CENTRED)[0]
     tolerance = 0.03 if method in ("dawid-skene", "opt-ds") else 1e-9
     assert np.abs(result.skills - counted).max() < tolerance
@@ -91,7 +58,7 @@ def test_where_everything_is_known_skills_equal_the_counts(method: str, n_classe
 
 @pytest.mark.parametrize("method", ["quorate", "rank-one"])
 def test_blocks_count_known_answers_as_memory_does(method: str) -> None:
-    crowd = opposite()
+    crowd = opposite_crowd(0)
     codes = np.where(np.arange(200) % 3 == 0, crowd.truth, -1)
     gold = {f"t{t}": f"c{codes[t]}" for t in np.flatnonzero(codes >= 0)}
     in_memory = quorate.aggregate(crowd.answers, method, gold=gold)
@@ -104,9 +71,9 @@ def test_skills_move_to_the_counts_as_more_labels_are_known(method: str) -> None
     """A crowd that answers the opposite: from a tenth of the labels on skills are near -.7, and intervals hold."""
     held: list[bool] = []
     for seed in range(3):
-        crowd = opposite(seed)
+        crowd = opposite_crowd(seed)
         for share in (0.1, 0.3, 0.6, 0.9, 1.0):
-            result = quorate.aggregate(crowd.answers, method, gold=known(crowd, share))
+            result = quorate.aggregate(crowd.answers, method, gold=some_gold(crowd, share))
             assert np.abs(result.skills + 0.7).max() < 0.2
             held += is_inside(result, crowd.skills).tolist()
     assert np.mean(held) >= 0.9  # .95 less two standard errors: the 15 results of a crowd are not independent
@@ -127,7 +94,7 @@ def test_a_worker_who_only_met_one_class_keeps_its_estimate() -> None:
     rows = crowd.answer_table.to_pylist()
     rows += [{"task": f"t{t}", "worker": "new", "label": "c0"} for t in np.flatnonzero(crowd.truth == 0)[:3]]
     columns = {name: [row[name] for row in rows] for name in ("task", "worker", "label")}
-    result = quorate.aggregate(columns, gold=known(crowd))
+    result = quorate.aggregate(columns, gold=some_gold(crowd, 1.0))
     workers = result.workers.to_pandas().set_index("worker")
     assert workers.loc["new", "skill_low"] < workers.loc["new", "skill"] < 1.0
     assert workers.loc["new", "skill_low"] < 0.1
@@ -143,7 +110,7 @@ def test_intervals_of_known_answers_hold_the_skill() -> None:
         crowd = simulate.crowd(
             2500, 400, 4, n_classes=n_classes, skills=skills, prior=np.array(prior), activity=activity, seed=rng
         )
-        result = quorate.aggregate(crowd.answers, "rank-one-centred", gold=known(crowd))
+        result = quorate.aggregate(crowd.answers, "rank-one-centred", gold=some_gold(crowd, 1.0))
         assert is_inside(result, skills).mean() >= 0.95 - 0.022
 
 
@@ -152,7 +119,7 @@ def test_copying_workers_are_judged_by_the_others(repeated: float) -> None:
     """Four copies of one worker of accuracy .55: skill .1, and not .95; the six others have .6."""
     held: list[bool] = []
     for seed in range(6):
-        crowd = copied(seed, repeated)
+        crowd = copying_crowd(seed, repeated)
         result = quorate.aggregate(crowd.answers)
         status = result.workers["status"].to_pylist()
         assert [each.startswith("copies") for each in status] == [True] * 4 + [False] * 6
@@ -165,8 +132,8 @@ def test_copying_workers_are_judged_by_the_others(repeated: float) -> None:
 
 
 def test_copying_workers_are_determined_and_their_gold_counts() -> None:
-    crowd = copied(0)
-    result = quorate.aggregate(crowd.answers, gold=known(crowd))
+    crowd = copying_crowd(0)
+    result = quorate.aggregate(crowd.answers, gold=some_gold(crowd, 1.0))
     assert result.skills == pytest.approx(gold_skills(crowd.answers, crowd.truth, centred=True)[0])
     assert quorate.check(crowd.answers, max_undetermined=0.0).holds
 

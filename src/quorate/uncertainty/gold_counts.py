@@ -29,18 +29,18 @@ class ClassCounts:
     weight: FloatArray  # of the accuracy on each class in the skill
 
     def reach(self, z: float) -> tuple[FloatArray, FloatArray]:
-        """Return how far below and above the skill its interval reaches by exact intervals of the accuracies.
+        """Return how far below and above the skill its interval reaches by Jeffreys' intervals of the accuracies.
 
         Their distances from the accuracies are added in squares, as Newcombe (1998) does for a difference of two
-        proportions; the intervals are those of Clopper and Pearson, for a class may have a single task.
+        proportions. A class may have a single task, of which Wilson's interval is too narrow.
         """
         from scipy.special import betaincinv, ndtr
 
         tail = float(ndtr(-z))
         wrong = self.n - self.right
         share = self.right / np.maximum(self.n, 1.0)
-        low = np.where(self.right > 0, betaincinv(np.maximum(self.right, 0.5), wrong + 1, tail), 0.0)
-        high = np.where(wrong > 0, betaincinv(self.right + 1, np.maximum(wrong, 0.5), 1 - tail), 1.0)
+        low = np.where(self.right > 0, betaincinv(self.right + 0.5, wrong + 0.5, tail), 0.0)
+        high = np.where(wrong > 0, betaincinv(self.right + 0.5, wrong + 0.5, 1 - tail), 1.0)
         below = np.sqrt(((self.weight * (share - low)) ** 2).sum(axis=1))
         above = np.sqrt(((self.weight * (high - share)) ** 2).sum(axis=1))
         return below, above
@@ -58,8 +58,8 @@ class GoldCounts:
         """Return the interval of each skill by counts.
 
         That of accuracy above guessing is Wilson's. That of a centred skill is the wider of two: the inversion of its
-        score, and exact intervals of the accuracy on each class, put together. Coverage of 4,000 skills with 8 to 200
-        known answers, of two to ten classes as uneven as 97 : 3: .954 to .994; by the score alone .87 to .95.
+        score, and Jeffreys' intervals of the accuracy on each class, put together. Coverage of 4,000 skills with 8 to
+        200 known answers, of two to ten classes as uneven as 97 : 3: .94 to .97; by the score alone .87 to .95.
         """
         low, high = invert(self.score, np.ones(len(self.weight)), z, lowest)
         low = np.fmin(low, self.score.raw)
