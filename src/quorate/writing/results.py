@@ -51,6 +51,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     found = {
         as_text(task): (_as_given(export, label), _score(score, row))
         for row, (task, label, score) in enumerate(rows, start=1)
+        if label is not None  # of a task that nobody answered
     }
     return writers[export.tool](export, found, agent)
 
