@@ -1,6 +1,7 @@
 """Confidence is stated where answers support it; a task without answers has a row, and no label."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ ONE_ANSWER = {"task": [1], "worker": ["a"], "label": ["x"]}
 ONE_WORKER = {"task": [1, 2, 3], "worker": ["a"] * 3, "label": ["x", "y", "x"]}
 ONE_CLASS = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": ["x"] * 6}
 # Task 4 has only abstentions.
-ABSTAINED = {
+ABSTAINED: dict[str, Any] = {
     "task": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4],
     "worker": list("abc") * 4,
     "label": ["x", "x", "y", "y", "y", "y", "x", "x", "x", "?", "?", "?"],
@@ -71,7 +72,7 @@ def test_classes_that_are_declared_support_a_confidence() -> None:
 
 @pytest.mark.parametrize("method", ["quorate", "rank-one", "rank-one-centred"])
 def test_enough_gold_supports_the_confidence_of_one_worker(method: str) -> None:
-    crowd = quorate.simulate.crowd(200, 1, 1, skills=[0.6], seed=1)
+    crowd = quorate.simulate.crowd(200, 1, 1, skills=np.array([0.6]), seed=1)
     few = quorate.aggregate(crowd.answers, method, gold=crowd.truth_table.slice(0, 4))
     assert few.labels["confidence"].to_pylist()[:4] == [1.0] * 4
     assert few.labels["confidence"].null_count == 196
@@ -82,7 +83,7 @@ def test_enough_gold_supports_the_confidence_of_one_worker(method: str) -> None:
 
 
 def test_a_method_that_learns_nothing_of_one_worker_from_gold_states_none() -> None:
-    crowd = quorate.simulate.crowd(200, 1, 1, skills=[0.6], seed=1)
+    crowd = quorate.simulate.crowd(200, 1, 1, skills=np.array([0.6]), seed=1)
     result = quorate.aggregate(crowd.answers, "majority", gold=crowd.truth_table.slice(0, 40))
     assert result.labels["confidence"].null_count == 160
 
@@ -136,7 +137,8 @@ def test_gold_labels_a_task_without_answers() -> None:
 def test_costs_and_scores_of_tasks_without_answers_are_null() -> None:
     numbers = {**ABSTAINED, "label": [{"x": "1", "y": "2"}.get(each, each) for each in ABSTAINED["label"]]}
     costs = {"said": ["1", "2"], "true": ["2", "1"], "cost": [5.0, 1.0]}
-    for run in (quorate.aggregate, out_of_core):
+    runs: list[Callable[..., Result]] = [quorate.aggregate, out_of_core]
+    for run in runs:
         row = run(numbers, "quorate", abstain=["?"], costs=costs, ordered=True).labels.to_pylist()[3]
         assert row["label"] is row["expected_cost"] is row["score"] is row["score_low"] is None
     row = quorate.aggregate(ONE_WORKER, costs={"said": ["x", "y"], "true": ["y", "x"], "cost": [5.0, 1.0]})

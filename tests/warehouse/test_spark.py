@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 import pyarrow.parquet
 import pytest
 
@@ -172,6 +173,22 @@ def test_grades_and_abstentions_are_heard_as_in_memory(spark: Any, tmp_path: Pat
     found = aggregate(str(tmp_path / "renamed.parquet"), engine="spark", **reading)
     assert_alike(found, quorate.aggregate(str(path), **READING, intervals="fast"))
     assert farthest(found, aggregate(cut(table))) > 0.1  # something is heard
+
+
+def test_tasks_without_answers_and_answers_of_one_worker_have_nulls_as_in_memory(spark: Any, tmp_path: Path) -> None:
+    label = ["x", "x", "y", "y", "y", "y", "?", "?", "?"]
+    rows = pa.table({"task": [1, 1, 1, 2, 2, 2, 3, 3, 3], "worker": list("abcabcabc"), "label": label})
+    path = str(tmp_path / "rows.parquet")
+    pa.parquet.write_table(rows, path)
+    found = aggregate(path, engine="spark", abstain=["?"], output_table="unanswered")
+    assert_alike(found, quorate.aggregate(path, abstain=["?"], intervals="fast"))
+    assert "1 task has no answers" in found.summary()
+    table = {row["task"]: row for row in spark.table("unanswered").collect()}
+    assert (table[3]["label"], table[3]["confidence"], table[3]["status"]) == (None, None, "no answers")
+    pa.parquet.write_table(rows.filter(pa.compute.equal(rows["worker"], "a")), path)
+    one = aggregate(path, "majority", engine="spark", abstain=["?"])
+    assert one.labels["confidence"].null_count == 3
+    assert "no confidence is stated" in one.summary()
 
 
 def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp_path: Path) -> None:

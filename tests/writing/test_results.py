@@ -55,6 +55,14 @@ def test_a_prediction_read_as_an_annotation_gives_its_label_back() -> None:
     assert again.table["task"].to_pylist() == labels["task"].to_pylist()
 
 
+def test_a_task_without_a_label_gets_no_prediction_and_one_without_a_confidence_no_score() -> None:
+    export, _ = animals("labelstudio.json")
+    labels = {"task": ["1", "2"], "label": [None, "cat"], "confidence": [None, None]}
+    first, second, *_ = results_for(export, labels)
+    assert first["predictions"] == []
+    assert second["predictions"][0]["score"] is None
+
+
 def test_numbers_and_joined_choices_go_back_as_they_came() -> None:
     rated = read_export(SAMPLES / "labelstudio.json", question="clarity")
     (result,) = results_for(rated, {"task": ["1"], "label": ["4"]})[0]["predictions"][0]["result"]

@@ -110,9 +110,8 @@ class GoldAdvice(Shown):
         wrong, of_all = self.expected_wrong, self.expected_error
         now = [note.text for note in self.result.notes if note.kind == UNSUPPORTED]
         if wrong is not None and of_all is not None:
-            now = [
-                f"about {wrong:.1f} of their {count(n, 'label')} should be wrong now; of all labels, {100 * of_all:.1f} %"
-            ]
+            few = f"about {wrong:.1f} of their {count(n, 'label')} should be wrong now"
+            now = [f"{few}; of all labels, {100 * of_all:.1f} %"]
         told = [
             head,
             *now,
@@ -194,7 +193,6 @@ def gold_tasks(result: Result, n: int, *, seed: int = 0) -> GoldAdvice:
 
 def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list[str]]:
     """Choose tasks one by one, the least sure first, those favoured that differ from what is chosen already."""
-    ballot = result.ballot
     doubt = 1 - _chosen_probability(result)[tasks]
     first = np.lexsort([tasks, -np.round(doubt, 12)])[: n * POOL]
     pool, doubt = tasks[first], doubt[first]

@@ -213,7 +213,10 @@ def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entr
     entry = replace(entry, error=expected_error(result, truth).error)
     if not posterior:
         return entry
-    return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration_error(result, truth))
+    calibration = calibration_error(result, truth)
+    if np.isnan(calibration):  # no confidence is stated
+        return entry
+    return replace(entry, log_loss=log_loss(result, truth), calibration_error=calibration)
 
 
 def _alike(one: IntArray | None, two: IntArray | None) -> float | None:

@@ -104,10 +104,10 @@ def log_loss(result: Result, truth: Source) -> float:
     return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
-def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float | None:
+def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float:
     """Return the expected calibration error: how far confidence is from the share that is right, over even bins.
 
-    None where no confidence is stated.
+    NaN where no confidence is stated.
 
     Args:
         result: of an aggregation.
@@ -122,7 +122,7 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     true = true_classes(result, truth)
     judged = np.flatnonzero((true != -1) & ~np.isnan(result.ballot.confidence))
     if len(judged) == 0:
-        return None
+        return float("nan")
     sure = result.ballot.confidence[judged]
     right = credit(result, true)[judged]
     place = np.minimum((sure * bins).astype(np.int64), bins - 1)

@@ -11,7 +11,7 @@ from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import answers_in
 from quorate.meetings.graph import Identifiability
-from quorate.methods.support import Support
+from quorate.methods.support import ALL_SUPPORTED, Support
 from quorate.skills.notes import Note
 from quorate.uncertainty.workforce import Workforce
 from quorate.voting.basis import Basis
@@ -33,7 +33,7 @@ class Labelling:
     vote: Callable[[Block], Ballot]
     costs: FloatArray | None = None  # said × true; labels are those of least expected cost
     in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
-    support: Support = Support()
+    support: Support = ALL_SUPPORTED
 
     def __call__(self, block: Block) -> LabelRows:
         """Vote on a block; tasks of known class have that, for certain."""
@@ -69,7 +69,7 @@ class Fitted:
     notes: tuple[Note, ...] = ()
     costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
     in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
-    support: Support = Support()  # what the answers support
+    support: Support = ALL_SUPPORTED  # what the answers support
 
     @property
     def labelling(self) -> Labelling:

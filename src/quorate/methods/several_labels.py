@@ -37,8 +37,7 @@ class SeveralLabels(Result):
     @cached_property
     def _is_unanswered(self) -> BoolArray:
         """Whether each task has no label, because nobody answered it."""
-        unanswered: BoolArray = (self.ballot.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1)
-        return unanswered
+        return np.asarray((self.ballot.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
 
     @cached_property
     def sure_of_task(self) -> FloatArray:

@@ -51,6 +51,9 @@ class Support:
         return replace(ballot, label=label, tied=ballot.tied & is_labelled, is_stated=is_stated)
 
 
+ALL_SUPPORTED = Support()
+
+
 def support_of_answers(answers: Answers, gold: IntArray | None, workforce: Workforce) -> Support:
     """Say what answers in memory support.
 

@@ -36,9 +36,9 @@ def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
     label = np.where(stays, ballot.label, likeliest)
     tied = np.where(stays, ballot.tied, cheap.sum(axis=1) > 1)
     # What a label costs in expectation is its confidence, in another unit.
-    cost = (
-        expected[rows, label] if ballot.is_stated is None else np.where(ballot.is_stated, expected[rows, label], np.nan)
-    )
+    cost = expected[rows, label]
+    if ballot.is_stated is not None:
+        cost = np.where(ballot.is_stated, cost, np.nan)
     beside = {**ballot.beside, **({column: cost} if column else {})}
     return replace(ballot, label=label, tied=tied, beside=beside)
 

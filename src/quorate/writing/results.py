@@ -54,6 +54,7 @@ def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> li
     found = {
         id_text(task): (_as_given(export, label), _score(score, row))
         for row, (task, label, score) in enumerate(rows, start=1)
+        if label is not None  # of a task that nobody answered
     }
     return writers[export.tool](export, found, agent)
 

@@ -45,17 +45,17 @@ ON_MODEL = (
     f"as far off, as those of {N_CROWDS} public crowds turned out to be (docs/confidence.md)"
 )
 NOT_RANDOM = (
-    "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at random "
-    "all the same, say so (sampled=, --sampled random); intervals then rest on it"
+    "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
+    "random all the same, say so (sampled=, --sampled random); intervals then rest on it"
 )
 IN_DOUBT = (
-    "you say that the known labels are a random sample, and the intervals rest on it; but {}, as at most 1 random sample "
-    "in 100 does"
+    "you say that the known labels are a random sample, and the intervals rest on it; but {}, which 1 random sample in "
+    "100 brings about"
 )
 CONTRADICT = (
-    "the known labels contradict the answers: the share of {} is {:.2f} to {:.2f} by the known labels, and {:.2f} to {:.2f} "
-    "by the answers alone. Either they are no random sample, or workers err together; intervals hold both. If they were "
-    "drawn at random, say so (sampled=, --sampled random), for narrower ones"
+    "the known labels contradict the answers: the share of {} is {:.2f} to {:.2f} by the known labels, and {:.2f} to "
+    "{:.2f} by the answers alone. Either they are no random sample, or workers err together; intervals hold both. If "
+    "they were drawn at random, say so (sampled=, --sampled random), for narrower ones"
 )
 
 
@@ -298,7 +298,7 @@ def _meter(
         )
     if missing is not None:
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",), imbalance)
-    # Labels that were chosen by their class or their ease would teach the model wrongly; they only speak for themselves.
+    # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
     meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
     return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL,), imbalance)
 

@@ -1,4 +1,4 @@
-"""Whether known labels can be a random sample of the tasks: a permutation test by what is known of every task without them.
+"""Whether known labels can be a random sample of the tasks: a permutation test by the posterior without them.
 
 An aggregation that has not seen the known labels gives each task a posterior, and so a probability of each class and a
 rank by confidence. Their means over the known tasks are compared with those over all tasks. The reference is the same

@@ -168,8 +168,8 @@ class _ByBeta:
 class ByEither(ByKnown):
     """Known labels and answers that contradict each other: every interval holds that of the one and of the other.
 
-    Either the known labels are no random sample, or the workers err together beyond what the model allows for. Whichever
-    it is, the interval covers as often as the one that it holds.
+    Either the known labels are no random sample, or the workers err together beyond what the model allows for.
+    Whichever it is, the interval covers as often as the one that it holds.
     """
 
     model: ByModel
