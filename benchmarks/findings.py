@@ -5,7 +5,8 @@
     python -m benchmarks.findings tasks 50 1000    # fifty other crowds: those of the seeds from 1000 on
     python -m benchmarks.power_picture        # draws docs/diagnosis.svg
 
-Parts: pairs, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own, `tied_groups.py`.
+Parts: pairs, skilled, workers, misfit, tasks, drift, real. Loosely tied groups have a script of their own,
+`tied_groups.py`.
 """
 
 import sys
@@ -80,6 +81,30 @@ BINS = {"20-40": 40, "41-80": 80, "81-160": 160, "161-": 10**9}
 def bin_of(shared: int) -> str:
     """Name the bin that a number of shared tasks falls into."""
     return next(name for name, most in BINS.items() if shared <= most)
+
+
+def skilled_part(n_crowds: int) -> None:
+    """Count crowds in which a pair is named though only two workers are skilled, and nobody copies."""
+    print("\n## Two skilled workers among guessers\n")
+    print("| classes | workers | tasks | answers a task | crowds | any pair named | the two skilled named |")
+    print("|---|---|---|---|---|---|---|")
+    shapes = ((5, 100, 5), (6, 60, 6), (8, 100, 8), (10, 200, 10), (10, 300, 5), (20, 400, 8), (20, 1000, 20))
+    alarms, accused, crowds = 0, 0, 0
+    for m in (2, 4):
+        for w, t, r in shapes:
+            skills = np.zeros(w)
+            skills[:2] = (m * 0.95 - 1) / (m - 1)
+            named = [
+                named_pairs(crowd(t, w, r, n_classes=m, skills=skills, seed=seed).answers)[0]
+                for seed in seeds(n_crowds)
+            ]
+            any_named = sum(bool(pairs) for pairs in named)
+            two_named = sum((0, 1) in pairs for pairs in named)
+            print(f"| {m} | {w} | {t} | {r} | {n_crowds} | {any_named} | {two_named} |", flush=True)
+            alarms += any_named
+            accused += two_named
+            crowds += n_crowds
+    print(f"\nof {crowds} crowds: some pair named in {alarms}, the two skilled in {accused}")
 
 
 def workers_part(n_crowds: int) -> None:
@@ -223,6 +248,7 @@ def record(found: Diagnosis, finding: Finding, tasks: Matched, labels: Matched) 
 
 PARTS: dict[str, tuple[Callable[[int], None], int]] = {
     "pairs": (pairs_part, 100),
+    "skilled": (skilled_part, 30),
     "workers": (workers_part, 40),
     "misfit": (misfit_part, 60),
     "tasks": (tasks_part, 120),

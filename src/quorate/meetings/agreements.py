@@ -297,7 +297,8 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
             moved = alike - agreed[answers.worker] - (chance - expected[answers.worker]) * (1 - centre[answers.worker])
             squares = answers.by_worker(np.where(met, moved, 0.0) ** 2) + (unseen - agreed) ** 2
             half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
-            return centre + (half if unseen else -half)
+            limit: FloatArray = centre + (half if unseen else -half)
+            return limit
 
         low = np.minimum(np.maximum(end(0.0), -expected / (1 - expected)), kappa)
         high = np.maximum(np.minimum(end(1.0), 1.0), kappa)

@@ -142,8 +142,8 @@ class Scale:
         def squared(apart: FloatArray) -> FloatArray:
             return apart * (apart + 1) if self.ranked else apart**2
 
-        far = squared(np.ptp(self.places))
-        disagreement: FloatArray = squared(np.abs(self.places[first] - self.places[second])) / max(float(far), TINY)
+        far = squared(np.ptp(self.places, keepdims=True))
+        disagreement: FloatArray = squared(np.abs(self.places[first] - self.places[second])) / np.maximum(far, TINY)
         return disagreement
 
     def spread(self, answers: FloatArray) -> FloatArray:
