@@ -8,13 +8,16 @@ from hypothesis import strategies as st
 from quorate.writing.pipelines import Outcome, junit, markdown
 
 
-@given(st.text(), st.text(), st.booleans())
-def test_junit_can_be_read_whatever_is_in_it(name: str, told: str, passed: bool) -> None:
+@given(st.text(), st.text(), st.sampled_from([True, False, None]))
+def test_junit_can_be_read_whatever_is_in_it(name: str, told: str, passed: bool | None) -> None:
     root = ElementTree.fromstring(junit([Outcome(name, told, passed, "mend it")], told).encode("utf-8", "replace"))
-    assert root.attrib == {"tests": "1", "failures": str(int(not passed))}
+    failures = int(passed is False)
+    errors = int(passed is None)
+    assert root.attrib == {"tests": "1", "failures": str(failures), "errors": str(errors)}
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == 1
-    assert len(cases[0].findall("failure")) == int(not passed)
+    assert len(cases[0].findall("failure")) == failures
+    assert len(cases[0].findall("error")) == errors
 
 
 def test_a_name_of_a_worker_is_no_markup() -> None:
