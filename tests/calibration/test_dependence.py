@@ -1,0 +1,78 @@
+"""Correlated errors: residual products as loops over pairs give them, near zero where errors are independent."""
+
+import numpy as np
+import pytest
+
+from quorate.blocks.memory import blocks_of, memory_blocks
+from quorate.calibration.dependence import (
+    Dependence,
+    dependence_of,
+    measure_dependence,
+    residual_products,
+    tempering,
+)
+from quorate.calibration.one_factor import one_factor_fit
+from quorate.evaluation import simulate
+from quorate.models.confusion import pooled_confusion
+from quorate.models.scorer import PluralityScorer
+from quorate.skills.shrinkage import response_bias
+from quorate.voting.posterior import softmax
+from tests.models.test_copying import copied_crowd
+
+
+def test_products_are_sums_over_pairs() -> None:
+    answers = simulate.crowd(30, 6, 4, n_classes=2, seed=0).answers
+    blocks = blocks_of(answers)
+    model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(6), n_steps=2)
+    block = memory_blocks(answers).whole
+    products, scales = residual_products(block, model)
+    q = softmax(model.scores(block))
+    for task in range(30):
+        rows = range(answers.start[task], answers.start[task + 1])
+        expected = np.zeros(2)
+        for class_ in range(2):
+            p = model.answer_probabilities(answers.worker[rows], np.full(len(rows), class_))
+            residual = np.eye(2)[answers.label[rows]] - p
+            deviation = np.sqrt(1 - (p * p).sum(axis=1))
+            for i in range(len(rows)):
+                for j in range(len(rows)):
+                    if i != j:
+                        pair = np.array([residual[i] @ residual[j], deviation[i] * deviation[j]])
+                        expected += q[task, class_] * pair / (len(rows) - 1)
+        assert products[task] == pytest.approx(expected[0])
+        assert scales[task] == pytest.approx(expected[1])
+
+
+def test_copies_are_more_dependent_than_independent_workers() -> None:
+    crowd, _ = copied_crowd()
+    independent = simulate.crowd(300, 16, 16, seed=0).answers
+    rho = []
+    for answers in (crowd.answers, independent):
+        blocks = blocks_of(answers)
+        model = pooled_confusion(blocks, PluralityScorer(0.5), np.ones(16), n_steps=2)
+        rho.append(measure_dependence(blocks, model).rho)
+    assert rho[0] > rho[1] + 0.2
+
+
+def test_without_answers_a_typical_crowd_is_assumed() -> None:
+    assert dependence_of(np.zeros(0), np.zeros(0)).rho == 0.4
+
+
+def test_effective_votes_lie_between_one_and_all() -> None:
+    n = np.array([1, 2, 8])
+    for rho in (0.0, 0.3, 1.0):
+        votes = n * tempering(n, rho)
+        assert (votes >= 1 - 1e-12).all()
+        assert (votes <= n).all()
+    mean, low, high = Dependence(0.3, 0.1, 0.6).effective_votes(n)
+    assert low < mean < high
+
+
+def test_one_factor_explains_independent_workers_and_not_a_clique() -> None:
+    crowd, _ = copied_crowd()
+    fits = []
+    for answers in (crowd.answers, simulate.crowd(300, 16, 8, seed=1).answers):
+        blocks = blocks_of(answers)
+        fits.append(one_factor_fit(blocks, response_bias(blocks)))
+    assert fits[0] < 0.9
+    assert fits[1] > 0.97
