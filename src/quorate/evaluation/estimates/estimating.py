@@ -285,7 +285,7 @@ def _meter(
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
             meter = ByKnown(result.ballot.posterior, known[sample.rows], sample, z)
             # Whoever says how they were drawn is believed, and other methods have no interval of their own.
-            if sampled is None and drawn == RANDOMLY and missing is None and method == "quorate":
+            if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_meter(answers, None, z)
                 imbalance = contradiction(answers, meter, model)
                 if imbalance is not None:

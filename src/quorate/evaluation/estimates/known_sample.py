@@ -25,6 +25,7 @@ class Sampling:
 
     sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
     imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
+    is_assumed: bool = False  # whether nobody said that they are one
 
 
 def sampling_of(
@@ -62,14 +63,10 @@ def sampling_of(
             f"--sampled advised needs the column {PROBABILITY} of `quorate advise --gold` beside every known label; "
             "join it, or say --sampled random or unknown"
         )
-    imbalance = None
-    if written and sampled != RANDOM and probability is not None:
+    has_design = written and sampled != RANDOM
+    found = KnownSample.random(rows, answers.n_tasks)
+    if has_design and probability is not None:
         found = KnownSample(rows, probability[rows], answers.n_tasks)
-    else:
-        found = KnownSample.random(rows, answers.n_tasks)
-        imbalance = find_imbalance(rows, result)
-        if imbalance is not None and sampled is None:
-            return Sampling(None, imbalance)
     if found.n_drawn < FEWEST and len(rows) < answers.n_tasks:
         drawn = " drawn at random" if found.n_drawn < len(rows) else ""
         raise OptionError(
@@ -77,7 +74,12 @@ def sampling_of(
             "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
             "(--sampled unknown) for what the model says alone"
         )
-    return Sampling(found, imbalance)
+    if has_design:
+        return Sampling(found)
+    imbalance = find_imbalance(rows, result)
+    if sampled == RANDOM:
+        return Sampling(found, imbalance)
+    return Sampling(found if imbalance is None else None, imbalance, is_assumed=True)
 
 
 def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
