@@ -94,7 +94,9 @@ def test_calls_of_one_model_are_one_group() -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_alpha_is_that_of_the_agreement_command(n_classes: int) -> None:
     answers = simulate.crowd(60, 7, 3, n_classes=n_classes, seed=2).answers
-    assert panel_alpha(blocks_of(answers)) == pytest.approx(quorate.agreement(answers).alpha.value, abs=1e-12)
+    assert panel_alpha(blocks_of(answers)) == pytest.approx(
+        quorate.agreement(answers).overall["krippendorff_alpha"].value, abs=1e-12
+    )
 
 
 def test_alpha_of_one_class_is_zero() -> None:

@@ -89,7 +89,7 @@ def test_gold_has_skill_one_and_decides_the_sign() -> None:
     with_gold = ResponseBias(np.vstack([bias.frequency, bias.prior]), bias.prior, bias.spread, bias.crowd)
     found = shrunk_skills(gilded, with_gold, is_gold=np.arange(7) == 6)
     assert found.mean[6] == 1.0
-    skilled = crowd.skills > 0.2
+    skilled = crowd.skills > 0.4
     assert (found.mean[:6][skilled] < 0).all()
 
 

@@ -64,7 +64,8 @@ class CalibrationLaw:
     @property
     def shares(self) -> FloatArray:
         """Weight of the posterior at each temperature; what is missing to one is spread evenly over the classes."""
-        return np.maximum(self.weights @ self.validity, 0.0)
+        shares = self.weights @ self.validity
+        return np.where(shares > MIN_SHARE, shares, 0.0)
 
     def calibrated(self, posterior: FloatArray) -> FloatArray:
         """Return the posterior averaged over the law."""
@@ -73,7 +74,7 @@ class CalibrationLaw:
         for rows in runs(*posterior.shape):
             part = mixed[rows]
             for share, power in zip(shares, _tempered(posterior[rows]), strict=True):
-                if share > MIN_SHARE:
+                if share > 0:
                     part += share * power
         return mixed
 

@@ -85,6 +85,7 @@ FAMILIES = [
     "hermes",
     "prometheus",
 ]
+PHRASES = ("command-r", "command_r", "text-davinci", "text-ada-", "text-babbage", "text-curie")
 GIVEN_NAMES = frozenset(
     [
         "claude",
@@ -181,7 +182,7 @@ def is_model_name(name: str) -> bool:
     words = [word for word in SEPARATORS.split(lowered) if word]
     has_digit = any(character.isdigit() for character in lowered)
     is_compound = len(words) > 1
-    if REASONING.search(lowered):
+    if REASONING.search(lowered) or any(phrase in lowered for phrase in PHRASES):
         return True
     for word in words:
         stem = re.sub(r"[\dv.]+[a-z]{0,3}$", "", word)  # gpt4o, llama3, qwen2
