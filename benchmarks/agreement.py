@@ -103,8 +103,9 @@ def coverage(n_crowds: int = 200) -> None:
                 for seed in range(1, n_crowds + 1):
                     answers = sampled(n_tasks, n_workers, accuracy, prior, [seed, n_tasks, n_workers])
                     for name, each in agreement(answers, scale=scale, draws=400, seed=seed).overall.items():
-                        if each.value is not None:
-                            hits[name].append(each.low - 1e-9 <= true[name].value <= each.high + 1e-9)
+                        truth = true[name].value
+                        if truth is not None and each.low is not None and each.high is not None:
+                            hits[name].append(each.low - 1e-9 <= truth <= each.high + 1e-9)
                             if name == ALPHA:
                                 widths.append(each.high - each.low)
                 for name, held in hits.items():

@@ -12,6 +12,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -48,8 +49,7 @@ Design = Callable[[TruthCrowd, FloatArray, np.random.Generator], IntArray]
 def simulated_crowds(seed: int) -> Iterator[TruthCrowd]:
     """Simulate crowds: good, weak, of skewed classes, of four classes, of workers who are mostly wrong."""
     rng = np.random.default_rng([seed, 26])
-    plain = {"n_tasks": 600, "n_workers": 15}
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "good": {"per_task": 5, "skills": rng.uniform(0.3, 0.9, 15)},
         "weak": {"per_task": 3, "skills": rng.uniform(0.1, 0.4, 15)},
         "guessing": {"per_task": 3, "skills": np.zeros(15)},
@@ -58,7 +58,7 @@ def simulated_crowds(seed: int) -> Iterator[TruthCrowd]:
         "wrong, skewed": {"per_task": 5, "skills": rng.uniform(-0.8, -0.2, 15), "prior": np.array([0.8, 0.2])},
     }
     for name, own in options.items():
-        made = crowd(**plain, **own, seed=rng)
+        made = crowd(n_tasks=600, n_workers=15, **own, seed=rng)
         yield TruthCrowd(name, made.answers, made.truth)
 
 

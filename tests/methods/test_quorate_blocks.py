@@ -1,6 +1,7 @@
 """The next default method: the same in any blocks, with gold of every kind, groups, order, abstentions and priors."""
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def crowd_of_two_components(seed: int = 0) -> simulate.Crowd:
     )
 
 
-CASES = {
+CASES: dict[str, Callable[[simulate.Crowd], dict[str, Any]]] = {
     "no gold": lambda crowd: {},
     "gold": lambda crowd: {"known": gold_of(crowd, 30)},
     "gold in both components": lambda crowd: {"known": np.where(np.arange(190) % 6 == 0, crowd.truth, -1).astype("i4")},
