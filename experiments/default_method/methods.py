@@ -132,18 +132,22 @@ def fit(
 
 
 def load_method(name: str) -> Method:
-    """Return the method of a command line: `product`, or `prototype:PATH`."""
+    """Return the method of a command line: `product`, `next`, or `prototype:PATH`."""
     if name == "product":
         return Product()
+    if name == "next":
+        return Next()
     kind, _, path = name.partition(":")
     if kind == "prototype" and Path(path).is_file():
         return Prototype(Path(path))
-    raise SystemExit(f"--method must be product or prototype:PATH of an existing file, got {name!r}")
+    raise SystemExit(f"--method must be product, next or prototype:PATH of an existing file, got {name!r}")
 
 
 def add_method_options(parser: ArgumentParser) -> None:
     """Add `--method` and `--set` to a command."""
-    parser.add_argument("--method", default="product", help="product, or prototype:PATH")
+    parser.add_argument(
+        "--method", default="product", help="product, next (the method that is to replace it), or prototype:PATH"
+    )
     parser.add_argument(
         "--set",
         action="append",
@@ -323,30 +327,30 @@ def one_skill_model(base: Any) -> Any:
 # ---- the product
 
 PRODUCT_PLACES = {
-    "people_spread": "quorate.calibration.calibration_law:LAW.people_spread",
-    "people_failure": "quorate.calibration.calibration_law:LAW.people_failure",
-    "judge_mean": "quorate.calibration.calibration_law:LAW.judge_mean",
-    "judge_spread": "quorate.calibration.calibration_law:LAW.judge_spread",
-    "judge_failure": "quorate.calibration.calibration_law:LAW.judge_failure",
-    "judge_decay": "quorate.calibration.calibration_law:LAW.judge_decay",
+    "people_spread": "quorate.calibration.calibration_law:PEOPLE.log_b_sd",
+    "people_failure": "quorate.calibration.calibration_law:PEOPLE.failure",
+    "judge_mean": "quorate.calibration.calibration_law:MODELS.log_b_mean",
+    "judge_spread": "quorate.calibration.calibration_law:MODELS.log_b_sd",
+    "judge_failure": "quorate.calibration.calibration_law:MODELS.failure",
+    "judge_decay": "quorate.calibration.calibration_law:MODELS.failure_decay",
     "dependence_scale": "quorate.calibration.dependence:DEPENDENCE.scale",
-    "typical_dependence": "quorate.calibration.dependence:DEPENDENCE.typical",
-    "typical_worth": "quorate.calibration.dependence:DEPENDENCE.typical_worth",
+    "typical_dependence": "quorate.calibration.dependence:DEPENDENCE.typical_rho",
+    "typical_worth": "quorate.calibration.dependence:DEPENDENCE.typical_answers",
     "skill_scaling_power": "quorate.models.confusion:SKILL_SCALING_POWER",
-    "em_steps": "quorate.methods.quorate:EM_STEPS",
-    "bias_counts": "quorate.skills.response_bias:BIAS_PSEUDO_COUNTS",
-    "one_factor_slack": "quorate.calibration.one_factor:ONE_FACTOR_SLACK",
-    "least_skill_variance": "quorate.skills.centred:MIN_SKILL_VARIANCE",
-    "corrections": "quorate.calibration.gold_corrections:CORRECTIONS",
+    "em_steps": "quorate.methods.quorate_blocks:EM_STEPS",
+    "bias_counts": "quorate.skills.shrinkage:BIAS_PSEUDO_ANSWERS",
+    "one_factor_slack": "quorate.calibration.one_factor:SLACK",
+    "least_skill_variance": "quorate.skills.shrinkage:MIN_VARIANCE",
+    "corrections": "quorate.calibration.gold_correction:CORRECTIONS",
 }
 # Parts that False switches off: the function or method, and what takes its place.
 PRODUCT_SWITCHES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "own_matrices": ("quorate.models.confusion:concentration", lambda *args: 1e9),
-    "calibrate": ("quorate.calibration.calibration_law:CalibrationLaw.apply", lambda law, posterior: posterior),
-    "law_learns_from_gold": ("quorate.calibration.calibration_law:CalibrationLaw.update", lambda law, *args: law),
+    "own_matrices": ("quorate.models.confusion:_concentration", lambda *args: 1e9),
+    "calibrate": ("quorate.calibration.calibration_law:CalibrationLaw.calibrated", lambda law, posterior: posterior),
+    "law_learns_from_gold": ("quorate.calibration.calibration_law:CalibrationLaw.updated", lambda law, *args: law),
 }
-PRODUCT_APPLY = "quorate.calibration.calibration_law:CalibrationLaw.apply"
-PRODUCT_NAME_RULE = "quorate.calibration.judge_panels:is_judge_panel"
+PRODUCT_APPLY = "quorate.methods.quorate_blocks:Prediction.uncalibrated"
+PRODUCT_NAME_RULE = "quorate.calibration.judge_panels:is_panel_by_names"
 
 
 class Product:
@@ -420,6 +424,54 @@ class Product:
                     owner, attribute = find_place(place)
                     stack.enter_context(replaced_attribute(owner, attribute, substitute))
             yield
+
+
+class Next(Product):
+    """The next default method, over blocks in memory."""
+
+    name = "next"
+
+    def fit(
+        self,
+        crowd: Crowd,
+        gold: IntArray | None,
+        group: IntArray | None,
+        judges: bool | None,
+        constants: Constants,
+    ) -> Fitted:
+        """Fit the method to blocks, and predict every block."""
+        from quorate.blocks.memory import blocks_of
+        from quorate.calibration.judge_panels import is_panel, model_names
+        from quorate.methods.quorate_blocks import fit as fit_blocks
+        from quorate.voting.posterior import hold_known
+
+        answers = crowd.answers
+        known = None if gold is None else np.where(gold == UNKNOWN, -1, gold).astype(np.int32)
+        is_model = (
+            model_names(answers.worker_names.to_pylist()) if judges is None else np.full(answers.n_workers, judges)
+        )
+        with self._replaced(constants):
+            blocks = blocks_of(answers, known)
+            fitted = fit_blocks(blocks, group=group, is_model=is_model if is_panel(is_model) else None)
+            posterior = np.concatenate([vote.posterior for vote in blocks.each(fitted.predict)])
+        share = None if fitted.confidence is None else fitted.confidence.share_right
+        interval = None if share is None else (share.mean, share.low, share.high)
+        return Fitted(hold_known(posterior, known), interval, {"fit": fitted})
+
+    def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
+        """Return the posterior before calibration."""
+        from quorate.blocks.memory import blocks_of
+        from quorate.methods.quorate_blocks import Prediction
+        from quorate.methods.quorate_blocks import fit as fit_blocks
+
+        posteriors = []
+        for chosen in constants:
+            with self._replaced(chosen):
+                blocks = blocks_of(crowd.answers)
+                prediction = fit_blocks(blocks).predict
+                assert isinstance(prediction, Prediction)
+                posteriors.append(np.concatenate(list(blocks.each(prediction.uncalibrated))))
+        return posteriors
 
 
 def gold_table(crowd: Crowd, gold: IntArray) -> dict[str, list[Any]]:

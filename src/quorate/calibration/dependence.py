@@ -31,11 +31,14 @@ Z_95 = 1.96
 
 @dataclass(frozen=True)
 class DependenceConstants:
-    """Constants of the measured dependence, for experiments."""
+    """Constants of the measured dependence; experiments replace them."""
 
     scale: float = SCALE
     typical_rho: float = TYPICAL_RHO
     typical_answers: float = TYPICAL_ANSWERS
+
+
+DEPENDENCE = DependenceConstants()
 
 
 @dataclass(frozen=True)
@@ -69,11 +72,7 @@ def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
     return factor
 
 
-def measure_dependence(
-    blocks: Blocks,
-    model: ConfusionModel | AccuracyModel,
-    constants: DependenceConstants = DependenceConstants(),
-) -> Dependence:
+def measure_dependence(blocks: Blocks, model: ConfusionModel | AccuracyModel) -> Dependence:
     """Measure how strongly the workers' errors are correlated, on a sample of whole tasks.
 
     >>> import quorate
@@ -89,12 +88,10 @@ def measure_dependence(
     parts = list(sample.each(residual_products, model))
     products = np.concatenate([part[0] for part in parts])
     scales = np.concatenate([part[1] for part in parts])
-    return dependence_of(products, scales, constants)
+    return dependence_of(products, scales)
 
 
-def dependence_of(
-    products: FloatArray, scales: FloatArray, constants: DependenceConstants = DependenceConstants()
-) -> Dependence:
+def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     """Return rho from each task's residual products, shrunk toward a typical crowd's.
 
     The interval is that of a ratio of two sums over tasks (delta method). It does not include the uncertainty of SCALE.
@@ -102,7 +99,7 @@ def dependence_of(
     >>> dependence_of(np.zeros(0), np.zeros(0)).rho
     0.4
     """
-    c = constants
+    c = DEPENDENCE
     total = float(scales.sum()) + c.typical_answers
     rho = (c.scale * float(products.sum()) + c.typical_answers * c.typical_rho) / total
     error = float(np.sqrt(((c.scale * products - rho * scales) ** 2).sum())) / total

@@ -23,9 +23,12 @@ from quorate.calibration.tempered_scorer import TemperedScorer, VoteCorrection, 
 from quorate.models.confusion import pooled_matrix
 from quorate.voting.posterior import FLOOR, softmax
 
-NONE, VOTES, TASKS, TASKS_REFIT = "none", "votes", "tasks", "tasks, refitted"
-# Chosen on the 26 public sets (DEFAULT: kappa 30, 10, 3; finer grids and choosing one instead of averaging them were no
-# better): `python -m experiments.default_method.ablation` prints the effect of leaving one out.
+NONE = "none"
+VOTES = "vote"
+TASKS = "task"
+TASKS_REFIT = "refit"  # a task correction, with the matrices refitted from it
+# Kind of correction and kappa. Finer grids, and choosing one instead of averaging, were no better on the public sets:
+# `python -m experiments.default_method.ablation` prints the effect of leaving kinds out.
 CORRECTIONS: tuple[tuple[str, float], ...] = (
     (NONE, 0.0),
     (VOTES, 30.0),

@@ -240,6 +240,15 @@ def is_panel(is_model: BoolArray) -> bool:
     return n_models >= MIN_MODELS and n_models >= MIN_SHARE * len(is_model)
 
 
+def is_panel_by_names(names: Sequence[object]) -> bool:
+    """Return whether the names of the workers are those of a panel of models.
+
+    >>> is_panel_by_names(["gpt-4o", "claude-3-opus"]), is_panel_by_names(["Claude", "Gemma"])
+    (True, False)
+    """
+    return is_panel(model_names(names))
+
+
 def panel_alpha(blocks: Blocks) -> float:
     """Return Krippendorff's alpha (nominal) of all answers; 0 where it is not defined.
 

@@ -18,13 +18,12 @@ from quorate.blocks.gilded import GildedBlocks, own_gold
 from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import (
-    MODELS,
-    PEOPLE,
     CalibrationLaw,
     ShareRight,
-    calibration_law,
     mixed_law,
+    models_law,
     no_calibration,
+    people_law,
     share_right_given_gold,
 )
 from quorate.calibration.confidence import ConfidenceBasis, gold_check
@@ -51,6 +50,7 @@ from quorate.models.confusion import (
     fit_confusion,
     has_matrices,
     pooled_confusion,
+    relative_errors,
 )
 from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
 from quorate.models.ordinal import MedianScorer, fit_ordinal
@@ -70,7 +70,6 @@ from quorate.voting.vote import Ballot, by_posterior, weight
 GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
 UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
-MIN_MEAN_ERROR = 0.02  # of the crowd, 1 - mean skill, in a worker's relative error
 MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
 SHARE_SAMPLE = 150_000  # answers of the tasks on which the share of right labels is estimated
 MAX_CELLS = 1 << 22  # tasks × classes that are predicted at once
@@ -241,7 +240,7 @@ def _with_gold_worker(anchored: Blocks, bias: ResponseBias, skills: Priors | Non
 
 
 def _fitted_crowd(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average: float) -> _Crowd:
-    relative_error = (1 - skill) / max(1 - average, MIN_MEAN_ERROR)
+    relative_error = relative_errors(skill, average)
     start = SkillScorer(skill, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=EM_STEPS)
     return _Crowd(bias, skill, average, relative_error, model)
@@ -337,11 +336,11 @@ def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[C
     alpha = panel_alpha(blocks) if n_models and m > 1 else None
     if dependence == INDEPENDENT:
         return no_calibration(m), alpha, n_models
-    people = calibration_law(PEOPLE, m)
+    people = people_law(m)
     if is_model is None or alpha is None:
         return people, None, 0
     share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
-    return mixed_law(people, calibration_law(MODELS, m, alpha), share), alpha, n_models
+    return mixed_law(people, models_law(m, alpha), share), alpha, n_models
 
 
 def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:

@@ -25,6 +25,11 @@ MIN_COLUMN = 1.5  # expected answers: a column of fewer shows no similarity of t
 MAX_ERROR = 0.999  # of a column of the scaled pooled matrix
 PSEUDO_COUNTS = 0.5  # answers per class in each column of the pooled matrix
 
+# Power of a worker's error rate by skill, relative to the mean, in its prior matrix. 0 loses 3 points in sparse crowds
+# of five classes; 1/2 and 1 are alike: `python -m experiments.default_method.fit_law` compares them.
+SKILL_SCALING_POWER = 1.0
+MIN_MEAN_ERROR = 0.02  # of a crowd, 1 - mean skill, in a worker's relative error
+
 Posterior = Callable[[Block], FloatArray]  # tasks × classes of a block
 
 
@@ -110,6 +115,16 @@ class AccuracyModel:
     def refit(self, blocks: Blocks, posterior: Posterior) -> "ConfusionModel | AccuracyModel":
         """Return the error rates fitted to a posterior; gold is clamped."""
         return fit_confusion(blocks, posterior, self.relative_error)
+
+
+def relative_errors(skill: FloatArray, mean: float) -> FloatArray:
+    """Return each worker's error rate by skill over that of the mean skill, for its prior matrix.
+
+    >>> relative_errors(np.array([0.5, 0.9]), 0.5).round(2).tolist()
+    [1.0, 0.2]
+    """
+    relative: FloatArray = ((1 - skill) / max(1 - mean, MIN_MEAN_ERROR)) ** SKILL_SCALING_POWER
+    return relative
 
 
 def has_matrices(blocks: Blocks) -> bool:
