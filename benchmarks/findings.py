@@ -28,8 +28,8 @@ from quorate.evaluation.faults import copying
 from quorate.evaluation.public_sets import SEVEN
 from quorate.evaluation.simulate import crowd
 from quorate.gold import Matched, match_truth
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.methods.quorate import standard
-from quorate.methods.rank_one import rank_one
 
 
 def seeds(n_crowds: int) -> range:
@@ -180,7 +180,7 @@ def tasks_part(n_crowds: int) -> None:
                         guesses = rng.integers(0, m, a.n_answers)
                         a = replace(a, label=np.where(hard[a.task], guesses, a.label).astype(a.label.dtype))
                         named = np.zeros(500, dtype=bool)
-                        named[task_test(a, rank_one(a).skills).flagged] = True
+                        named[task_test(a, aggregate_in_memory("rank-one", a).skills).flagged] = True
                         if share:
                             false.append((named & ~hard).sum() / max(named.sum(), 1))
                             hits.append((named & hard).sum() / max(hard.sum(), 1))
@@ -202,7 +202,7 @@ def drift_part(n_crowds: int) -> None:
             rng = np.random.default_rng([seed, t, w, m])
             for n_drift in (0, 2):
                 a, times = falling(t, w, r, m, n_drift, rng, step=bool(seed % 2))
-                named = set(drift_test(a, rank_one(a).skills, times).flagged.tolist())
+                named = set(drift_test(a, aggregate_in_memory("rank-one", a).skills, times).flagged.tolist())
                 if n_drift:
                     false.append(len(named - {0, 1}) / max(len(named), 1))
                     hits.append(len(named & {0, 1}) / 2)

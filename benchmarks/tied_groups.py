@@ -18,7 +18,7 @@ from quorate.meetings.cuts import weakest_cut
 from quorate.meetings.joints import joints
 from quorate.meetings.pairs import pair_stats
 from quorate.meetings.ties import held_by_few, loose_groups
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 
 REST, GROUP = 10, 5  # workers
 REST_TASKS, GROUP_TASKS = 200, 100
@@ -51,7 +51,7 @@ def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
 
 def sign_is_wrong(simulated: Crowd) -> bool:
     """Whether rank-one turns the two groups the wrong way round against each other, or both."""
-    skills = rank_one(simulated.answers).skills
+    skills = aggregate_in_memory("rank-one", simulated.answers).skills
     return bool(skills[:REST].sum() < 0 or skills[REST:].sum() * simulated.skills[REST:].sum() < 0)
 
 

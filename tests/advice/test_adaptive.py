@@ -8,7 +8,7 @@ from quorate.advice.coins import fit_coins, judge, log_likelihood_of, without_ow
 from quorate.evaluation.experiments.collection import ADVICE, collect_by
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.graph import identify
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.voting.one_coin import fit_one_coin
 from quorate.voting.vote import majority
 from tests.crowds import answers_of
@@ -133,7 +133,7 @@ def test_after_advice_the_likelihood_is_unbiased_and_agreement_is_not() -> None:
         truth = trace.at_the_end.skills
         found = adaptive_skills(trace.at_the_end.answers)
         biases.append(found.skills - truth)
-        pairwise.append(rank_one(trace.at_the_end.answers).skills - truth)
+        pairwise.append(aggregate_in_memory("rank-one", trace.at_the_end.answers).skills - truth)
         held.append((found.low <= truth) & (truth <= found.high))
         assert trace.heaviest <= 2.1
         gaps.append(trace.error - trace.expected)

@@ -10,7 +10,7 @@ from quorate.diagnosis.agreement import agreement_test
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.meetings.pairs import pair_stats
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.uncertainty import OneCoinInference
 
 
@@ -30,7 +30,7 @@ def at_least(rate: float, n: int) -> float:
 
 def named_pairs(answers: Answers) -> tuple[set[tuple[int, int]], dict[tuple[int, int], int]]:
     """The pairs named, and the shared tasks of all pairs tested."""
-    inference = rank_one(answers).inference
+    inference = aggregate_in_memory("rank-one", answers).inference
     assert isinstance(inference, OneCoinInference)
     test = agreement_test(inference, pair_stats(answers), answers.n_workers)
     pairs = list(zip(test.pairs.i.tolist(), test.pairs.j.tolist(), strict=True))

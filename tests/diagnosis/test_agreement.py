@@ -9,7 +9,7 @@ from quorate.diagnosis.agreement import agreement_findings, agreement_test, uppe
 from quorate.evaluation.faults import copying, relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.pairs import pair_stats
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.uncertainty import OneCoinInference
 from tests.diagnosis.samples import at_least, at_most, named_pairs
 
@@ -55,7 +55,7 @@ def test_skills_above_zero_explain_no_less_than_chance(n_classes: int) -> None:
     for seed in range(20):
         skills = np.r_[0.93, 0.93, np.zeros(8)]
         answers = crowd(300, 10, 5, n_classes=n_classes, skills=skills, seed=seed).answers
-        inference = rank_one(answers).inference
+        inference = aggregate_in_memory("rank-one", answers).inference
         assert isinstance(inference, OneCoinInference)
         test = agreement_test(inference, pair_stats(answers), 10)
         shown = inference.skills
@@ -131,7 +131,7 @@ def test_twice_the_answers_leave_half_the_doubt_about_skills() -> None:
     spread = []
     for n_tasks in (1000, 2000):
         answers = crowd(n_tasks, 12, 6, skills=np.linspace(0.4, 0.8, 12), seed=0).answers
-        inference = rank_one(answers).inference
+        inference = aggregate_in_memory("rank-one", answers).inference
         assert isinstance(inference, OneCoinInference)
         spread.append(agreement_test(inference, pair_stats(answers), 12).spread.mean())
     assert spread[1] / spread[0] == pytest.approx(0.5, rel=0.2)
@@ -141,7 +141,7 @@ def test_a_group_that_copies_from_one_is_a_cluster_and_a_pair_is_none() -> None:
     rng = np.random.default_rng(5)
     simulated = crowd(600, 20, 12, skills=np.full(20, 0.6), seed=rng)
     answers = copying(simulated.answers, np.array([[0, 1], [0, 2], [0, 3], [10, 11]]), 0.9, rng)
-    result = rank_one(answers)
+    result = aggregate_in_memory("rank-one", answers)
     assert isinstance(result.inference, OneCoinInference)
     test = agreement_test(result.inference, pair_stats(answers), 20)
     findings = list(agreement_findings(test, answers))
@@ -161,7 +161,7 @@ def test_renaming_classes_and_workers_changes_no_finding() -> None:
 
 def test_gold_answers_are_no_pair() -> None:
     simulated = crowd(100, 5, 4, skills=np.full(5, 0.9), seed=0)
-    result = rank_one(simulated.answers, gold=simulated.truth_table)
+    result = aggregate_in_memory("rank-one", simulated.answers, gold=simulated.truth_table)
     assert isinstance(result.inference, OneCoinInference)
     test = agreement_test(result.inference, pair_stats(result.inference.answers), 5)
     assert test.pairs.j.max() < 5

@@ -59,7 +59,7 @@ def test_a_ready_result_is_not_solved_again(monkeypatch: Any) -> None:
     answers = crowd(300, 10, 5, seed=0).answers
     result = aggregate(answers, "rank-one")
     whole = diagnose_result(result)
-    monkeypatch.setattr("quorate.diagnosis.diagnose.rank_one", lambda *_, **__: pytest.fail("solved again"))
+    monkeypatch.setattr("quorate.diagnosis.diagnose.aggregate_in_memory", lambda *_, **__: pytest.fail("solved again"))
     assert diagnose_result(result).findings == whole.findings
     assert whole.result is result
 

@@ -6,7 +6,7 @@ from quorate.diagnosis.drift import ROUNDS, _consensus, _own_order, _trends, dri
 from quorate.errors import OptionError
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from tests.crowds import answers_of
 from tests.diagnosis.samples import at_least, at_most, drifting
 
@@ -16,7 +16,7 @@ def test_few_workers_are_named_where_nobody_drifts() -> None:
     alarms = 0
     for seed in range(60):
         answers, times = drifting(0, np.random.default_rng(seed))
-        alarms += len(drift_test(answers, rank_one(answers).skills, times).flagged) > 0
+        alarms += len(drift_test(answers, aggregate_in_memory("rank-one", answers).skills, times).flagged) > 0
     assert alarms <= at_most(0.05, 60)
 
 
@@ -25,7 +25,7 @@ def test_strong_drift_is_found_with_its_direction_and_few_others_are_named() -> 
     found, false = 0, 0.0
     for seed in range(30):
         answers, times = drifting(2, np.random.default_rng(seed))
-        test = drift_test(answers, rank_one(answers).skills, times)
+        test = drift_test(answers, aggregate_in_memory("rank-one", answers).skills, times)
         named = set(test.flagged.tolist())
         found += len(named & {0, 1})
         false += len(named - {0, 1}) / max(len(named), 1)
@@ -41,14 +41,16 @@ def test_strong_drift_is_found_with_its_direction_and_few_others_are_named() -> 
 
 def test_a_skill_that_rises_is_told_so() -> None:
     answers, times = drifting(1, np.random.default_rng(1), rising=True)
-    findings = list(drift_findings(drift_test(answers, rank_one(answers).skills, times), answers))
+    findings = list(
+        drift_findings(drift_test(answers, aggregate_in_memory("rank-one", answers).skills, times), answers)
+    )
     assert [finding.workers for finding in findings] == [(0,)]
     assert "rises" in findings[0].sentence
 
 
 def test_only_the_order_of_times_matters() -> None:
     answers, times = drifting(2, np.random.default_rng(0))
-    skills = rank_one(answers).skills
+    skills = aggregate_in_memory("rank-one", answers).skills
     one, two = drift_test(answers, skills, times), drift_test(answers, skills, np.exp(5 * times))
     assert np.array_equal(one.p, two.p, equal_nan=True)
 
@@ -110,7 +112,7 @@ def test_mates_who_drift_do_not_make_others_seem_to(monkeypatch: pytest.MonkeyPa
             truth = rng.integers(0, 2, 1000)[answers.task]
             right = rng.random(answers.n_answers) < (1 + skill) / 2
             said = relabelled(answers, np.where(right, truth, 1 - truth))
-            flagged = set(drift_test(said, rank_one(said).skills, times).flagged.tolist())
+            flagged = set(drift_test(said, aggregate_in_memory("rank-one", said).skills, times).flagged.tolist())
             assert flagged >= {0, 1}
             named += len(flagged - {0, 1})
         return named

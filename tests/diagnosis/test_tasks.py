@@ -8,7 +8,7 @@ from quorate.diagnosis import tasks
 from quorate.diagnosis.tasks import FEW, MANY, PARTS, TaskTest, _drawn, _Model, task_findings, task_test
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from tests.crowds import answers_of
 from tests.diagnosis.samples import at_least, at_most
 
@@ -77,7 +77,7 @@ def test_few_tasks_are_named_where_none_is_hard() -> None:
     alarms = 0
     for seed in range(40):
         answers, _ = guessed(0.0, seed, 2 + 2 * (seed % 2))
-        alarms += len(task_test(answers, rank_one(answers).skills).flagged) > 0
+        alarms += len(task_test(answers, aggregate_in_memory("rank-one", answers).skills).flagged) > 0
     assert alarms <= at_most(0.05, 40)
 
 
@@ -87,7 +87,7 @@ def test_hard_tasks_are_found_and_few_others() -> None:
     for seed in range(20):
         answers, hard = guessed(0.05, seed, 4)
         named = np.zeros(300, dtype=bool)
-        named[task_test(answers, rank_one(answers).skills).flagged] = True
+        named[task_test(answers, aggregate_in_memory("rank-one", answers).skills).flagged] = True
         false += (named & ~hard).sum() / max(named.sum(), 1)
         found += int((named & hard).sum())
         n_hard += int(hard.sum())
@@ -105,7 +105,7 @@ def test_a_task_nobody_doubts_and_a_task_of_one_are_not_named() -> None:
 
 def test_the_finding_tells_the_votes() -> None:
     answers = one_task((0,) * 6 + (1,) * 6, 2)
-    result = rank_one(answers)
+    result = aggregate_in_memory("rank-one", answers)
     test = TaskTest(np.array([9.0]), np.array([1e-5]), np.array([1e-4]))
     (finding,) = task_findings(test, result)
     assert finding.evidence["votes"] == {"0": 6, "1": 6}

@@ -18,7 +18,7 @@ from quorate.evaluation.oracle import (
 )
 from quorate.meetings.bounds import skill_bound
 from quorate.meetings.pairs import PairStats, pair_stats
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.skills import Problem, exponentiated_gradient, from_pairs
 from quorate.voting.vote import weight
 from tests.crowds import connected_odd_graph
@@ -71,7 +71,7 @@ def test_the_perturbation_theorem_holds_on_perturbed_correlations(seed: int) -> 
 def test_the_finite_task_bound_holds_and_hoeffdings_is_tighter() -> None:
     crowd = simulate.crowd(5000, 5, 5, skills=np.array([0.8, 0.7, 0.6, 0.8, 0.7]), seed=0)
     bound = skill_bound(pair_stats(crowd.answers), 5, 2, crowd.skills)
-    found = rank_one(crowd.answers).skills
+    found = aggregate_in_memory("rank-one", crowd.answers).skills
     assert np.linalg.norm(found - crowd.skills) <= bound.finite_task_hoeffding < bound.finite_task
     assert (bound.least_shared, bound.degree_sum, bound.norm) == (5000, 20, 20_000)
     assert bound.smallest == pytest.approx(3.0)  # a clique of five: n - 2
@@ -81,7 +81,10 @@ def test_the_finite_task_bound_holds_and_hoeffdings_is_tighter() -> None:
 def test_the_loss_with_estimated_weights_keeps_its_bound() -> None:
     crowd = simulate.crowd(2000, 10, 5, seed=4)
     estimates = np.stack(
-        [rank_one(simulate.crowd(2000, 10, 5, skills=crowd.skills, seed=k).answers).skills for k in range(5)]
+        [
+            aggregate_in_memory("rank-one", simulate.crowd(2000, 10, 5, skills=crowd.skills, seed=k).answers).skills
+            for k in range(5)
+        ]
     )
     for epsilon in (0.01, 0.5, 2.0, 10.0):
         assert loss(crowd, estimates[0]) <= plug_in_bound(crowd, estimates[:1], epsilon) + 1e-12
@@ -89,7 +92,9 @@ def test_the_loss_with_estimated_weights_keeps_its_bound() -> None:
 
 def test_regret_falls_as_tasks_grow() -> None:
     few, many = (simulate.crowd(n, 10, 5, skills=np.linspace(-0.1, 0.8, 10), seed=2) for n in (30, 3000))
-    regrets = [average_regret(crowd, rank_one(crowd.answers).skills, draws=20) for crowd in (few, many)]
+    regrets = [
+        average_regret(crowd, aggregate_in_memory("rank-one", crowd.answers).skills, draws=20) for crowd in (few, many)
+    ]
     assert regrets[0] > regrets[1] >= -1e-3
     assert expected_loss(many, draws=20) == pytest.approx(loss(many, many.skills), abs=0.02)
 

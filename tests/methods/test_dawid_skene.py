@@ -8,8 +8,7 @@ from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.score import expected_error
-from quorate.methods.dawid_skene import dawid_skene
-from quorate.methods.one_accuracy import one_coin
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.voting import confusion
 from quorate.voting.em import expectation_maximisation
 from quorate.voting.vote import majority
@@ -70,7 +69,7 @@ def test_confusion_matrices_are_recovered() -> None:
     fit = expectation_maximisation(answers, majority(answers).posterior, max_iterations=200, class_prior=True)
     assert fit.confusion[:, 0, 0] == pytest.approx(np.full(n_workers, 0.95), abs=0.03)
     gold = dict(enumerate(truth.tolist()))
-    many, few = (expected_error(method(answers), gold).error for method in (dawid_skene, one_coin))
+    many, few = (expected_error(aggregate_in_memory(name, answers), gold).error for name in ("dawid-skene", "one-coin"))
     assert many < few - 0.02
 
 
@@ -89,12 +88,12 @@ def test_leaving_out_zeros_is_no_em() -> None:
 def test_a_crowd_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confusion, "ENTRIES", 10)
     with pytest.raises(TooLargeError, match="rank-one or iwmv"):
-        dawid_skene(simulate.crowd(20, 6, 3).answers)
+        aggregate_in_memory("dawid-skene", simulate.crowd(20, 6, 3).answers)
 
 
 def test_one_accuracy_a_worker_needs_no_room_for_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(20, 15, 3).answers
     monkeypatch.setattr(confusion, "ENTRIES", 50)  # 20 tasks × 2 classes fit, 15 workers × 2 × 2 do not
-    assert len(one_coin(answers).labels) == 20
+    assert len(aggregate_in_memory("one-coin", answers).labels) == 20
     with pytest.raises(TooLargeError, match="confusion matrix"):
-        dawid_skene(answers)
+        aggregate_in_memory("dawid-skene", answers)

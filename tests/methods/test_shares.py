@@ -6,7 +6,7 @@ import pytest
 import quorate
 from quorate.errors import OptionError
 from quorate.methods.gold_majority import gold_majority
-from quorate.methods.majority import majority_vote
+from quorate.methods.registry import majority_vote
 from quorate.methods.wawa import wawa
 from quorate.methods.zero_based_skill import zero_based_skill
 from quorate.skills.notes import OTHER_METHOD, UNDETERMINED

@@ -7,8 +7,9 @@ import pytest
 
 from quorate.blocks.memory import blocks_of
 from quorate.evaluation import simulate
-from quorate.methods.dawid_skene import fit_dawid_skene
 from quorate.models.em import fit_confusion_em, fit_one_coin_em
+from quorate.voting.em import expectation_maximisation
+from quorate.voting.vote import majority
 
 
 @pytest.mark.parametrize("class_prior", [False, True])
@@ -24,7 +25,8 @@ def test_the_likelihood_never_falls(class_prior: bool) -> None:
 def test_matrices_are_those_of_em_that_keeps_the_posterior(seed: int) -> None:
     crowd = simulate.crowd(60, 6, 4, n_classes=3, seed=seed)
     gold = np.where(np.arange(60) < 10, crowd.truth, -1).astype(np.int32)
-    kept = fit_dawid_skene(crowd.answers, gold, max_iterations=8, tolerance=0.0)
+    start = majority(crowd.answers).posterior
+    kept = expectation_maximisation(crowd.answers, start, gold=gold, max_iterations=8, tolerance=0.0)
     blocks = blocks_of(crowd.answers, gold)
     found = fit_confusion_em(blocks, class_prior=False, zeros="exact", max_iterations=8, tolerance=0.0)
     np.testing.assert_allclose(found.theta, kept.confusion, atol=1e-10)

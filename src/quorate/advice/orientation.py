@@ -12,7 +12,7 @@ from quorate.advice.coins import START, Coins, fit_coins, log_likelihood_of
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.voting.vote import accuracy
 
 MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is rare there, and the check costs as much
@@ -50,7 +50,7 @@ def fit_either_way(
 def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> FloatArray:
     """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
     m = crowd.n_classes
-    skills = rank_one(crowd).skills
+    skills = aggregate_in_memory("rank-one", crowd).skills
     for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sum of skills says
         if skills[gold] < 0:
             skills = np.where(verdict.component == verdict.component[gold], -skills, skills)

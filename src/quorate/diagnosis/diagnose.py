@@ -26,8 +26,8 @@ from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.repair import Repair, repair
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.methods.quorate import standard
-from quorate.methods.rank_one import rank_one
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
@@ -224,7 +224,7 @@ def diagnose(
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
     answers, known = answers_and_gold(source, gold, reading)
-    coins = rank_one(answers, gold=known)
+    coins = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
         judged = standard(answers, gold=known, skills=skills)
@@ -254,7 +254,7 @@ def diagnose_result(
     coins = result
     if not isinstance(result.inference, OneCoinInference):
         known = named_gold(result.gold, result.answers) if gold is None else gold
-        coins = rank_one(result.answers, gold=known)
+        coins = aggregate_in_memory("rank-one", result.answers, gold=known)
     return _diagnose(coins, coins if result.inference is None else result, times, delta)
 
 

@@ -6,14 +6,17 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.memory import blocks_of
 from quorate.errors import OptionError, unknown
 from quorate.estimators.estimator import Estimator, by_name, confusion_frame, index_of, load_pandas
 from quorate.estimators.initial_error import STRATEGIES, first_matrices
 from quorate.gold import known_classes
-from quorate.methods.dawid_skene import em_result, fit_dawid_skene
+from quorate.methods.beyond_memory import result_in_memory
+from quorate.methods.dawid_skene import fitted_confusion
 from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
-from quorate.methods.one_accuracy import fit_one_accuracy
+from quorate.methods.one_accuracy import fitted_one_coin
+from quorate.models.em import fit_confusion_em, fit_one_coin_em
 from quorate.reading.files import Source
 from quorate.result import Result
 from quorate.voting.em import column_shares
@@ -84,9 +87,10 @@ class DawidSkene(_ByExpectation):
         start = None
         if self._initial_error is not None:
             start = first_matrices(answers, known, self._initial_error, self.initial_error_strategy)
-        fit = fit_dawid_skene(answers, known, confusion=start, **self._options)
-        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_likelihoods]
-        return em_result(self.method, answers, fit, known)
+        blocks = blocks_of(answers, known)
+        em = fit_confusion_em(blocks, start=start, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        return result_in_memory(self.method, answers, known, fitted_confusion(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
@@ -112,9 +116,10 @@ class OneCoinDawidSkene(_ByExpectation):
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)
-        fit = fit_one_accuracy(answers, known, **self._options)
-        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_likelihoods]
-        return em_result(self.method, answers, fit, known)
+        blocks = blocks_of(answers, known)
+        em = fit_one_coin_em(blocks, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
         m, p = answers.n_classes, self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]

@@ -14,7 +14,9 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, starts_of
-from quorate.blocks.memory import Answered, blocks_of
+from quorate.blocks.block import Blocks
+from quorate.blocks.gilded import GildedBlocks
+from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collected
 from quorate.blocks.plain_meetings import unite
 from quorate.errors import NotInMemoryError
 from quorate.meetings.pairs import PairStats
@@ -93,7 +95,11 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     [True]
     """
     component, bipartite = parted(blocks_of(answers).joined())
-    edges = partial(_chains, answers) if isinstance(answers, Answers) else _not_kept
+    edges: Edges = _not_kept
+    if isinstance(answers, Answers):
+        edges = partial(_chains, answers)
+    elif type(answers.blocks if isinstance(answers, GildedBlocks) else answers) is MemoryBlocks:
+        edges = partial(_chains_of_blocks, answers)
     return _verdict(component, bipartite, known, edges)
 
 
@@ -151,6 +157,10 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     """
     near, far = _links(answers, 1), _links(answers, 2)
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
+    return _chains(collected(blocks))
 
 
 def _not_kept() -> tuple[IntArray, IntArray]:

@@ -1,93 +1,59 @@
 """Dawid and Skene's EM from the majority vote: a confusion matrix for each worker [Dawid79]."""
 
-from typing import Any
+import numpy as np
 
-from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.gold import known_classes
-from quorate.methods.outcome import fit_notes, outcome
-from quorate.reading.files import Source
-from quorate.result import Result
-from quorate.skills.notes import Note
+from quorate.arrays import FloatArray
+from quorate.blocks.block import Blocks
+from quorate.meetings.graph import identify
+from quorate.methods.fitted import ByMatrices, Fitted
+from quorate.methods.outcome import fit_notes, workforce_of
+from quorate.models.em import ConfusionFit, fit_confusion_em
+from quorate.uncertainty.workforce import Workforce
 from quorate.voting.confusion import check_size
-from quorate.voting.em import Fit, expectation_maximisation
-from quorate.voting.one_coin import OneCoin
-from quorate.voting.vote import Ballot, decide, majority, skill_of, weight
+from quorate.voting.vote import skill_of, weight
 
 
-def dawid_skene(
-    answers: Answers,
+def fit(
+    blocks: Blocks,
     *,
-    gold: Source = None,
     max_iterations: int = 10,
     tolerance: float = 1e-6,
     class_prior: bool = False,
     zeros: str = "exact",
-) -> Result:
-    """Fit a confusion matrix for each worker and a class for each task, by EM from the shares of the votes.
+) -> Fitted:
+    """Fit a confusion matrix for each worker and a class for each task, by EM from the vote shares.
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; they stay fixed.
-        max_iterations: EM steps at the most; ten are what the literature reports, and more rarely help.
-        tolerance: stop when the posterior changes by less, on average over tasks.
-        class_prior: estimate the share of each class, instead of taking them all for alike.
-        zeros: ``exact``, or ``skip`` as in the code behind the published figures (see `quorate.voting.em`).
+        blocks: blocks of tasks; the gold that they carry stays fixed.
+        max_iterations: maximum number of EM steps; ten are what the literature reports, and more rarely help.
+        tolerance: stop when the expected counts change by less, on average over answers.
+        class_prior: estimate the frequency of each class instead of taking them as equal.
+        zeros: ``exact``, or ``skip`` as in the code behind the published figures.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}
-    >>> dawid_skene(quorate.read(answers)).labels["label"].to_pylist()
+    >>> quorate.aggregate(answers, "dawid-skene").labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    known = known_classes(gold, answers)
-    how: dict[str, Any] = {"class_prior": class_prior, "zeros": zeros}
-    how |= {"max_iterations": max_iterations, "tolerance": tolerance}
-    return em_result("dawid-skene", answers, fit_dawid_skene(answers, known, **how), known)
+    check_size(blocks, "dawid-skene", posterior=False)
+    em = fit_confusion_em(
+        blocks, class_prior=class_prior, zeros=zeros, max_iterations=max_iterations, tolerance=tolerance
+    )
+    return fitted_confusion(blocks, em)
 
 
-def fit_dawid_skene(answers: Answers, gold: IntArray | None, **how: Any) -> Fit:
-    """Run EM from the shares of the votes; takes what `quorate.voting.em.expectation_maximisation` takes.
-
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> fit_dawid_skene(answers, None, max_iterations=2).confusion.shape
-    (6, 2, 2)
-    """
-    check_size(answers, "dawid-skene")
-    return expectation_maximisation(answers, majority(answers).posterior, gold=gold, **how)
+def fitted_confusion(blocks: Blocks, em: ConfusionFit) -> Fitted:
+    """Return what EM over confusion matrices learned."""
+    notes = fit_notes("dawid-skene", em.log_likelihoods, em.converged, blocks.n_answers)
+    accuracy = np.einsum("wcc->w", em.theta) / blocks.n_classes
+    vote = ByMatrices(em.log_theta, em.log_prior)
+    return Fitted(vote=vote, workforce=workers_of_em(blocks, accuracy), graph=identify(blocks), notes=notes)
 
 
-def em_result(method: str, answers: Answers, fit: Fit | OneCoin, gold: IntArray | None) -> Result:
-    """Put together the result of EM over all classes.
-
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> em_result("mine", answers, fit_dawid_skene(answers, None), None).method
-    'mine'
-    """
-    ballot = decide(answers, fit.scores, fit.posterior)
-    notes = fit_notes(method, fit.log_likelihoods, fit.converged, answers.n_answers)
-    return em_outcome(method, answers, fit.accuracy, ballot, gold, notes)
-
-
-def em_outcome(
-    method: str,
-    answers: Answers,
-    accuracy: FloatArray,
-    ballot: Ballot,
-    gold: IntArray | None,
-    notes: tuple[Note, ...] = (),
-) -> Result:
-    """Put together a result of EM: a worker's skill is that of its mean accuracy over the classes.
-
-    >>> import numpy as np
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> em_outcome("mine", answers, np.full(6, 0.8), majority(answers), None).method
-    'mine'
-    """
-    if answers.n_classes < 2:
-        return outcome(method, answers, ballot, gold=gold, notes=notes)
-    skills = skill_of(accuracy, answers.n_classes)
-    weights = weight(skills, answers.n_classes)
-    return outcome(method, answers, ballot, gold=gold, skills=skills, weights=weights, notes=notes)
+def workers_of_em(blocks: Blocks, accuracy: FloatArray) -> Workforce:
+    """Return skills and weights from each worker's mean accuracy over the classes."""
+    m = blocks.n_classes
+    if m < 2:
+        return workforce_of(blocks.per_worker, None)
+    skills = skill_of(accuracy, m)
+    return workforce_of(blocks.per_worker, skills, weight(skills, m))

@@ -1,46 +1,59 @@
 """IWMV, iterative weighted majority vote: vote, score each worker against the vote, weigh, and vote again [Li14]."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
-from quorate.result import Result
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.memory import answers_in
+from quorate.meetings.graph import identify
+from quorate.methods.fitted import ByWeights, Fitted
+from quorate.methods.outcome import workforce_of
 from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.posterior import hold_labels
-from quorate.voting.vote import skill_of, weighted_majority
+from quorate.voting.vote import skill_of
 
 
-def iwmv(answers: Answers, *, gold: Source = None, max_iterations: int = 100) -> Result:
-    """Weigh each worker by M·w - 1, w its share of agreement with the labels, until the labels stand still.
+def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
+    """Weigh each worker by M·w - 1, w its share of agreement with the labels, until the agreements stop changing.
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; the workers are scored against them.
-        max_iterations: votes at the most.
+        blocks: blocks of tasks; workers are scored against the gold that they carry.
+        max_iterations: maximum number of votes.
 
     >>> import quorate
-    >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}
-    >>> iwmv(quorate.read(answers)).labels["label"].to_pylist()
-    ['x', 'y', 'x']
+    >>> from quorate.blocks.memory import blocks_of
+    >>> blocks = blocks_of(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
+    >>> next(fit(blocks).labels(blocks)).label.tolist()
+    [1]
     """
-    known = known_classes(gold, answers)
-    weights = np.ones(answers.n_workers)
-    label, agreement = np.full(answers.n_tasks, -1), weights
+    m = blocks.n_classes
+    n = blocks.per_worker
+    weights = np.ones(blocks.n_workers)
+    agreement = np.ones(blocks.n_workers)
+    agreed = np.full(blocks.n_workers, -1.0)
     notes: tuple[Note, ...] = (not_settled(max_iterations),)
     for _ in range(max_iterations):
-        ballot = weighted_majority(answers, weights)
-        unchanged = np.array_equal(ballot.label, label)
-        label = ballot.label
-        if unchanged or answers.n_classes < 2:
+        before = agreed
+        (agreed,) = blocks.sums(_agreements, weights)
+        if np.array_equal(agreed, before) or m < 2:
             notes = ()
             break
-        agreement = agreement_with(answers, hold_labels(label, known))
-        weights = answers.n_classes * agreement - 1
-    skills = skill_of(agreement, answers.n_classes) if answers.n_classes > 1 else None
-    return outcome("iwmv", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+        agreement = np.where(n > 0, agreed / np.maximum(n, 1), 1 / m)
+        weights = m * agreement - 1
+    workers = workforce_of(n, skill_of(agreement, m) if m > 1 else None, weights)
+    return Fitted(vote=ByWeights(weights), workforce=workers, graph=identify(blocks), notes=notes)
+
+
+def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
+    """Count each worker's answers that agree with the labels, gold clamped."""
+    agreed = np.zeros(len(weights))
+    for block in blocks:
+        answers = answers_in(block)
+        agreed += answers.alike(hold_labels(ByWeights(weights)(block).label, block.known))
+    return (agreed,)
 
 
 def not_settled(votes: int) -> Note:

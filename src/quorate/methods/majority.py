@@ -1,23 +1,21 @@
 """Majority vote: every vote counts the same. Nothing is estimated."""
 
-from quorate.answers import Answers
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
-from quorate.result import Result
-from quorate.voting.vote import majority
+import numpy as np
+
+from quorate.blocks.block import Blocks
+from quorate.meetings.graph import identify
+from quorate.methods.fitted import ByWeights, Fitted
+from quorate.methods.outcome import workforce_of
 
 
-def majority_vote(answers: Answers, *, gold: Source = None) -> Result:
+def fit(blocks: Blocks) -> Fitted:
     """Label each task by the class that most of its workers gave; confidence is their share.
 
-    Args:
-        answers: who answered what.
-        gold: known labels of some tasks, which they then have.
-
     >>> import quorate
-    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> majority_vote(answers).labels["label"].to_pylist()
-    ['y']
+    >>> from quorate.blocks.memory import blocks_of
+    >>> blocks = blocks_of(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
+    >>> next(fit(blocks).labels(blocks)).label.tolist()
+    [1]
     """
-    return outcome("majority", answers, majority(answers), gold=known_classes(gold, answers))
+    workers = workforce_of(blocks.per_worker, None)
+    return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), workforce=workers, graph=identify(blocks))

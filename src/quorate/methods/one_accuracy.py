@@ -1,51 +1,55 @@
-"""One-coin EM from the majority vote: one accuracy for each worker, wrong answers being alike likely [Dawid79]."""
+"""One-coin EM from the majority vote: one accuracy per worker, wrong classes being equally likely [Dawid79]."""
 
-from typing import Any
+from dataclasses import dataclass
 
-from quorate.answers import Answers
-from quorate.arrays import IntArray
-from quorate.gold import known_classes
-from quorate.methods.dawid_skene import em_result
-from quorate.reading.files import Source
-from quorate.result import Result
-from quorate.voting.confusion import check_size
-from quorate.voting.one_coin import OneCoin, fit_one_coin
-from quorate.voting.posterior import alike_shares, class_shares
-from quorate.voting.vote import majority
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.memory import answers_in
+from quorate.meetings.graph import identify
+from quorate.methods.dawid_skene import workers_of_em
+from quorate.methods.fitted import Fitted
+from quorate.methods.outcome import fit_notes
+from quorate.models.em import OneCoinFit, fit_one_coin_em
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import Ballot, decide
 
 
-def one_coin(
-    answers: Answers,
+def fit(
+    blocks: Blocks,
     *,
-    gold: Source = None,
     max_iterations: int = 10,
     tolerance: float = 1e-6,
     class_prior: bool = False,
     zeros: str = "exact",
-) -> Result:
-    """Fit one accuracy for each worker, wrong answers being alike likely, by EM from the shares of the votes.
+) -> Fitted:
+    """Fit one accuracy for each worker, wrong classes being equally likely, by EM from the vote shares.
 
-    Takes what `quorate.methods.dawid_skene.dawid_skene` takes.
+    Takes what `quorate.methods.dawid_skene.fit` takes.
 
     >>> import quorate
     >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}
-    >>> one_coin(quorate.read(answers)).labels["label"].to_pylist()
+    >>> quorate.aggregate(answers, "one-coin").labels["label"].to_pylist()
     ['x', 'y', 'x']
     """
-    known = known_classes(gold, answers)
-    how: dict[str, Any] = {"class_prior": class_prior, "zeros": zeros}
-    how |= {"max_iterations": max_iterations, "tolerance": tolerance}
-    return em_result("one-coin", answers, fit_one_accuracy(answers, known, **how), known)
+    em = fit_one_coin_em(
+        blocks, class_prior=class_prior, zeros=zeros, max_iterations=max_iterations, tolerance=tolerance
+    )
+    return fitted_one_coin(blocks, em)
 
 
-def fit_one_accuracy(answers: Answers, gold: IntArray | None, *, class_prior: bool = False, **how: Any) -> OneCoin:
-    """Run EM from the shares of the votes; takes what `quorate.voting.one_coin.fit_one_coin` takes.
+def fitted_one_coin(blocks: Blocks, em: OneCoinFit) -> Fitted:
+    """Return what EM over one accuracy per worker learned."""
+    notes = fit_notes("one-coin", em.log_likelihoods, em.converged, blocks.n_answers)
+    workers = workers_of_em(blocks, em.accuracy)
+    return Fitted(vote=ByOneCoin(em), workforce=workers, graph=identify(blocks), notes=notes)
 
-    >>> import quorate
-    >>> answers = quorate.simulate.crowd(100, 6, 3, seed=0).answers
-    >>> fit_one_accuracy(answers, None, max_iterations=2).steps
-    2
-    """
-    check_size(answers, "one-coin", matrices=False)
-    prior = class_shares if class_prior else alike_shares
-    return fit_one_coin(answers, majority(answers).posterior, prior=prior, gold=gold, **how)
+
+@dataclass(frozen=True)
+class ByOneCoin:
+    """The posterior of one accuracy per worker; can be sent to where the blocks are."""
+
+    em: OneCoinFit
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        scores = self.em.scores(block)
+        return decide(answers_in(block), scores, softmax(scores))

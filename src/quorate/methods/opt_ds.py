@@ -7,9 +7,8 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.errors import OptionError
 from quorate.gold import known_classes
-from quorate.methods.dawid_skene import em_outcome
 from quorate.methods.given import given_classes
-from quorate.methods.outcome import fit_notes, with_gold_counts
+from quorate.methods.outcome import fit_notes, outcome, with_gold_counts
 from quorate.methods.spectral import spectral_start
 from quorate.reading.files import Source
 from quorate.result import Result
@@ -17,7 +16,7 @@ from quorate.skills.notes import OTHER_START, Note
 from quorate.voting.confusion import check_size
 from quorate.voting.em import Fit, column_shares, expectation_maximisation
 from quorate.voting.one_coin import OneCoin, fit_one_coin
-from quorate.voting.vote import decide, majority
+from quorate.voting.vote import decide, majority, skill_of, weight
 
 LEAST_PROBABILITY = 1e-6  # of a start: EM could not leave zero
 IMPOSSIBLE = -1e300  # the score of a class that nobody gave
@@ -82,4 +81,10 @@ def opt_ds(
         fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
     ballot = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
-    return with_gold_counts(em_outcome("opt-ds", answers, fit.accuracy, ballot, known, notes))
+    skills = None
+    weights = None
+    if answers.n_classes > 1:
+        skills = skill_of(fit.accuracy, answers.n_classes)
+        weights = weight(skills, answers.n_classes)
+    result = outcome("opt-ds", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+    return with_gold_counts(result)

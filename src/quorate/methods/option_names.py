@@ -26,6 +26,8 @@ def option_names(run: Callable[..., object], given: dict[str, object]) -> list[s
     """
     parameters = inspect.signature(run).parameters
     names = _by_keyword(parameters.values())
+    if run.__name__ == "fit":  # over blocks, which carry their gold
+        names.insert(0, "gold")
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
         solver = str(given.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:

@@ -4,26 +4,23 @@ from typing import Any
 
 import numpy as np
 
-from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.block import Blocks
+from quorate.blocks.gilded import own_gold
 from quorate.blocks.memory import Answered
 from quorate.errors import OptionError, unknown
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
-from quorate.result import Result
+from quorate.methods.fitted import ByLogOdds, ByWeights, Fitted
 from quorate.skills import SOLVERS, WEIGHTINGS
 from quorate.skills.evidence import AnswerEvidence, gather
 from quorate.skills.notes import Note, orientation_note, undetermined_note
 from quorate.skills.solve import SIGN_RULES, solve
 from quorate.uncertainty import OneCoinInference, Workforce
-from quorate.voting.vote import check_prior, majority, plug_in_vote, vote_weights
+from quorate.voting.vote import check_prior, vote_weights
 
 
-def rank_one(
-    answers: Answers,
+def fit(
+    blocks: Blocks,
     *,
-    gold: Source = None,
     solver: str = "coordinate",
     tau: float = 1.0,
     weighting: str = "shared",
@@ -32,12 +29,11 @@ def rank_one(
     prior: FloatArray | None = None,
     start: float | FloatArray | None = None,
     **solver_options: Any,
-) -> Result:
+) -> Fitted:
     """Estimate skills by rank-one completion of the agreement matrix, then vote by log-odds [Ma20].
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; they act as a worker of skill one.
+        blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
         solver: ``coordinate``, ``gradient`` or ``exponentiated``.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
         weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
@@ -48,23 +44,21 @@ def rank_one(
         solver_options: for the solver: ``max_iterations``, ``tolerance``, ``record``, ``step``, ``kappa``, ``K``.
 
     >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> result = rank_one(crowd.answers)
-    >>> bool(np.abs(result.skills - crowd.skills).mean() < 0.1)
+    >>> bool(np.abs(fit(blocks_of(crowd.answers)).workforce.skills - crowd.skills).mean() < 0.1)
     True
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs)
-    prior = None if prior is None else check_prior(prior, answers.n_classes)
-    known = known_classes(gold, answers)
-
-    evidence = gather(answers, known, weighting=weighting, threshold=threshold)
-    workforce, notes = judge_workers(
-        answers, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options
-    )
-    is_told = not np.isnan(workforce.skills).all()
-    ballot = plug_in_vote(answers, workforce.weights, prior) if is_told else majority(answers)
-    workforce = workforce.with_gold(answers, known, centred=False)
-    return outcome("rank-one", answers, ballot, gold=known, workforce=workforce, graph=evidence.verdict, notes=notes)
+    prior = None if prior is None else check_prior(prior, blocks.n_classes)
+    evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold)
+    workers, notes = judge_workers(blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
+    workers = workers.with_gold(blocks, None, centred=False)
+    nobody_identified = bool(np.isnan(workers.skills).all())
+    vote: ByWeights | ByLogOdds = ByLogOdds(workers.weights, prior)
+    if nobody_identified:
+        vote = ByWeights(np.ones(blocks.n_workers))
+    return Fitted(vote=vote, workforce=workers, graph=evidence.verdict, notes=notes)
 
 
 def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -> tuple[Workforce, tuple[Note, ...]]:

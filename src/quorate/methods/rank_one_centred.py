@@ -1,45 +1,49 @@
-"""Rank-one completion of centred answers: the standard method's first stage on its own."""
+"""Rank-one completion of centred answers: the first stage of the default method on its own."""
 
-from quorate.answers import Answers
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
-from quorate.result import Result
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.gilded import own_gold
+from quorate.blocks.memory import answers_in
+from quorate.methods.fitted import ByWeights, Fitted
+from quorate.models.scorer import SkillScorer
 from quorate.skills.evidence import gather
 from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.voting.confusion import check_size
-from quorate.voting.habit_vote import habit_scores
 from quorate.voting.posterior import softmax
-from quorate.voting.vote import by_posterior, majority
+from quorate.voting.vote import Ballot, by_posterior
 
 
-def rank_one_centred(answers: Answers, *, gold: Source = None) -> Result:
-    """Estimate skills from centred answers, shrunk toward the crowd's mean, and vote with skills and habits.
+def fit(blocks: Blocks) -> Fitted:
+    """Estimate skills from centred answers, shrunk by empirical Bayes, and vote with skills and response bias.
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; they act as a worker of skill one.
+        blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> bool((rank_one_centred(crowd.answers).ballot.label == crowd.truth).mean() > 0.85)
+    >>> result = quorate.aggregate(crowd.answers, "rank-one-centred")
+    >>> bool((result.ballot.label == crowd.truth).mean() > 0.85)
     True
     """
-    check_size(answers, "rank-one-centred")
-    known = known_classes(gold, answers)
-    evidence = gather(answers, known)
+    evidence = gather(blocks, own_gold(blocks))
     workers = centred_workforce(evidence)
-    if workers.habits is None:
-        posterior = majority(answers).posterior
-    else:
-        posterior = softmax(habit_scores(answers, workers.skills, workers.habits))
-    ballot = by_posterior(answers, posterior)
-    return outcome(
-        "rank-one-centred",
-        answers,
-        ballot,
-        gold=known,
-        workforce=workers.workforce.with_gold(answers, known, centred=True),
-        graph=evidence.verdict,
-        notes=workers.notes,
-    )
+    vote: ByWeights | BySkills = ByWeights(np.ones(blocks.n_workers))
+    if workers.habits is not None:
+        frequency: FloatArray = workers.habits.frequency[: blocks.n_workers]
+        vote = BySkills(SkillScorer(workers.skills, frequency, workers.habits.prior))
+    skills = workers.workforce.with_gold(blocks, None, centred=True)
+    return Fitted(vote=vote, workforce=skills, graph=evidence.verdict, notes=workers.notes)
+
+
+@dataclass(frozen=True)
+class BySkills:
+    """The posterior of workers who know the class or answer by response bias."""
+
+    scorer: SkillScorer
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        return by_posterior(answers_in(block), softmax(self.scorer.scores(block)))

@@ -28,10 +28,15 @@ class Method:
     paper: str
     posterior: bool = True  # False: its "posterior" is a share of votes, and no probability is claimed
 
-    def load(self) -> Callable[..., Result]:
-        """Return the function: `Answers` and options -> `Result`."""
+    @property
+    def runs_over_blocks(self) -> bool:
+        """Whether its function takes blocks of whole tasks, instead of all answers in memory."""
+        return self.home.endswith(":fit")
+
+    def load(self) -> Callable[..., Any]:
+        """Return the function: `Answers` and options -> `Result`, or where it runs over blocks, blocks -> `Fitted`."""
         module, function = self.home.split(":")
-        run: Callable[..., Result] = getattr(import_module(f"quorate.methods.{module}"), function)
+        run: Callable[..., Any] = getattr(import_module(f"quorate.methods.{module}"), function)
         return run
 
 
@@ -40,15 +45,15 @@ METHODS = {
         "quorate:standard", "centred rank-one skills, then confusion matrices shrunk to them", "this project"
     ),
     "rank-one": Method(
-        "rank_one:rank_one", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
+        "rank_one:fit", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
     ),
     "rank-one-centred": Method(
-        "rank_one_centred:rank_one_centred",
+        "rank_one_centred:fit",
         "rank-one completion of answers centred at each worker's habit",
         "this project",
     ),
-    "majority": Method("majority:majority_vote", "every vote counts the same", "as old as voting"),
-    "iwmv": Method("iwmv:iwmv", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
+    "majority": Method("majority:fit", "every vote counts the same", "as old as voting"),
+    "iwmv": Method("iwmv:fit", "vote, weigh workers by agreement with it, repeat", "Li and Yu 2014", False),
     "wawa": Method("wawa:wawa", "vote, weigh workers by agreement with it, vote again", "Ustalov et al. 2024", False),
     "zero-based-skill": Method(
         "zero_based_skill:zero_based_skill",
@@ -68,8 +73,8 @@ METHODS = {
     "m3v-svm": Method(
         "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
     ),
-    "dawid-skene": Method("dawid_skene:dawid_skene", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
-    "one-coin": Method("one_accuracy:one_coin", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "dawid-skene": Method("dawid_skene:fit", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
+    "one-coin": Method("one_accuracy:fit", "EM over one accuracy a worker", "Dawid and Skene 1979"),
     "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
     "mace": Method("mace:mace", "workers who know or answer by habit, from several starts", "Hovy et al. 2013"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
@@ -135,7 +140,12 @@ def aggregate(
         raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
     if costs is not None:
         check_states_probabilities(method)
-    result = run(answers, gold=known, **options)
+    if METHODS[method].runs_over_blocks:
+        from quorate.methods.beyond_memory import aggregate_in_memory  # imports every such method
+
+        result = aggregate_in_memory(method, answers, gold=known, **options)
+    else:
+        result = run(answers, gold=known, **options)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
         from quorate.methods.several_labels import several_labels  # few need it

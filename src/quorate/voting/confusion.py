@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Sized
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import expected_counts, task_scores
@@ -78,13 +78,14 @@ def most_entries(n_answers: int) -> int:
     return min(ENTRIES, max(FEW_ENTRIES, ENTRIES_AN_ANSWER * n_answers))
 
 
-def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
+def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior: bool = True) -> None:
     """Refuse a crowd whose confusion matrices or posterior would not fit in memory, before it is tried.
 
     Args:
         answers: who answered what.
         method: that would keep them.
-        matrices: whether it keeps a confusion matrix for each worker, or the posterior alone.
+        matrices: whether it keeps a confusion matrix for each worker.
+        posterior: whether it keeps the posterior of every task.
 
     Raises:
         TooLargeError: workers × classes × classes, or tasks × classes, is too much.
@@ -96,9 +97,9 @@ def check_size(answers: Answers, method: str, *, matrices: bool = True) -> None:
     each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
     sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers), some)] if matrices else []
     every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"
-    sizes.append(
-        (f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes", answers.n_tasks * m, ENTRIES, every)
-    )
+    if posterior:
+        of_tasks = f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes"
+        sizes.append((of_tasks, answers.n_tasks * m, ENTRIES, every))
     for what, entries, most, remedy in sizes:
         if entries > most:
             raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. {remedy}")

@@ -14,7 +14,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Crowd, collect
 from quorate.meetings.graph import identify
 from quorate.meetings.repair import repair
-from quorate.methods.rank_one import rank_one
+from quorate.methods.beyond_memory import aggregate_in_memory
 from quorate.progress import tracked
 
 TARGET = 0.05
@@ -129,7 +129,7 @@ def _skills(traces: list[Trace]) -> Skills:
     for trace in traces:
         truth = trace.at_the_end.skills
         found = adaptive_skills(trace.at_the_end.answers)
-        pairwise = rank_one(trace.at_the_end.answers).skills
+        pairwise = aggregate_in_memory("rank-one", trace.at_the_end.answers).skills
         held = (found.low <= truth) & (truth <= found.high)
         bias = (found.skills - truth).mean(), np.nanmean(pairwise - truth)
         rows.append((held.mean(), (found.high - found.low).mean(), *bias))
