@@ -47,7 +47,7 @@ class Advice(Shown):
 
     @property
     def expected_error(self) -> float | None:
-        """The share of labels that should be wrong; None where no confidence is stated."""
+        """The share of labels that are expected to be wrong; None where no confidence is stated."""
         return self.need.expected_error if self.unsupported is None else None
 
     @cached_property

@@ -63,13 +63,13 @@ class GoldAdvice(Shown):
 
     @property
     def expected_wrong(self) -> float | None:
-        """How many of their current labels should be wrong, by their own confidence; None where none is stated."""
+        """How many of their current labels are expected to be wrong; None where no confidence is stated."""
         wrong = float((1 - self.result.ballot.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
-        """The share of all labels that should be wrong; None where no confidence is stated."""
+        """The share of all labels that are expected to be wrong; None where no confidence is stated."""
         mean = self.result.ballot.sureness().mean
         return None if mean is None else 1 - mean
 

@@ -42,15 +42,6 @@ class GoldOfWorkers:
         return replace(block, known=np.where(keep, block.known, -1))
 
 
-def without_gold(block: Block) -> Block:
-    """Return a block whose gold labels are hidden.
-
-    >>> without_gold(Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, known=np.array([0]))).known is None
-    True
-    """
-    return replace(block, known=None)
-
-
 @dataclass(frozen=True)
 class RenamedClasses:
     """Rename the classes of the answers: class c becomes ``new_class[c]``. Gold keeps its classes.
@@ -135,7 +126,7 @@ class TransformedBlocks:
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> blocks = blocks_of(quorate.simulate.crowd(10, 5, 3).answers, np.zeros(10, int))
-    >>> TransformedBlocks(blocks, without_gold).known_tasks().n_tasks
+    >>> TransformedBlocks(blocks, GoldOfWorkers(np.zeros(5, bool))).known_tasks().n_tasks
     0
     """
 
@@ -186,9 +177,10 @@ class TransformedBlocks:
     def sample(self, enough: int) -> Sampled:
         """Return a sample of whole tasks in memory, changed."""
         some = self.blocks.sample(enough)
-        block = next(iter(_one_block(some)))
-        changed = self.change(block)
-        names = {"task_names": some.answers.task_names, "classes": some.answers.classes}
+        answers = some.answers
+        sizes = (answers.n_workers, answers.n_classes)
+        changed = self.change(Block(answers.start, answers.worker, answers.label, *sizes, known=some.known))
+        names = {"task_names": answers.task_names, "classes": answers.classes}
         return Sampled(replace(answers_in(changed), **names), changed.known)
 
     def known_tasks(self) -> Block:
@@ -204,11 +196,6 @@ class TransformedBlocks:
     def n_peers(self) -> IntArray:
         """Return how many others each worker shares a task with."""
         return self.blocks.n_peers()
-
-
-def _one_block(some: Sampled) -> Iterator[Block]:
-    answers = some.answers
-    yield Block(answers.start, answers.worker, answers.label, answers.n_workers, answers.n_classes, known=some.known)
 
 
 def _answers_per_worker(blocks: Iterable[Block], n_workers: int) -> Sums:

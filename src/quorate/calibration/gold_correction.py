@@ -20,8 +20,8 @@ from quorate.blocks.scatter import stirred
 from quorate.blocks.transform import RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import CalibrationLaw
 from quorate.calibration.tempered_scorer import TemperedScorer, VoteCorrection, one_hot
-from quorate.models.confusion import pooled_matrix
-from quorate.voting.posterior import FLOOR, softmax
+from quorate.models.confusion import ModelPosterior, pooled_matrix
+from quorate.voting.posterior import FLOOR
 
 NONE = "none"
 VOTES = "vote"
@@ -248,7 +248,7 @@ class _Problem:
             return self._vote_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
         first = self._task_correction(scorer, gold, label, kappa)
         model = model.refit(blocks, _Normalised(first))
-        model = model.refit(blocks, _Untempered(model))
+        model = model.refit(blocks, ModelPosterior(model))
         return self._task_correction(replace(scorer, models=(model, scorer.models[1])), gold, label, kappa)
 
     def _vote_correction(self, scorer: TemperedScorer, gold: Block, label: IntArray, kappa: float) -> TemperedScorer:
@@ -286,16 +286,6 @@ class _Normalised:
     def __call__(self, block: Block) -> FloatArray:
         posterior: FloatArray = self.scorer(block) / self.scorer.weights.sum()
         return posterior
-
-
-@dataclass(frozen=True)
-class _Untempered:
-    """The posterior of a model of the answers; can be pickled."""
-
-    model: object
-
-    def __call__(self, block: Block) -> FloatArray:
-        return softmax(self.model.scores(block))  # type: ignore[attr-defined]
 
 
 def renamed_scorer(scorer: TemperedScorer, new_class: IntArray) -> TemperedScorer:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.memory import answers_in
 from quorate.blocks.transform import GroupMajority
 from quorate.models.confusion import fit_matrices
@@ -50,7 +50,7 @@ class CopyingModel:
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers, class) of each task."""
-        return self._step(block).scores(self.log_prior)
+        return self.e_step(block).scores(self.log_prior)
 
     def renamed(self, new_class: IntArray) -> "CopyingModel":
         """Return the model of answers whose class c is renamed ``new_class[c]``."""
@@ -93,7 +93,8 @@ class CopyingModel:
         worth = size / (1 + self.copy_rate[units % n_groups] * (size - 1.0))
         return np.bincount(units // n_groups, worth, block.n_tasks).astype(np.float64, copy=False)
 
-    def _step(self, block: Block) -> "_EStep":
+    def e_step(self, block: Block) -> "_EStep":
+        """Return the E-step of a block: its scores and, given a posterior, the expected counts."""
         return _EStep(Units(answers_in(block), self.group), self.theta, self.drawn, self.repeats)
 
 
@@ -178,47 +179,42 @@ def _m_step(group: IntArray, counts: _Counts, value: float, *, first: bool = Fal
 
 def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Block], FloatArray]) -> Sums:
     """Count answers by the first posterior; a group draws what its members gave, on most tasks."""
-    total: Sums | None = None
     n_groups = int(group.max()) + 1
-    for block in blocks:
+    nothing = np.zeros(len(group))
+
+    def counts(block: Block) -> Sums:
         units = Units(answers_in(block), group)
         q = hold_known(start(block), block.known)
         drawn = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
         drawn[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * drawn.sum(axis=1)
-        nothing = np.zeros(len(group))
         own = _own_counts(units, q[units.answers.task])
-        total = _add(total, (own, drawn, nothing, nothing, q.sum(axis=0)))
-    assert total is not None  # there is a block, if an empty one
-    return total
+        return own, drawn, nothing, nothing, q.sum(axis=0)
+
+    return added(counts(block) for block in blocks)
 
 
 def _em_counts(blocks: Iterable[Block], model: CopyingModel) -> Sums:
     """E-step: expected counts under the model's own posterior, and the log-likelihood."""
-    total: Sums | None = None
-    for block in blocks:
-        step = model._step(block)
+
+    def counts(block: Block) -> Sums:
+        step = model.e_step(block)
         scores = step.scores(model.log_prior)
         q = hold_known(softmax(scores), block.known)
-        value = np.array([log_likelihood(scores, block.known)])
-        total = _add(total, (*step.counts(q), q.sum(axis=0), value))
-    assert total is not None  # there is a block, if an empty one
-    return total
+        return (*step.counts(q), q.sum(axis=0), np.array([log_likelihood(scores, block.known)]))
+
+    return added(counts(block) for block in blocks)
 
 
 def _counts_given_posterior(
     blocks: Iterable[Block], model: CopyingModel, posterior: Callable[[Block], FloatArray]
 ) -> Sums:
     """Count answers by another posterior of the classes; who repeats whom, by the model."""
-    total: Sums | None = None
-    for block in blocks:
+
+    def counts(block: Block) -> Sums:
         q = hold_known(posterior(block), block.known)
-        total = _add(total, (*model._step(block).counts(q), q.sum(axis=0)))
-    assert total is not None  # there is a block, if an empty one
-    return total
+        return (*model.e_step(block).counts(q), q.sum(axis=0))
 
-
-def _add(total: Sums | None, part: Sums) -> Sums:
-    return part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
+    return added(counts(block) for block in blocks)
 
 
 class _EStep:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import em_step, expected_counts, vote_sums
 from quorate.progress import report
 from quorate.voting.posterior import FLOOR, hold_known, log_likelihood, logarithm, softmax
@@ -158,14 +158,14 @@ def _log_prior(class_counts: FloatArray, n_tasks: int, estimate: bool) -> FloatA
 
 def _counts_by_votes(blocks: Iterable[Block]) -> Sums:
     """Count answers and tasks by the vote shares."""
-    return _add_up(
+    return added(
         (expected_counts([replace(block, first=0)], q)[0], q.sum(axis=0)) for block, q in _with_posterior(blocks)
     )
 
 
 def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
     """Count each worker's expected right answers, and tasks, by the vote shares."""
-    return _add_up((_right(block, q, n_workers), q.sum(axis=0)) for block, q in _with_posterior(blocks))
+    return added((_right(block, q, n_workers), q.sum(axis=0)) for block, q in _with_posterior(blocks))
 
 
 def _with_posterior(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
@@ -183,18 +183,10 @@ def _one_coin_step(
         q = hold_known(softmax(scores), block.known)
         return _right(block, q, len(log_right)), q.sum(axis=0), np.array([log_likelihood(scores, block.known)])
 
-    return _add_up(step(block) for block in blocks)
+    return added(step(block) for block in blocks)
 
 
 def _right(block: Block, q: FloatArray, n_workers: int) -> FloatArray:
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
     inside = block.answers
     return np.bincount(block.worker[inside], q[task, block.label[inside]], n_workers).astype(np.float64, copy=False)
-
-
-def _add_up(parts: Iterable[Sums]) -> Sums:
-    total: Sums | None = None
-    for part in parts:
-        total = part if total is None else tuple(a + b for a, b in zip(total, part, strict=True))
-    assert total is not None  # there is a block, if an empty one
-    return total
