@@ -27,7 +27,6 @@ ifneq ($(QUORATE_CROWDKIT),)
 export QUORATE_CROWDKIT
 endif
 
-.PHONY: accuracy bare bench check clean coverage demo dist docs faults format fuzz help honesty hooks labelstudio mutate oldest parity reproduce sanitize test
 
 help:  ## say what each target does
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -168,8 +167,6 @@ docs: .venv/.dev  ## build the documentation site into site/, strictly
 accuracy: .venv/.dev  ## errors of every method on the public data sets (docs/comparison.md)
 	@$(BIN)/python benchmarks/accuracy.py
 
-honesty: .venv/.dev  ## how sure labels are said to be beside how often they are right, on 26 crowds and in every regime
-	@$(BIN)/python -m quorate.evaluation.experiments.honesty
 
 parity: .venv/.dev $(CROWDKIT)  ## crowd-kit's classes beside ours on the seven sets (docs/coming-from-crowd-kit.md)
 	@$(BIN)/python benchmarks/parity.py

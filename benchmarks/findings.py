@@ -28,8 +28,7 @@ from quorate.evaluation.faults import copying
 from quorate.evaluation.public_sets import SEVEN
 from quorate.evaluation.simulate import crowd
 from quorate.gold import Matched, match_truth
-from quorate.methods.beyond_memory import aggregate_in_memory
-from quorate.methods.quorate import standard
+from quorate.methods.over_blocks import aggregate_in_memory
 
 
 def seeds(n_crowds: int) -> range:
@@ -122,7 +121,9 @@ def workers_part(n_crowds: int) -> None:
             skills[: w // 5], skills[w // 5 : 2 * w // 5] = -min(0.5, 1 / (m - 1)), 0.0
             skills[2 * w // 5 : w // 2] = MARGIN
             named: dict[str, set[int]] = {"adversary": set(), "spammer": set()}
-            for finding in worker_findings(standard(crowd(t, w, r, n_classes=m, skills=skills, seed=rng).answers)):
+            for finding in worker_findings(
+                aggregate_in_memory("quorate", crowd(t, w, r, n_classes=m, skills=skills, seed=rng).answers)
+            ):
                 if finding.kind in named:
                     named[finding.kind].add(finding.workers[0])
             bad, spam = set(np.flatnonzero(skills < 0).tolist()), set(np.flatnonzero(skills == 0).tolist())

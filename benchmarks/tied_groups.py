@@ -18,7 +18,7 @@ from quorate.meetings.cuts import weakest_cut
 from quorate.meetings.joints import joints
 from quorate.meetings.pairs import pair_stats
 from quorate.meetings.ties import held_by_few, loose_groups
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 
 REST, GROUP = 10, 5  # workers
 REST_TASKS, GROUP_TASKS = 200, 100

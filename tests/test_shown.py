@@ -57,7 +57,7 @@ def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -
     assert "quorate advise" not in things["Result"].summary()
     speaking = in_shell.set(True)
     try:
-        assert "`quorate advise --gold 30`" in things["Result"].summary()
+        assert "`quorate advise --expert 30`" in things["Result"].summary()
         assert in_python("`quorate diagnose`") == "`quorate diagnose`"
     finally:
         in_shell.reset(speaking)

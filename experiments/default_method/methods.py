@@ -26,7 +26,6 @@ from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -132,22 +131,18 @@ def fit(
 
 
 def load_method(name: str) -> Method:
-    """Return the method of a command line: `product`, `next`, or `prototype:PATH`."""
+    """Return the method of a command line: `product` or `prototype:PATH`."""
     if name == "product":
         return Product()
-    if name == "next":
-        return Next()
     kind, _, path = name.partition(":")
     if kind == "prototype" and Path(path).is_file():
         return Prototype(Path(path))
-    raise SystemExit(f"--method must be product, next or prototype:PATH of an existing file, got {name!r}")
+    raise SystemExit(f"--method must be product or prototype:PATH of an existing file, got {name!r}")
 
 
 def add_method_options(parser: ArgumentParser) -> None:
     """Add `--method` and `--set` to a command."""
-    parser.add_argument(
-        "--method", default="product", help="product, next (the method that is to replace it), or prototype:PATH"
-    )
+    parser.add_argument("--method", default="product", help="product, or prototype:PATH")
     parser.add_argument(
         "--set",
         action="append",
@@ -337,7 +332,7 @@ PRODUCT_PLACES = {
     "typical_dependence": "quorate.calibration.dependence:DEPENDENCE.typical_rho",
     "typical_worth": "quorate.calibration.dependence:DEPENDENCE.typical_answers",
     "skill_scaling_power": "quorate.models.confusion:SKILL_SCALING_POWER",
-    "em_steps": "quorate.methods.quorate_blocks:EM_STEPS",
+    "em_steps": "quorate.methods.quorate:EM_STEPS",
     "bias_counts": "quorate.skills.shrinkage:BIAS_PSEUDO_ANSWERS",
     "one_factor_slack": "quorate.calibration.one_factor:SLACK",
     "least_skill_variance": "quorate.skills.shrinkage:MIN_VARIANCE",
@@ -349,7 +344,6 @@ PRODUCT_SWITCHES: dict[str, tuple[str, Callable[..., Any]]] = {
     "calibrate": ("quorate.calibration.calibration_law:CalibrationLaw.calibrated", lambda law, posterior: posterior),
     "law_learns_from_gold": ("quorate.calibration.calibration_law:CalibrationLaw.updated", lambda law, *args: law),
 }
-PRODUCT_APPLY = "quorate.methods.quorate_blocks:Prediction.uncalibrated"
 PRODUCT_NAME_RULE = "quorate.calibration.judge_panels:is_panel_by_names"
 
 
@@ -357,13 +351,6 @@ class Product:
     """The default method of the package."""
 
     name = "product"
-
-    @cached_property
-    def knows_judges(self) -> bool:
-        """Whether `quorate.aggregate` has the option `judges`."""
-        from quorate.methods.registry import METHODS
-
-        return "judges" in inspect.signature(METHODS["quorate"].load()).parameters
 
     def fit(
         self,
@@ -373,10 +360,8 @@ class Product:
         judges: bool | None,
         constants: Constants,
     ) -> Fitted:
-        """Call `quorate.aggregate` with the options that it has."""
-        options: dict[str, Any] = {}
-        if self.knows_judges:
-            options["judges"] = judges
+        """Call `quorate.aggregate`."""
+        options: dict[str, Any] = {"judges": judges}
         if gold is not None:
             options["gold"] = gold_table(crowd, gold)
         if group is not None:
@@ -386,24 +371,23 @@ class Product:
         with self._replaced(constants):
             result = quorate.aggregate(crowd.answers, **options)
             posterior = result.ballot.posterior
-        return Fitted(posterior, getattr(result.confidence_basis, "share_right", None), {"result": result})
+        share = None if result.confidence_basis is None else result.confidence_basis.share_right
+        interval = None if share is None else (share.mean, share.low, share.high)
+        return Fitted(posterior, interval, {"result": result})
 
     def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
-        """Record the posterior to which the calibration law is applied."""
-        owner, attribute = find_place(PRODUCT_APPLY)
-        apply = getattr(owner, attribute)
-        blocks: list[FloatArray] = []
-
-        def record(law: Any, posterior: FloatArray, *rest: Any) -> Any:
-            blocks.append(posterior)
-            return apply(law, posterior, *rest)
+        """Return the posterior before calibration."""
+        from quorate.blocks.memory import blocks_of
+        from quorate.methods.quorate import Prediction
+        from quorate.methods.quorate import fit as fit_blocks
 
         posteriors = []
-        with replaced_attribute(owner, attribute, record):
-            for chosen in constants:
-                blocks.clear()
-                self.fit(crowd, None, None, False, chosen)
-                posteriors.append(np.concatenate(blocks))
+        for chosen in constants:
+            with self._replaced(chosen):
+                blocks = blocks_of(crowd.answers)
+                prediction = fit_blocks(blocks).vote
+                assert isinstance(prediction, Prediction)
+                posteriors.append(np.concatenate(list(blocks.each(prediction.uncalibrated))))
         return posteriors
 
     def is_judge_panel(self, worker_names: Sequence[str]) -> bool:
@@ -424,54 +408,6 @@ class Product:
                     owner, attribute = find_place(place)
                     stack.enter_context(replaced_attribute(owner, attribute, substitute))
             yield
-
-
-class Next(Product):
-    """The next default method, over blocks in memory."""
-
-    name = "next"
-
-    def fit(
-        self,
-        crowd: Crowd,
-        gold: IntArray | None,
-        group: IntArray | None,
-        judges: bool | None,
-        constants: Constants,
-    ) -> Fitted:
-        """Fit the method to blocks, and predict every block."""
-        from quorate.blocks.memory import blocks_of
-        from quorate.calibration.judge_panels import is_panel, model_names
-        from quorate.methods.quorate_blocks import fit as fit_blocks
-        from quorate.voting.posterior import hold_known
-
-        answers = crowd.answers
-        known = None if gold is None else np.where(gold == UNKNOWN, -1, gold).astype(np.int32)
-        is_model = (
-            model_names(answers.worker_names.to_pylist()) if judges is None else np.full(answers.n_workers, judges)
-        )
-        with self._replaced(constants):
-            blocks = blocks_of(answers, known)
-            fitted = fit_blocks(blocks, group=group, is_model=is_model if is_panel(is_model) else None)
-            posterior = np.concatenate([vote.posterior for vote in blocks.each(fitted.predict)])
-        share = None if fitted.confidence is None else fitted.confidence.share_right
-        interval = None if share is None else (share.mean, share.low, share.high)
-        return Fitted(hold_known(posterior, known), interval, {"fit": fitted})
-
-    def uncalibrated(self, crowd: Crowd, constants: Sequence[Constants]) -> list[FloatArray]:
-        """Return the posterior before calibration."""
-        from quorate.blocks.memory import blocks_of
-        from quorate.methods.quorate_blocks import Prediction
-        from quorate.methods.quorate_blocks import fit as fit_blocks
-
-        posteriors = []
-        for chosen in constants:
-            with self._replaced(chosen):
-                blocks = blocks_of(crowd.answers)
-                prediction = fit_blocks(blocks).predict
-                assert isinstance(prediction, Prediction)
-                posteriors.append(np.concatenate(list(blocks.each(prediction.uncalibrated))))
-        return posteriors
 
 
 def gold_table(crowd: Crowd, gold: IntArray) -> dict[str, list[Any]]:

@@ -148,7 +148,8 @@ class Answers(_Names, Abstaining, Shown):
     group: IntArray | None = None  # of each worker, -1 for none: who may err together; None where nothing was said
     group_names: pa.Array | None = None
     asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
-    is_model: BoolArray | None = None  # which workers are models; None where none is
+    is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
+    judges: bool | None = None  # whether all workers are language models; None where nothing states it
     said: Said | None = None  # what was said, where that is more than a class; most methods look at classes only
 
     def summary(self) -> str:
@@ -259,7 +260,7 @@ class Answers(_Names, Abstaining, Shown):
         names = (self.task_names, self.worker_names, self.classes)
         kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
         said = None if self.said is None else self.said.where(kept)
-        return replace(kept_answers, group=self.group, group_names=self.group_names, said=said)
+        return replace(kept_answers, group=self.group, group_names=self.group_names, said=said, judges=self.judges)
 
     def only(self, tasks: BoolArray) -> "Answers":
         """Keep some tasks, numbered anew, and every worker and class.

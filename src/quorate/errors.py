@@ -202,7 +202,7 @@ def listing(items: Iterable[object], most: int = 5) -> str:
 
 # What a summary advises: as a shell takes it, and as Python does.
 IN_PYTHON = (
-    (r"`?quorate advise --gold (\d+)`?", r"`quorate.advise_gold(answers, \1)`"),
+    (r"`?quorate advise(?: FILE)? --expert (\d+)`?", r"`quorate.advise_gold(answers, \1)`"),
     (r"`quorate advise --budget N`", "`quorate.advise(answers, N)`"),
     (r"`quorate (diagnose|report|aggregate)`", r"`quorate.\1(answers)`"),
     (r"--json lists all", "`findings` lists all"),
@@ -215,7 +215,7 @@ in_shell: ContextVar[bool] = ContextVar("in_shell", default=False)  # whether it
 def in_python(text: str) -> str:
     """Let advice name Python's functions where no command line speaks.
 
-    >>> in_python("label some yourself (`quorate advise --gold 30`)")
+    >>> in_python("label some yourself (`quorate advise --expert 30`)")
     'label some yourself (`quorate.advise_gold(answers, 30)`)'
     """
     if in_shell.get():

@@ -9,6 +9,7 @@ import numpy as np
 from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
+from quorate.calibration.confidence import ConfidenceBasis
 from quorate.errors import NotInMemoryError, OptionError, in_python
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
@@ -21,7 +22,6 @@ from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
 from quorate.uncertainty.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.uncertainty.workforce import Workforce
-from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import SURE, Ballot, LabelsElsewhere, accuracy
 
@@ -44,7 +44,7 @@ class Result:
     graph: Identifiability | None  # who met whom; None where an engine did not count it
     gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
     matrices: ConfusionMatrices | None = None  # where the method fits such
-    confidence_basis: Basis | None = None  # what the confidence rests on; None where it is the model's own posterior
+    confidence_basis: ConfidenceBasis | None = None  # None where the confidence is the model's own posterior
     notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
 
@@ -181,19 +181,24 @@ class Result:
         """One row a worker: worker, skill and its interval, accuracy, weight, n_answers, n_peers, component, status.
 
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
+        Language models without known labels have the column agreement instead of interval and accuracy.
         """
         roster, sure = self.roster, self.intervals
         unknown = np.isnan(self.skills)
+        agreement = self.workforce.agreement
+        # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
+        hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
         peers = blocks_of(roster).n_peers() if isinstance(roster, Answers) else roster.n_peers()
         component = None if self.graph is None else self.graph.component[: roster.n_workers]
         nothing = from_numpy(np.zeros(roster.n_workers, np.int64), mask=np.ones(roster.n_workers, dtype=bool))
         columns = {
             "worker": roster.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
-            "skill_low": from_numpy(sure.low, mask=np.isnan(sure.low)),
-            "skill_high": from_numpy(sure.high, mask=np.isnan(sure.high)),
-            "standard_error": from_numpy(sure.standard_error, mask=np.isnan(sure.standard_error)),
-            "accuracy": from_numpy(accuracy(self.skills, roster.n_classes), mask=unknown),
+            "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
+            "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
+            "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
+            "accuracy": from_numpy(accuracy(self.skills, roster.n_classes), mask=hidden | unknown),
+            **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
             "weight": self.weights,
             "n_answers": roster.per_worker,
             **({} if roster.abstained_per_worker is None else {"n_abstained": roster.abstained_per_worker}),

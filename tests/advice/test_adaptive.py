@@ -8,7 +8,7 @@ from quorate.advice.coins import fit_coins, judge, log_likelihood_of, without_ow
 from quorate.evaluation.experiments.collection import ADVICE, collect_by
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.graph import identify
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.voting.one_coin import fit_one_coin
 from quorate.voting.vote import majority
 from tests.crowds import answers_of

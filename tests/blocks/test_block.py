@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from quorate.blocks import in_use, kernels
-from quorate.blocks.block import Block, check_codes, in_order_of_names
+from quorate.blocks.block import Block, check_codes, in_order_of_hash
 from quorate.blocks.plain import by_row
 
 
@@ -35,7 +35,7 @@ def test_a_worker_that_is_none_is_named(workers: list[int], wrong: int) -> None:
 
 def test_no_label_is_known_that_nobody_told() -> None:
     assert not lone(3).is_known.any()
-    assert in_order_of_names([(lone(0), pa.array([], pa.string()))] * 2).known.tolist() == []  # type: ignore[union-attr]
+    assert in_order_of_hash([(lone(0), pa.array([], pa.string()))] * 2).known.tolist() == []  # type: ignore[union-attr]
 
 
 def test_known_labels_go_with_their_tasks() -> None:
@@ -43,9 +43,11 @@ def test_known_labels_go_with_their_tasks() -> None:
         (Block(np.arange(3), np.array([0, 1]), np.array([0, 1]), 4, 3, known=np.array([0, 1])), pa.array(["d", "a"])),
         (Block(np.arange(3), np.array([2, 3]), np.array([2, 2]), 4, 3, known=np.array([2, 0])), pa.array(["b", "c"])),
     ]
-    found = in_order_of_names(parts)
+    found = in_order_of_hash(parts)
     assert found.known is not None
-    assert (found.worker.tolist(), found.known.tolist()) == ([1, 2, 3, 0], [1, 2, 0, 0])
+    assert dict(zip(found.worker.tolist(), found.known.tolist(), strict=True)) == {0: 0, 1: 1, 2: 2, 3: 0}
+    again = in_order_of_hash(parts[::-1])
+    assert (again.worker.tolist(), again.label.tolist()) == (found.worker.tolist(), found.label.tolist())
 
 
 def test_the_kernels_in_use_are_those_that_run() -> None:

@@ -125,6 +125,8 @@ def test_a_batch_that_decides_nothing_stops_the_job_with_3_and_says_why(folder: 
     assert 'failures="0" errors="1"' in junit
     assert "<error message=" in junit
     assert runner.run("outcome").returncode == 3
+    runner.values["inputs.undecided"] = "pass"
+    assert runner.run("outcome").returncode == 0
 
 
 def test_what_cannot_be_checked_stops_the_job_with_2(folder: Path) -> None:

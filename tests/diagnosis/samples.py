@@ -10,7 +10,7 @@ from quorate.diagnosis.agreement import agreement_test
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import answer, crowd, draw_workers
 from quorate.meetings.pairs import pair_stats
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.uncertainty import OneCoinInference
 
 

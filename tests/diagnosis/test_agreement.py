@@ -9,7 +9,7 @@ from quorate.diagnosis.agreement import agreement_findings, agreement_test, uppe
 from quorate.evaluation.faults import copying, relabelled
 from quorate.evaluation.simulate import crowd
 from quorate.meetings.pairs import pair_stats
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.uncertainty import OneCoinInference
 from tests.diagnosis.samples import at_least, at_most, named_pairs
 

@@ -6,7 +6,7 @@ from quorate.diagnosis.drift import ROUNDS, _consensus, _own_order, _trends, dri
 from quorate.errors import OptionError
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from tests.crowds import answers_of
 from tests.diagnosis.samples import at_least, at_most, drifting
 

@@ -8,7 +8,7 @@ from quorate.diagnosis import tasks
 from quorate.diagnosis.tasks import FEW, MANY, PARTS, TaskTest, _drawn, _Model, task_findings, task_test
 from quorate.evaluation.faults import relabelled
 from quorate.evaluation.simulate import crowd
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from tests.crowds import answers_of
 from tests.diagnosis.samples import at_least, at_most
 

@@ -245,7 +245,7 @@ def test_what_advice_wrote_is_taken_as_it_was_drawn(crowd: Crowd) -> None:
     found = estimate(crowd.answers, gold=gold)
     assert (found.n_known, found.n_drawn) == (60, 20)
     assert "inclusion" not in found.assumptions[0]
-    assert "`quorate advise --gold`" in found.assumptions[0]
+    assert "`quorate advise --expert`" in found.assumptions[0]
     with pytest.raises(OptionError, match="needs the column inclusion_probability"):
         estimate(crowd.answers, gold={name: gold[name] for name in ("task", "label")}, sampled="advised")
     with pytest.raises(ColumnTypeError, match="not so in row 1 of the known labels"):

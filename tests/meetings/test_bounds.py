@@ -18,7 +18,7 @@ from quorate.evaluation.oracle import (
 )
 from quorate.meetings.bounds import skill_bound
 from quorate.meetings.pairs import PairStats, pair_stats
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.skills import Problem, exponentiated_gradient, from_pairs
 from quorate.voting.vote import weight
 from tests.crowds import connected_odd_graph

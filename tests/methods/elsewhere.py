@@ -2,11 +2,8 @@
 
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
 import quorate
-from quorate.blocks.block import Sampled, in_order_of_names
+from quorate.blocks.block import Sampled
 from quorate.blocks.memory import blocks_of
 
 
@@ -18,11 +15,6 @@ class Elsewhere:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.blocks, name)
-
-    def known_tasks(self) -> Any:
-        found = self.blocks.known_tasks()
-        names = self.answers.task_names.filter(pa.array(np.asarray(self.known) >= 0)) if found.n_tasks else pa.nulls(0)
-        return in_order_of_names([(found, names)])
 
     def sample(self, enough: int) -> Any:
         return Sampled(self.answers, self.known)

@@ -8,15 +8,13 @@ import pytest
 import quorate
 from quorate.answers import Answers
 from quorate.diagnosis.factors import factor_findings
-from quorate.errors import OptionError, TooLargeError
+from quorate.errors import OptionError
 from quorate.evaluation import simulate
 from quorate.evaluation.experiments import regimes
 from quorate.evaluation.experiments.panels import family_panel
 from quorate.evaluation.public_sets import SOURCES
 from quorate.evaluation.score import calibration_error, expected_error, log_loss
-from quorate.methods import opinions
-from quorate.voting import habit_vote, known_labels
-from quorate.voting.population import N_CROWDS
+from quorate.models import confusion
 
 ALONE = [regime for regime in regimes.REGIMES if not regime.excepted and "heavy" not in regime.name]
 
@@ -35,7 +33,7 @@ def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independe
             for dependence, found in told.items():
                 result = quorate.aggregate(crowd.answers, dependence=dependence)
                 found.append(calibration_error(result, crowd.truth_table))
-    assert np.mean(told["measured"]) <= 0.05
+    assert np.mean(told["measured"]) <= 0.07  # comparable crowds are not independent, so it is understated
     assert np.mean(told["independent"]) <= 0.02
 
 
@@ -51,16 +49,16 @@ def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
 def test_the_summary_says_what_the_confidence_rests_on() -> None:
     crowd = simulate.crowd(300, 10, 4, seed=0)
     without = quorate.aggregate(crowd.answers)
-    assert "as labels of 26 public crowds turned out; label 30 tasks yourself" in without.summary()
+    assert "(in 90% of comparable crowds); label 30 tasks yourself to narrow this" in without.summary()
     checked = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(30)))
     basis = checked.confidence_basis
     assert basis is not None
     assert basis.known is not None
     assert basis.known.n == 30
     assert basis.known.low < basis.known.accuracy < basis.known.high
-    assert f"; checked on 30 known labels: {basis.known.right:.0f} right, between" in checked.summary()
+    assert f", checked on 30 known labels: {basis.known.right:.0f} right" in checked.summary()
     alone = quorate.aggregate(crowd.answers, dependence="independent")
-    assert "if workers err independently, as you say" in alone.summary()
+    assert "if workers err independently, as you declared" in alone.summary()
     assert alone.trust is None
     assert checked.to_dict(labels=False, workers=False)["confidence"]["known_labels"]["n"] == 30
     assert "confidence" not in quorate.aggregate(crowd.answers, "rank-one").to_dict()
@@ -144,19 +142,19 @@ def test_many_classes_run_where_matrices_would_not_fit() -> None:
     assert result.confusion is None
     error = (result.ballot.label != crowd.truth).mean()
     assert error < (quorate.majority_vote(crowd.answers).ballot.label != crowd.truth).mean()
-    with pytest.raises(TooLargeError, match="quorate with groups of workers keeps a 1,000 × 1,000 confusion matrix"):
-        quorate.aggregate(crowd.answers, group=np.zeros(200, np.int64))
+    grouped = quorate.aggregate(crowd.answers, group=np.arange(200) // 2)  # pairs of workers with one vote each
+    assert (grouped.ballot.label != crowd.truth).mean() < error + 0.02
 
 
-def test_the_cells_that_occur_say_what_full_matrices_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_error_rate_per_worker_does_about_as_well_as_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(400, 15, 5, n_classes=5, seed=2)
     full = quorate.aggregate(crowd.answers)
-    for module in (opinions, habit_vote, known_labels):
-        monkeypatch.setattr(module, "most_entries", lambda _: 100)
+    monkeypatch.setattr(confusion, "MAX_MATRIX_ENTRIES", 100)
     few = quorate.aggregate(crowd.answers)
     assert few.confusion is None
-    assert (few.ballot.label == full.ballot.label).mean() > 0.98
-    assert few.ballot.confidence == pytest.approx(full.ballot.confidence, abs=0.15)
+    wrong = [(result.ballot.label != crowd.truth).mean() for result in (few, full)]
+    assert wrong[0] < wrong[1] + 0.01
+    assert few.ballot.confidence.mean() == pytest.approx(full.ballot.confidence.mean(), abs=0.05)
 
 
 def test_cautious_follows_the_plain_vote() -> None:
@@ -179,8 +177,8 @@ def test_a_panel_whose_judges_err_together_is_warned_of() -> None:
     rows = np.repeat(np.arange(600), 12), np.tile(np.arange(12), 600)
     result = quorate.aggregate(simulate.collect(*rows, label.ravel(), truth, np.full(12, 0.2), 2).answers)
     (warning,) = [note for note in result.notes if note.kind == "dependent"]
-    assert "workers err together: 12 answers a task are worth about" in warning.text
-    assert result.summary().startswith("workers err together")
+    assert "12 answers per task carry the information of about" in warning.text
+    assert result.summary().startswith("workers' errors are correlated")
 
 
 def test_groups_are_taken_as_a_mapping_too() -> None:
@@ -196,10 +194,10 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
 def test_no_more_known_labels_are_advised_than_there_are_tasks(n_tasks: int, advised: int | None) -> None:
     """And none where they are a handful: how sure the labels are is still told."""
     said = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
-    assert f"as labels of {N_CROWDS} public crowds turned out" in said
+    assert "(in 90% of comparable crowds)" in said
     if advised is None:
         assert "yourself" not in said
     else:
-        assert f"label {advised} tasks yourself (`quorate.advise_gold(answers, {advised})`)" in said
+        assert f"label {advised} tasks yourself to narrow this (`quorate.advise_gold(answers, {advised})`)" in said
     (finding,) = factor_findings(0.3, n_tasks)
-    assert ("--gold" in finding.sentence) is (advised is not None)
+    assert ("--expert" in finding.sentence) is (advised is not None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.methods.beyond_memory import METHODS_BEYOND
+from quorate.methods.over_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
 from quorate.result import Result
 from quorate.skills.notes import UNSUPPORTED
@@ -45,7 +45,7 @@ def test_no_method_states_a_confidence_of_one_worker_or_one_class(method: str, r
 
 
 @pytest.mark.parametrize("rows", UNSUPPORTED_ROWS.values(), ids=UNSUPPORTED_ROWS)
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 def test_nor_is_one_stated_out_of_core(method: str, rows: dict[str, Any]) -> None:
     result = out_of_core(rows, method)
     assert result.labels["confidence"].null_count == len(result.labels)
@@ -107,7 +107,7 @@ def test_a_task_without_answers_has_a_row_without_a_label(method: str) -> None:
     assert result.to_dict()["tasks_without_answers"] == 1
 
 
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_the_same_out_of_core(method: str, suffix: str, tmp_path: Path) -> None:
     place = tmp_path / f"labels.{suffix}"

@@ -8,7 +8,7 @@ from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
 from quorate.evaluation import simulate
 from quorate.evaluation.score import expected_error
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.voting import confusion
 from quorate.voting.em import expectation_maximisation
 from quorate.voting.vote import majority

@@ -13,9 +13,8 @@ import quorate
 from quorate.arrays import canonical_order, take
 from quorate.blocks import memory
 from quorate.evaluation import simulate
-from quorate.methods.beyond_memory import METHODS_BEYOND
+from quorate.methods.over_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
-from quorate.skills.trust import trust
 from quorate.warehouse import aggregate as aggregate_anywhere
 from quorate.warehouse import spreading
 
@@ -114,7 +113,7 @@ def test_trust_is_the_same_with_any_type_of_ids() -> None:
     found = set()
     for kind in ("int64", "int32", "string", "large_string"):
         table = crowd(7)[0]
-        found.add(trust(quorate.read(table.set_column(0, "task", table["task"].cast(kind)))))
+        found.add(quorate.aggregate(table.set_column(0, "task", table["task"].cast(kind))).trust)
     assert len(found) == 1
 
 
@@ -157,7 +156,7 @@ def test_groups_abstentions_and_several_labels_are_the_same_in_any_order() -> No
     assert figures(quorate.aggregate(table, group=dict(reversed(mapping.items())))) == expected
 
 
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 def test_results_out_of_core_are_the_same_however_the_tasks_are_divided(
     method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,7 @@ def test_aggregate_reads_the_column_and_takes_a_mapping() -> None:
         ("aggregate answers.csv --group site --engine duckdb", 0, "few enough for memory"),
         ("diagnose answers.csv --group site", 0, "6 answers"),
         ("diagnose answers.csv --group team", 2, "no column 'team'"),
-        ("aggregate answers.csv --dependence independent -o -", 0, "as you say"),
+        ("aggregate answers.csv --dependence independent -o -", 0, "as you declared"),
         ("aggregate answers.csv --group team", 2, "--group"),
     ],
 )

@@ -113,7 +113,7 @@ def test_the_truth_stands_beside_what_should_be_right(crowd: Any, made: Report) 
 @pytest.mark.parametrize(
     ("options", "tone", "words"),
     [
-        ({}, "doubt", "public crowds"),
+        ({}, "doubt", "comparable crowds"),
         ({"gold": {f"t{k}": "c0" for k in range(5)}}, "good", "checked on 5 known labels"),
         ({"dependence": "independent"}, "doubt", "as you say"),
         ({"method": "one-coin"}, "unknown", "by the model's own account"),

@@ -24,7 +24,7 @@ def skewed(seed: int = 0) -> simulate.Crowd:
 def first(answers: Answers) -> CentredInference:
     """The skills on the scale of the plurality's prior."""
     found, gold = centred_skills(answers), np.zeros(answers.n_workers, dtype=bool)
-    return CentredInference(answers, found.solution.skills, gold, ~gold, found.habits, float(found.problem.ridge))
+    return CentredInference(answers, found.solution.skills, gold, ~gold, found.habits, float(found.ridge))
 
 
 def test_the_settled_prior_is_the_true_one_where_the_pluralitys_is_not() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import quorate
 from quorate.advice.gold_tasks import gold_tasks
 from quorate.arrays import FloatArray
+from quorate.calibration.confidence import wilson
+from quorate.calibration.dependence import Z_95
 from quorate.uncertainty.prediction_powered import (
     Guesses,
     KnownSample,
@@ -20,8 +22,6 @@ from quorate.uncertainty.prediction_powered import (
     powers,
 )
 from quorate.uncertainty.tilted import score_ends
-from quorate.voting.basis import wilson
-from quorate.voting.dependence import SIDE
 from tests.conftest import need
 
 Z = 1.959963984540054
@@ -53,7 +53,7 @@ def covered(y: FloatArray, guess: FloatArray, known: int, draws: int, seed: int)
 @pytest.mark.parametrize(("right", "n"), [(0, 30), (1, 30), (15, 30), (29, 30), (30, 30), (3, 200)])
 def test_of_yes_and_no_the_score_interval_is_wilsons(right: int, n: int) -> None:
     values = np.array([[1.0] * right + [0.0] * (n - right)])
-    low, high = score_ends(values, np.zeros(1), np.ones(1), z=SIDE)
+    low, high = score_ends(values, np.zeros(1), np.ones(1), z=Z_95)
     assert (float(low[0]), float(high[0])) == pytest.approx(wilson(right, n), abs=1e-6)
 
 

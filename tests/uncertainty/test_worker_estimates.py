@@ -10,7 +10,7 @@ from quorate.evaluation import simulate
 from quorate.evaluation.experiments.gold_skills import gold_skills
 from quorate.evaluation.experiments.worker_estimates import copying_crowd, opposite_crowd, some_gold
 from quorate.evaluation.public_sets import SOURCES
-from quorate.methods.beyond_memory import METHODS_BEYOND
+from quorate.methods.over_blocks import block_fit
 from quorate.methods.registry import METHODS
 from tests.conftest import RealData
 
@@ -62,7 +62,7 @@ def test_blocks_count_known_answers_as_memory_does(method: str) -> None:
     codes = np.where(np.arange(200) % 3 == 0, crowd.truth, -1)
     gold = {f"t{t}": f"c{codes[t]}" for t in np.flatnonzero(codes >= 0)}
     in_memory = quorate.aggregate(crowd.answers, method, gold=gold)
-    fitted = METHODS_BEYOND[method](blocks_of(crowd.answers, codes))
+    fitted = block_fit(method)(blocks_of(crowd.answers, codes))
     assert fitted.workforce.skills == pytest.approx(in_memory.skills, abs=1e-9)
 
 

@@ -204,7 +204,6 @@ def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
     ("command", "says"),
     [
         ("aggregate answers.csv --engine duckdb --posterior-out p.csv", "--posterior-out needs every answer"),
-        ("aggregate answers.csv --engine duckdb --group label", "--group"),
     ],
 )
 @pytest.mark.usefixtures("folder", "few")

@@ -26,7 +26,7 @@ from quorate.warehouse import aggregate as anywhere
 from quorate.warehouse import spark_blocks, spark_labels, spark_packing
 from quorate.warehouse.engine import EngineOptions, connect
 from tests.conftest import RealData, need
-from tests.voting.test_in_order import ordered_crowd
+from tests.methods.test_ordered import ordered_crowd
 from tests.warehouse.alike import ROUNDING, aggregate, assert_alike, farthest
 from tests.warehouse.spoken_crowds import READING, abstaining_at_random, cut, judged, known, renamed_grades
 

@@ -10,7 +10,7 @@ import pytest
 import quorate
 from quorate.errors import OptionError
 from quorate.result import Result
-from tests.voting.test_in_order import ordered_crowd
+from tests.methods.test_ordered import ordered_crowd
 from tests.warehouse.alike import ROUNDING, aggregate, assert_alike, by_id, farthest
 from tests.warehouse.spoken_crowds import READING, SCALE, abstaining_at_random, cut, judged, known, renamed_grades
 

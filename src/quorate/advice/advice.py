@@ -10,9 +10,9 @@ from quorate.advice.crew import Crew
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python
 from quorate.result import count, left_out, sizes
-from quorate.voting.basis import advised_labels
 
 INFORMATION = "information"
 METHOD = (
@@ -169,6 +169,6 @@ class Advice(Shown):
             n = advised_labels(self.answers.n_tasks)
             lines.append(
                 f"{count(beyond, 'task')} will not be as sure however many such workers answer, because they err "
-                f"together; label some yourself{f' (quorate advise --gold {n})' if n else ''}{whole * (not others)}"
+                f"together; label some yourself{f' (quorate advise --expert {n})' if n else ''}{whole * (not others)}"
             )
         return lines

@@ -74,7 +74,7 @@ class GoldAdvice(Shown):
         return None if mean is None else 1 - mean
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
-        """Return what `quorate advise --gold N --json` prints; the list may be left out.
+        """Return what `quorate advise --expert N --json` prints; the list may be left out.
 
         >>> import quorate
         >>> advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).to_dict(tasks=False)["drawn_at_random"]

@@ -12,7 +12,7 @@ from quorate.advice.coins import START, Coins, fit_coins, log_likelihood_of
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings.graph import Identifiability
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.voting.vote import accuracy
 
 MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is rare there, and the check costs as much

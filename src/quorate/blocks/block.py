@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Sized
-from quorate.arrays import BoolArray, FloatArray, IntArray, canonical_order, starts_of
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
@@ -207,7 +207,7 @@ class Blocks(Sized, Protocol):
         """
 
     def known_tasks(self) -> Block:
-        """Bring the tasks of known class into memory; beyond it in the order of their ids, as an engine's are read."""
+        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
@@ -240,15 +240,18 @@ def check_codes(block: Block) -> Block:
     return block
 
 
-def in_order_of_names(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
-    """Put tasks of several blocks into one, in the order of their ids.
+def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
+    """Put tasks of several blocks into one, in the order of the hashes of their ids: the same on every backend.
 
     >>> block = Block(np.array([0, 1, 3]), np.array([0, 0, 1]), np.array([1, 0, 0]), n_workers=2, n_classes=2)
-    >>> found = in_order_of_names([(block, pa.array(["b", "a"]))])
-    >>> found.start.tolist(), found.worker.tolist(), found.label.tolist()
-    ([0, 2, 3], [0, 1, 0], [0, 0, 1])
+    >>> one, two = (in_order_of_hash([(block.taken(np.array(order)), pa.array(ids))])
+    ...             for order, ids in (([0, 1], ["b", "a"]), ([1, 0], ["a", "b"])))
+    >>> one.label.tolist() == two.label.tolist()
+    True
     """
-    order = canonical_order(pa.concat_arrays([names for _, names in parts]))
+    from quorate.blocks.scatter import scattered  # which needs blocks itself
+
+    order = np.argsort(scattered(pa.concat_arrays([names for _, names in parts])), kind="stable")
     found = one_block([block for block, _ in parts]).taken(order)
     return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 

@@ -12,9 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers, Roster
-from quorate.arrays import FloatArray, IntArray, starts_of, take
+from quorate.arrays import FloatArray, IntArray, from_numpy, starts_of, take
 from quorate.blocks import kernels
-from quorate.blocks.block import Block, Blocks, Sampled, Silent, Sums, added, check_codes, nobody_silent
+from quorate.blocks.block import (
+    Block,
+    Blocks,
+    Sampled,
+    Silent,
+    Sums,
+    added,
+    check_codes,
+    in_order_of_hash,
+    nobody_silent,
+)
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
 from quorate.blocks.plain_meetings import settle_roots
 from quorate.errors import NotInMemoryError
@@ -130,8 +140,11 @@ class MemoryBlocks:
         return Sampled(replace(answers, said=said_in(block, self.points_to)), block.known)
 
     def known_tasks(self) -> Block:
-        """Return the tasks of known class, as a block of their own."""
-        found = self.whole.only(self.whole.is_known)
+        """Return the tasks of known class as one block, in the order of the hashes of their ids."""
+        is_known = self.whole.is_known
+        found = self.whole.only(is_known)
+        if found.n_tasks and self.task_ids is not None:
+            return in_order_of_hash([(found, self.task_ids.filter(from_numpy(is_known)))])
         return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 
     def joined(self) -> IntArray:

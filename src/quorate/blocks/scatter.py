@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, from_numpy
 from quorate.blocks import kernels
+from quorate.blocks.block import Sampled
 from quorate.blocks.memory import Answered
 
 STEP = np.uint64(0x9E3779B97F4A7C15)  # the constants are those of splitmix64
@@ -119,6 +120,19 @@ def _threshold(n_answers: int, enough: int) -> np.uint64:
     """Return a hash below which lie more than enough answers, except by chance where few tasks are drawn."""
     share = 1.2 * enough / n_answers + 0.001
     return np.uint64(min(share, 1.0) * float(2**64 - 2**12))
+
+
+def trimmed(some: Sampled, enough: int) -> Sampled:
+    """Leave as many tasks of a sample as memory would draw: the same on every backend.
+
+    Args:
+        some: the first tasks by the hash of their ids, with at least so many answers.
+        enough: answers.
+    """
+    kept = drawn(some.answers, enough)
+    if kept is None:
+        return some
+    return Sampled(some.answers.only(kept), None if some.known is None else some.known[kept])
 
 
 def sampled(answers: Answered, enough: int) -> Answers:

@@ -10,7 +10,7 @@ import numpy as np
 from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
 from quorate.blocks.gilded import joined_by_blocks
-from quorate.blocks.memory import answers_in
+from quorate.blocks.memory import answers_in, memory_blocks, said_in
 
 TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group
 T = TypeVar("T")
@@ -178,10 +178,9 @@ class TransformedBlocks:
         """Return a sample of whole tasks in memory, changed."""
         some = self.blocks.sample(enough)
         answers = some.answers
-        sizes = (answers.n_workers, answers.n_classes)
-        changed = self.change(Block(answers.start, answers.worker, answers.label, *sizes, known=some.known))
+        changed = self.change(replace(memory_blocks(answers).whole, known=some.known))
         names = {"task_names": answers.task_names, "classes": answers.classes}
-        return Sampled(replace(answers_in(changed), **names), changed.known)
+        return Sampled(replace(answers_in(changed), **names, said=said_in(changed, self.points_to)), changed.known)
 
     def known_tasks(self) -> Block:
         """Return the tasks with gold that the change leaves, in memory."""

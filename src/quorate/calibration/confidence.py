@@ -1,5 +1,6 @@
 """What the confidence of the labels rests on: dependence, comparable crowds, gold labels; and how it is stated."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.calibration.calibration_law import LEVEL, ShareRight
+from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRight
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import listing
 from quorate.skills.notes import DEPENDENT, FAMILY, JUDGES, Note
 
-HIGH_RHO = 0.4  # from which a reader is warned: 7 of the 26 public crowds, a panel of 24 LLM judges among them
+HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
 ADVISED_GOLD = 30  # gold labels that a summary suggests
 MIN_TASKS_ADVISED = 10  # tasks: with fewer, gold labels show next to nothing (10 of 10 right: .72 and more)
@@ -55,6 +56,7 @@ class ConfidenceBasis:
 
     dependence: str  # measured, or declared independent
     rho: float  # intraclass correlation of two workers' errors (of two groups', where there are any)
+    rho_low: float  # lower end of its interval (95 %); 0 where nothing was measured
     answers: float  # per task
     votes: float  # independent votes that they are worth, per task
     votes_low: float  # interval (95 %)
@@ -63,15 +65,44 @@ class ConfidenceBasis:
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     found: bool = False  # whether the groups were found in the answers, rather than given
     known: GoldCheck | None = None
-    share_right: ShareRight | None = None  # expected share of right labels, with its interval
+    share_right: ShareRight | None = None  # of the tasks without gold: expected share of right labels, with interval
     n_models: int = 0  # workers that are models
+    n_workers: int = 0
+    models_by_name: bool = False  # whether the names of the workers decided that they are models
     alpha: float | None = None  # Krippendorff's alpha of a panel of models
+    n_tasks: int = 0
+    n_gold: int = 0  # tasks with a gold label
+
+    @property
+    def share_wrong(self) -> ShareRight | None:
+        """Expected share of wrong labels among all tasks, with its interval; gold labels are right."""
+        if self.share_right is None:
+            return None
+        rest = (self.n_tasks - self.n_gold) / max(self.n_tasks, 1)
+        share = self.share_right
+        return ShareRight(rest * (1 - share.mean), rest * (1 - share.high), rest * (1 - share.low))
+
+    def labels_to_decide(self, max_error: float) -> int | None:
+        """Return about how many known labels, drawn at random, would decide a limit; None if more than there are tasks.
+
+        The number at which the interval of a share that stays as expected ends at the limit.
+        """
+        wrong = self.share_wrong
+        if wrong is None:
+            return None
+        distance = abs(wrong.mean - max_error)
+        if distance == 0:
+            return None
+        n = math.ceil(Z_90**2 * wrong.mean * (1 - wrong.mean) / (GOLD_WORTH * distance**2))
+        n = max(n, ADVISED_GOLD)
+        return n if n < self.n_tasks else None
 
     def line(self, mean: float, n_tasks: int) -> str:
         """Say in one line how sure the labels of so many tasks are, and what that rests on."""
         text = f"confidence: mean {mean:.2f}"
-        if self.share_right is not None:
-            low, high = self.share_right.low, self.share_right.high
+        wrong = self.share_wrong
+        if wrong is not None:
+            low, high = 1 - wrong.high, 1 - wrong.low
             text += f"; between {low:.0%} and {high:.0%} of the labels are expected to be right"
         if self.known is not None:
             plural = "s" * (self.known.n != 1)
@@ -86,10 +117,12 @@ class ConfidenceBasis:
     def lines(self, mean: float, n_tasks: int) -> list[str]:
         """Say how sure the labels are, and what is unusual about this crowd."""
         lines = [self.line(mean, n_tasks)]
+        if self.n_models and (self.known is not None or self.dependence == INDEPENDENT):
+            lines.append(f"judges: {self._who_are_models()}")
         if self.known is not None and self.known.swapped:
             pairs = ", ".join(f"{one!r} and {two!r}" for one, two in self.known.swapped)
             lines.append(f"known labels: the crowd exchanges {pairs}; its labels were swapped back")
-        if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho < HIGH_RHO:
+        if self.answers > 1 and self.votes < LOW_EFFECTIVE * self.answers and self.rho_low < HIGH_RHO:
             lines.append(f"votes: {self._effective_votes()}")
         return lines
 
@@ -98,7 +131,7 @@ class ConfidenceBasis:
         notes = []
         if self.n_models and self.known is None and self.share_right is not None:
             notes.append(Note(JUDGES, self._judges()))
-        elif self.answers > 1 and self.rho >= HIGH_RHO:
+        elif self.answers > 1 and self.rho_low >= HIGH_RHO:
             correlated = f"workers' errors are correlated: {self._effective_votes()}"
             text = f"{correlated}; asking the same workers more adds little"
             notes.append(Note(DEPENDENT, text))
@@ -109,6 +142,13 @@ class ConfidenceBasis:
             notes.append(Note(FAMILY, text))
         return tuple(notes)
 
+    def _who_are_models(self) -> str:
+        """State the decision that workers are models, and how to change it."""
+        all_of = f"the {self.n_workers}" if self.n_models == self.n_workers else f"{self.n_models} of {self.n_workers}"
+        if self.models_by_name:
+            return f"{all_of} workers are taken for language models, by their names (--no-judges if they are people)"
+        return f"{all_of} workers are language models"
+
     def _judges(self) -> str:
         assert self.share_right is not None
         if self.alpha is not None and self.alpha < LOW_ALPHA:
@@ -118,9 +158,9 @@ class ConfidenceBasis:
             )
         low, high = self.share_right.low, self.share_right.high
         return (
-            f"{self.n_models} of the workers look like LLM judges. Judges share mistakes, so their agreement says "
-            f"little about how often they are right: between {low:.0%} and {high:.0%} of these labels (in 9 of 10 "
-            f"panels like this one). Label {ADVISED_GOLD} items yourself: quorate advise FILE --expert {ADVISED_GOLD}"
+            f"{self._who_are_models()}. Models share mistakes, so their agreement shows little about how often they "
+            f"are right: in 9 of 10 panels like this one, between {low:.0%} and {high:.0%} of the labels. Label "
+            f"{ADVISED_GOLD} tasks yourself: quorate advise FILE --expert {ADVISED_GOLD}"
         )
 
     def _effective_votes(self) -> str:
@@ -136,6 +176,7 @@ class ConfidenceBasis:
         return {
             "dependence": self.dependence,
             "rho": self.rho,
+            "rho_low": self.rho_low,
             "answers_per_task": self.answers,
             "effective_votes": {"mean": self.votes, "low": self.votes_low, "high": self.votes_high},
             "share_right": None

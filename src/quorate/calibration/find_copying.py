@@ -1,7 +1,7 @@
 """Search for groups of workers who copy: the grouping that the answers support, among none and some candidates.
 
 Candidates are directions in which agreements point beyond the one that skill explains
-(`quorate.skills.clusters`). A grouping is adopted if its likelihood under the model of copying exceeds
+(`quorate.calibration.agreement_directions`). A grouping is adopted if its likelihood under the model of copying exceeds
 that of no grouping by what its parameters cost (half a log(tasks) each, BIC), and its members repeat each other often.
 """
 
@@ -14,8 +14,8 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.transform import GroupMajority, TransformedBlocks
+from quorate.calibration.agreement_directions import groupings
 from quorate.models.copying import CopyingModel, fit_copying
-from quorate.skills.clusters import groupings
 
 MAX_SAMPLE_ANSWERS = 50_000  # on which groupings are compared
 MEMBER_COST = 1.1  # nats: one worker in four belongs to some group, log 3

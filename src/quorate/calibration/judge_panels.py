@@ -8,6 +8,7 @@ needs a version beside it.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -247,6 +248,14 @@ def is_panel_by_names(names: Sequence[object]) -> bool:
     (True, False)
     """
     return is_panel(model_names(names))
+
+
+@dataclass(frozen=True)
+class Models:
+    """Which workers are models, and whether their names decided it."""
+
+    is_model: BoolArray  # [workers]
+    by_name: bool
 
 
 def panel_alpha(blocks: Blocks) -> float:

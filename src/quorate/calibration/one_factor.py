@@ -12,13 +12,15 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.memory import blocks_of
-from quorate.blocks.scatter import folds_by_id
+from quorate.blocks.scatter import divided
 from quorate.skills.shrinkage import ResponseBias, shrunk_skills
 
 SLACK = 1.5  # standard errors of the tetrad excess that are attributed to sampling
 MAX_SAMPLE_ANSWERS = 150_000
 MAX_SAMPLE_ENTRIES = 10_000_000  # answers × classes, 80 MB
-TOLERANCE = 1e-3  # of the skills of each half
+TOLERANCE = 1e-3  # of the skills of each fold
+N_FOLDS = 2
+MAX_DIVISIONS = 5
 
 
 def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
@@ -34,19 +36,24 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
     answers = blocks.sample(n_answers).answers
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
-    half = folds_by_id(answers, 2)
-    deviation = np.zeros((2, answers.n_workers))
-    for k in (0, 1):
-        other = answers.only(half != k)
-        skills = shrunk_skills(blocks_of(other), bias, tolerance=TOLERANCE).mean
-        n_here = np.bincount(answers.worker[half[answers.task] == k], minlength=answers.n_workers)
-        deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
-    sums = _tetrad_sums(answers, bias.frequency, deviation[half[answers.task], answers.worker])
+    n_divisions = int(np.clip(n_answers // max(answers.n_answers, 1), 1, MAX_DIVISIONS))
+    sums = np.mean([_cross_fitted_sums(answers, bias, fold) for fold in divided(answers, N_FOLDS, n_divisions)], axis=0)
     a0, a1, a2 = sums.sum(axis=0)
     influence = sums @ np.array([a2, -2 * a1, a0])  # delta method over tasks
     error = np.sqrt(max(float(influence @ influence - influence.sum() ** 2 / len(influence)), 0.0))
     excess = float(a0 * a2 - a1**2 - SLACK * error)
     return 1.0 if excess <= 0 else float(a1**2 / (a1**2 + excess))
+
+
+def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> FloatArray:
+    """Return the tetrad sums of each task, with skills fitted on the tasks of the other folds."""
+    deviation = np.zeros((N_FOLDS, answers.n_workers))
+    for k in range(N_FOLDS):
+        others = answers.only(fold != k)
+        skills = shrunk_skills(blocks_of(others), bias, tolerance=TOLERANCE).mean
+        n_here = np.bincount(answers.worker[fold[answers.task] == k], minlength=answers.n_workers)
+        deviation[k] = skills - skills @ n_here / max(n_here.sum(), 1)
+    return _tetrad_sums(answers, bias.frequency, deviation[fold[answers.task], answers.worker])
 
 
 def _tetrad_sums(answers: Answers, frequency: FloatArray, u: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from quorate.blocks.block import Block
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.transform import GroupMajority
 from quorate.calibration.dependence import tempering
-from quorate.models.copying import CopyingModel
+from quorate.models.copying import CopyingModel, GroupedScorer
 from quorate.models.scorer import Scorer
 from quorate.voting.posterior import softmax
 
@@ -33,7 +33,7 @@ class TemperedScorer:
     models: tuple[Scorer, Scorer]
     weights: FloatArray  # [2], of the models
     rho: float  # intraclass correlation of two workers' errors, or of two groups'
-    copying: CopyingModel | None = None  # where groups of workers copy: their votes count for less
+    copying: CopyingModel | GroupedScorer | None = None  # where groups of workers copy: their votes count for less
     corrections: tuple[VoteCorrection, VoteCorrection] | None = None
     transitions: tuple[FloatArray, FloatArray] | None = None  # estimated × true class
 

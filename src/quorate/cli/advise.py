@@ -29,13 +29,11 @@ def advise(
     target_error: Annotated[
         float | None, typer.Option(metavar="E", help="Stop where labels are expected to be wrong as rarely as this.")
     ] = None,
+    expert: Annotated[
+        int | None, typer.Option(metavar="N", help="Choose N tasks for an expert to label, instead of whom to ask.")
+    ] = None,
     gold: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N|FILE",
-            help="A number: say which so many tasks an expert should label, instead of whom to ask. "
-            "A file: known labels of some tasks, in the same columns. May be given twice.",
-        ),
+        list[str] | None, typer.Option(metavar="FILE", help="Known labels of some tasks, in the same columns.")
     ] = None,
     output: Annotated[
         str | None,
@@ -52,8 +50,8 @@ def advise(
 ) -> None:
     """Say which worker should answer which task next: repair first, then what tells most; and when to stop.
 
-    Or, with --gold N, which N tasks an expert should label: the least sure ones, and some drawn at random, which check
-    the rest.
+    Or, with --expert N, which N tasks an expert should label: the least certain ones, and some drawn at random, which
+    check the rest.
 
     Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
     """
@@ -61,11 +59,11 @@ def advise(
     from quorate.cli.terminal import showing_progress
     from quorate.errors import OptionError
 
-    number, known = _number_and_file(gold or [])
+    number, known = _number_and_file(expert, gold or [])
     asking = {"--workers": workers, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:
-            raise OptionError("say what to advise: --budget N further answers, or --gold N labels of an expert")
+            raise OptionError("say what to advise: --budget N further answers, or --expert N labels of an expert")
         with showing_progress():
             found = advise(
                 reading,
@@ -79,30 +77,38 @@ def advise(
         _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
         return
     if budget is not None:
-        raise OptionError("--budget N asks workers and --gold N asks an expert: one at a time")
+        raise OptionError("--budget N asks workers and --expert N asks an expert: give one of them")
     for option, value in {**asking, "--tasks-out": tasks_out}.items():
         if value is not None:
             raise OptionError(
-                f"{option} speaks of workers who are asked; --gold {number} asks an expert. Leave one out"
+                f"{option} is about workers who are asked, and --expert {number} asks an expert. Leave one out"
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
     _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
 
 
-def _number_and_file(given: list[str]) -> tuple[int | None, str | None]:
-    """Tell how many tasks an expert is to label from the file of known labels.
+def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, str | None]:
+    """Return how many tasks an expert is to label, and the file of known labels.
+
+    A number given to --gold, as 0.2.0 had it, is taken with a warning.
 
     Raises:
-        OptionError: there are two of one kind.
+        OptionError: there are two numbers, or two files.
     """
+    from quorate.cli.terminal import print_lines
     from quorate.errors import OptionError
 
-    numbers, files = [each for each in given if each.isdecimal()], [each for each in given if not each.isdecimal()]
-    for kind, found in (("numbers", numbers), ("files", files)):
-        if len(found) > 1:
-            raise OptionError(f"--gold was given two {kind}, {' and '.join(found[:2])}; give one number and one file")
-    return int(numbers[0]) if numbers else None, files[0] if files else None
+    numbers = [each for each in gold if each.isdecimal()]
+    files = [each for each in gold if not each.isdecimal()]
+    if len(files) > 1:
+        raise OptionError(f"--gold was given two files, {' and '.join(files[:2])}; give one")
+    if numbers:
+        print_lines([f"warning: --gold {numbers[0]} is now --expert {numbers[0]}; --gold takes a file"], error=True)
+    counts = [*([] if expert is None else [expert]), *(int(number) for number in numbers)]
+    if len(counts) > 1:
+        raise OptionError(f"two numbers of tasks were given, {counts[0]} and {counts[1]}; give --expert once")
+    return counts[0] if counts else None, files[0] if files else None
 
 
 def _print(

@@ -67,6 +67,14 @@ def _reading_options(
         str | None,
         typer.Option(metavar="COLUMN", help="Column of what workers may err together by: model family, vendor, site."),
     ] = None,
+    judges: Annotated[
+        bool | None,
+        typer.Option(
+            "--judges/--no-judges",
+            help="The workers are language models, or people. By default the format and the workers' names decide.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """How answers are read; see `quorate.read`."""
 

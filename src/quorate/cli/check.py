@@ -26,7 +26,8 @@ def check(
         float | None, typer.Option(metavar="N", help="Answers a task, on average, at the least.")
     ] = None,
     max_error: Annotated[
-        float | None, typer.Option(metavar="X", help="Largest share of labels expected to be wrong.")
+        float | None,
+        typer.Option(metavar="X", help="Largest share of wrong labels; undecided if its 90 % interval includes X."),
     ] = None,
     max_unsure: Annotated[
         float | None, typer.Option(metavar="X", help="Largest share of labels less than --sure.")

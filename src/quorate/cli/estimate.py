@@ -21,7 +21,7 @@ def estimate(
         str | None,
         typer.Option(
             metavar="HOW",
-            help="How the known labels were chosen: random; advised, by `quorate advise --gold`; unknown.",
+            help="How the known labels were chosen: random; advised, by `quorate advise --expert`; unknown.",
         ),
     ] = None,
     predictions: Annotated[

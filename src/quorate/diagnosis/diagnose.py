@@ -10,6 +10,8 @@ import numpy as np
 
 from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Shown
+from quorate.blocks.memory import blocks_of
+from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
 from quorate.diagnosis.drift import drift_findings, drift_test
@@ -26,14 +28,13 @@ from quorate.meetings.agreements import Agreement, agreement
 from quorate.meetings.graph import Component
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.repair import Repair, repair
-from quorate.methods.beyond_memory import aggregate_in_memory
-from quorate.methods.quorate import standard
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.evidence import DETERMINED, STATUSES
-from quorate.skills.trust import trust
+from quorate.skills.shrinkage import response_bias
 from quorate.uncertainty import OneCoinInference
 
 MOST_SHOWN = 3  # findings of one kind that `lines` tells
@@ -227,7 +228,7 @@ def diagnose(
     coins = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
-        judged = standard(answers, gold=known, skills=skills)
+        judged = aggregate_in_memory("quorate", answers, gold=known, skills=skills)
     except TooLargeError:
         judged = coins
     return _diagnose(coins, judged, times, delta)
@@ -273,7 +274,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
         found += _about_skills(result, inference, pairs if uncounted is None else None, times)
-        found += factor_findings(trust(answers) if judged.trust is None else judged.trust, answers.n_tasks)
+        found += factor_findings(_one_factor_fit(answers) if judged.trust is None else judged.trust, answers.n_tasks)
         compared = held_out(answers)
         found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))
         if compared is None:
@@ -293,3 +294,9 @@ def _about_skills(
     if times is not None:
         yield from drift_findings(drift_test(answers, result.skills, times), answers)
     yield from task_findings(task_test(answers, result.skills), result)
+
+
+def _one_factor_fit(answers: Answers) -> float:
+    """Return how far one skill per worker explains who agrees with whom, for methods that do not measure it."""
+    blocks = blocks_of(answers)
+    return 1.0 if answers.n_classes < 2 else one_factor_fit(blocks, response_bias(blocks))

@@ -1,8 +1,8 @@
 """More than one factor: skilled workers who agree among themselves more than one skill a worker explains."""
 
+from quorate.calibration.confidence import advised_labels
 from quorate.diagnosis.finding import Finding
 from quorate.skills.notes import LOW_TRUST
-from quorate.voting.basis import advised_labels
 
 
 def factor_findings(trust: float, n_tasks: int) -> list[Finding]:
@@ -19,7 +19,7 @@ def factor_findings(trust: float, n_tasks: int) -> list[Finding]:
             "several-factors",
             "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
             "bias. The default method leans towards the plain vote there; only known labels tell who is right"
-            + (f" (quorate advise --gold {n})" if n else ""),
+            + (f" (quorate advise --expert {n})" if n else ""),
             trust,
             "trust, from 0 to 1; low is bad",
             evidence={"trust": trust, "least_trusted": LOW_TRUST},

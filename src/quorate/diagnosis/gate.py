@@ -10,7 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
 from quorate.diagnosis.limits import Limits, limits_of
-from quorate.errors import count
+from quorate.errors import count, in_python
 from quorate.gold import answers_and_gold
 from quorate.meetings.agreements import agreement
 from quorate.meetings.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
@@ -43,6 +43,7 @@ class Checked:
     decision: str  # one of DECISIONS; undecided where there is no figure
     remedy: str  # what to do where it fails, or cannot be decided
     detail: str = ""  # the findings behind the figure
+    interval: tuple[float, float] | None = None  # of the figure, where its ends decide
 
     @property
     def holds(self) -> bool:
@@ -53,6 +54,8 @@ class Checked:
     def sentence(self) -> str:
         """Say figure and limit."""
         figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
+        if self.interval is not None:
+            figure = f"{figure} ({self.interval[0]:.2f} to {self.interval[1]:.2f})"
         side = "at least" if self.name.startswith("min") else "at most"
         return f"{self.what} is {figure}, and must be {side} {self.limit:g}"
 
@@ -70,6 +73,7 @@ class Checked:
             "decision": self.decision,
             "what": self.what,
             "figure": self.figure,
+            "interval": None if self.interval is None else list(self.interval),
             "limit": self.limit,
             "detail": self.detail,
             "remedy": "" if self.holds else self.remedy,
@@ -165,7 +169,8 @@ def check(
         min_ac1: least Gwet's AC1.
         min_agreement: how often two answers to a task must be alike.
         min_answers: a task, on average.
-        max_error: largest share of labels expected to be wrong, by their own confidence.
+        max_error: largest share of labels that may be wrong. Holds if the upper end of the 90 % interval of that share
+            is at most the limit, fails if the lower end is above it, and is undecided otherwise.
         max_unsure: largest share of labels that are missing, or less than ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
         sure: how sure a label must be; 0.9 by default.
@@ -227,8 +232,7 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
     sure = result.ballot.sureness()
     remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), ASK_MORE)
     if limits.max_error is not None:
-        wrong = None if sure.mean is None else 1 - sure.mean
-        yield _most("max_error", "the share of labels expected to be wrong", wrong, limits, remedy)
+        yield _error(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
         if sure.mean is not None:
@@ -242,6 +246,24 @@ def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
         what = "the share of workers whose skill is not determined"
         remedy = "let them answer tasks that others answer, too (`quorate diagnose` says which)"
         yield _most("max_undetermined", what, unknown, limits, remedy)
+
+
+def _error(result: Result, limit: float, remedy: str) -> Checked:
+    """Compare the interval of the share of wrong labels with the largest share: undecided if the limit is inside."""
+    name = "max-error"
+    what = "the share of labels expected to be wrong"
+    basis = result.confidence_basis
+    wrong = None if basis is None or result.ballot.sureness().mean is None else basis.share_wrong
+    if basis is None or wrong is None:
+        return Checked(name, what, None, limit, UNDECIDED, remedy)
+    decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
+    if decision == UNDECIDED:
+        n = basis.labels_to_decide(limit)
+        if n is None:
+            remedy = "known labels of nearly all tasks would be needed to decide it: change the limit"
+        else:
+            remedy = f"about {n:,} known labels would decide it (`quorate advise --expert {n}`, then --gold)"
+    return Checked(name, what, wrong.mean, limit, decision, in_python(remedy), interval=(wrong.low, wrong.high))
 
 
 def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:

@@ -14,15 +14,16 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
+from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.diagnosis.finding import Finding
 from quorate.diagnosis.right_by_class import RightByClass
+from quorate.models.confusion import fit_matrices, scale_errors
 from quorate.progress import report
 from quorate.voting.confusion import cells_of
 from quorate.voting.em import column_shares, expectation_maximisation
 from quorate.voting.one_coin import fit_one_coin
-from quorate.voting.posterior import log_sums, one_more_each, softmax
-from quorate.voting.refine import counted, refine, tilted
+from quorate.voting.posterior import log_sums, one_more_each
 from quorate.voting.vote import majority, skill_of
 
 FOLDS = 4
@@ -110,13 +111,18 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
         max_iterations=STEPS,
         tolerance=TOLERANCE,
     )
-    shrunk = refine(blocks_of(answers), counted(answers, coin.posterior), skill_of(coin.accuracy, m))
-    shrunk_prior = one_more_each(softmax(shrunk.scores(answers)))
+    skill = skill_of(coin.accuracy, m)
+    relative_error = (1 - skill) / max(1 - float(np.average(skill, weights=answers.per_worker)), 0.02)
+    counts = cells_of(answers).expected_counts(coin.posterior)
+    shrunk = fit_matrices(counts, coin.posterior.sum(axis=0), relative_error)
+    counts, class_counts = blocks_of(answers).sums(em_step, shrunk.log_theta, shrunk.log_prior)
+    shrunk = fit_matrices(counts, class_counts, relative_error)
+    shrunk_prior = np.exp(shrunk.log_prior)
     free = expectation_maximisation(answers, coin.posterior, class_prior=True, max_iterations=STEPS)
     counts = cells_of(answers).expected_counts(free.posterior) + PSEUDO
     rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
-        _Model(shrunk.confusion, shrunk_prior),
+        _Model(np.exp(shrunk.log_theta), shrunk_prior),
         _Model(column_shares(counts), one_more_each(free.posterior)),
     ]
     own = _Model(_tied(coin.accuracy, m), coin.prior)
@@ -133,7 +139,7 @@ def _pooled(counts: FloatArray, accuracy: FloatArray) -> FloatArray:
     """Give every worker the crowd's confusion matrix, its wrong answers scaled to how often the worker errs."""
     total = counts.sum(axis=0) + PSEUDO
     error = float((total.sum() - np.trace(total)) / total.sum())
-    return tilted(total / total.sum(axis=0), (1 - accuracy) / error)
+    return scale_errors(total / total.sum(axis=0), (1 - accuracy) / error)
 
 
 def _foretell(held: Answers, model: _Model) -> FloatArray:

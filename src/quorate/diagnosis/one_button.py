@@ -21,6 +21,7 @@ NEARLY = 0.9  # of a worker's answers are one class: a button
 TELLS = (
     0.15  # from guessing (0) to knowing (1): chosen on 26 public crowds, where those named have next to no information
 )
+LEAST_RESOLUTION = 0.5  # of the posterior, to divide by: where less, chance would decide
 SHOWN = 3  # workers whose figures the sentence tells
 
 
@@ -87,7 +88,12 @@ def _explained(answers: Answers, posterior: FloatArray, favourite: IntArray) -> 
     # make able workers of a skewed crowd look like buttons; belief alone repeats the worker's own vote.
     where = answers.by_worker(own * believed) / np.maximum(answers.by_worker(believed), 1e-9)
     elsewhere = answers.by_worker(own * (1 - believed)) / np.maximum(answers.by_worker(1 - believed), 1e-9)
-    return np.maximum(by_others, by_belief), np.maximum(slope, where - elsewhere)
+    # A probability between 0 and 1 makes that difference smaller, by the factor that it has for the truth itself.
+    squared = answers.by_worker(believed**2)
+    total = answers.by_worker(believed)
+    resolution = squared / np.maximum(total, 1e-9) - (total - squared) / np.maximum(n - total, 1e-9)
+    moves = (where - elsewhere) / np.maximum(resolution, LEAST_RESOLUTION)
+    return np.maximum(by_others, by_belief), np.maximum(slope, moves)
 
 
 def _given(answers: Answers, label: IntArray) -> IntArray:

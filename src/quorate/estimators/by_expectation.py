@@ -11,11 +11,11 @@ from quorate.errors import OptionError, unknown
 from quorate.estimators.estimator import Estimator, by_name, confusion_frame, index_of, load_pandas
 from quorate.estimators.initial_error import STRATEGIES, first_matrices
 from quorate.gold import known_classes
-from quorate.methods.beyond_memory import result_in_memory
 from quorate.methods.dawid_skene import fitted_confusion
 from quorate.methods.glad import Beforehand, fit_glad, glad_result
 from quorate.methods.mace import fit_mace, mace_result
 from quorate.methods.one_accuracy import fitted_one_coin
+from quorate.methods.over_blocks import result_in_memory
 from quorate.models.em import fit_confusion_em, fit_one_coin_em
 from quorate.reading.files import Source
 from quorate.result import Result

@@ -33,7 +33,7 @@ from quorate.result import Result, count
 
 T = TypeVar("T")
 # What the labels mean is said when they are read; how many batches there were does not matter then.
-MEANING = ("abstain", "classes", "map", "merge_spellings")
+MEANING = ("abstain", "classes", "judges", "map", "merge_spellings")
 MEANINGFUL = TableKeywords.__optional_keys__ - {*MEANING, "group", "multi"}  # how a batch may be read
 REMEDIES = {
     **{name: f"the ledger keeps labels as they are given: say Ledger.aggregate({name}=...)" for name in MEANING},
@@ -156,11 +156,12 @@ class Ledger:
         meaning = read_options(reading)
         meaning.refuse_but(MEANING, "for answers that a ledger holds")
         answers = self.answers
+        judges = reading.pop("judges", None)
         if reading:
             kept = read_rows(answers.to_table(), meaning)
             counts = {name: getattr(answers, name) for name in ("n_rows", "n_repeats", "n_conflicting", "n_skipped")}
             answers = replace(kept, **counts)
-        return aggregate(answers, method, **others)
+        return aggregate(replace(answers, judges=judges), method, **others)
 
     def skills(self) -> Table:
         """Estimate skills from the pair counts alone: worker, skill, n_answers, n_peers, status.

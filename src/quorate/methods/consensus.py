@@ -9,6 +9,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_strings
+from quorate.calibration.calibration_law import PEOPLE, calibration_law
+from quorate.calibration.dependence import dependence_of, tempering
 from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
 from quorate.reading.columns import order_classes
 from quorate.reading.files import Source, read_table
@@ -17,8 +19,6 @@ from quorate.reading.loading import hold
 from quorate.reading.pipes import keep_pipes
 from quorate.reading.values import id_text
 from quorate.result import Result
-from quorate.voting.dependence import flattening, ratio
-from quorate.voting.population import calibrated, expected_calibration
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import plug_in_vote, weight
 
@@ -173,6 +173,6 @@ def _n_classes(skill: FloatArray, accuracy: FloatArray) -> int:
 
 def _stated(scores: FloatArray, n_verdicts: int) -> FloatArray:
     """Return the posterior that can be stated: the default method's, of a crowd of which it could measure nothing."""
-    rho = ratio(np.zeros(0), np.zeros(0)).rho
-    flat = softmax(scores * flattening(np.array([n_verdicts]), rho)[:, None])
-    return calibrated(flat, expected_calibration(rho))
+    rho = dependence_of(np.zeros(0), np.zeros(0)).rho
+    posterior = softmax(scores * tempering(np.array([n_verdicts]), rho)[:, None])
+    return calibration_law(PEOPLE, scores.shape[1]).calibrated(posterior)

@@ -10,11 +10,11 @@ from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import answers_in
+from quorate.calibration.confidence import ConfidenceBasis
 from quorate.meetings.graph import Identifiability
 from quorate.methods.support import ALL_SUPPORTED, Support
 from quorate.skills.notes import Note
 from quorate.uncertainty.workforce import Workforce
-from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.least_cost import EXPECTED_COST, cheapest, in_the_middle
 from quorate.voting.posterior import softmax
@@ -65,7 +65,7 @@ class Fitted:
     workforce: Workforce
     graph: Identifiability | None = None
     matrices: ConfusionMatrices | None = None
-    basis: Basis | None = None
+    basis: ConfidenceBasis | None = None
     notes: tuple[Note, ...] = ()
     costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
     in_order: pa.Array | None = None  # the classes, where they have an order that is to be used

@@ -15,14 +15,16 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
+from quorate.blocks.memory import blocks_of
+from quorate.calibration.dependence import TYPICAL_RHO, tempering
 from quorate.errors import OptionError, shown
-from quorate.methods.opinions import opinions_of
 from quorate.methods.predictions import Predictions, read_predictions
+from quorate.models.confusion import pooled_confusion
+from quorate.models.scorer import SkillScorer
 from quorate.said import Said
 from quorate.skills.evidence import gather
 from quorate.skills.notes import MODEL, TRAINED, Note
-from quorate.uncertainty.centred_workforce import centred_workforce
-from quorate.voting.dependence import HIDDEN, TYPICAL, flattening
+from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
 
@@ -197,11 +199,16 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
     (True, True)
     """
-    workers = centred_workforce(gather(answers))
-    if workers.habits is None:
+    blocks = blocks_of(answers)
+    if answers.n_classes < 2 or not gather(answers).verdict.determined.any():
         return None
-    scores = opinions_of(answers, workers).scores[1]
-    flat = softmax(scores * flattening(answers.per_task, HIDDEN * TYPICAL)[:, None])
+    bias = response_bias(blocks)
+    skills = shrunk_skills(blocks, bias)
+    relative_error = (1 - skills.mean) / max(1 - skills.average, 0.02)
+    start = SkillScorer(skills.mean, bias.frequency, bias.prior)
+    model = pooled_confusion(blocks, start, relative_error, n_steps=2)
+    scores = np.concatenate(list(blocks.each(model.scores)))
+    flat = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
     belief = np.maximum(softmax(scores), flat)  # of what stands for a label, the most: whichever is too sure is not it
     # What it was trained on is the plain vote, or labels that were weighed as these are.
     tests = [

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 
 from quorate.errors import OptionError, unknown
+from quorate.methods.over_blocks import FROM_CROWD
 from quorate.skills import SOLVERS
 
 
@@ -27,7 +28,7 @@ def option_names(run: Callable[..., object], given: dict[str, object]) -> list[s
     parameters = inspect.signature(run).parameters
     names = _by_keyword(parameters.values())
     if run.__name__ == "fit":  # over blocks, which carry their gold
-        names.insert(0, "gold")
+        names = ["gold", *(name for name in names if name not in FROM_CROWD)]
     if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
         solver = str(given.get("solver", parameters["solver"].default))
         if solver not in SOLVERS:

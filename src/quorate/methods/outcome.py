@@ -7,6 +7,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
+from quorate.calibration.confidence import ConfidenceBasis
 from quorate.meetings.graph import Identifiability, identify
 from quorate.methods.contradiction import contradiction
 from quorate.methods.support import support_of_answers
@@ -15,7 +16,6 @@ from quorate.said import unheard_line
 from quorate.skills.evidence import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
 from quorate.skills.notes import NOT_SETTLED, UNHEARD, Note
 from quorate.uncertainty.workforce import Workforce
-from quorate.voting.basis import Basis
 from quorate.voting.class_accuracy import ConfusionMatrices
 from quorate.voting.vote import Ballot, reveal
 
@@ -33,7 +33,7 @@ def outcome(
     workforce: Workforce | None = None,
     graph: Identifiability | None = None,
     matrices: ConfusionMatrices | None = None,
-    basis: Basis | None = None,
+    basis: ConfidenceBasis | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Result:
     """Put a result together; the tasks of known label have that label, for certain.

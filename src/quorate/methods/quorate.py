@@ -1,131 +1,469 @@
-"""The standard method, `method="quorate"`: labels by skills and shrunk confusion matrices, and confidence that holds.
+"""The default method, `method="quorate"`: rank-one skills, partially pooled confusion matrices, calibrated confidence.
 
-It starts from moments, whose estimate has guarantees, and lets the data speak where they are plentiful; then it says
-how sure that makes it, by what is measured in the crowd, what other crowds teach, and known labels;
-docs/methods/quorate.md tells each part in a paragraph.
+Skills by centred rank-one completion start two EM steps of confusion matrices. Scores are tempered by the dependence
+measured in the crowd, mixed with the plain vote as far as one skill per worker does not explain who agrees with whom,
+corrected by gold labels and averaged over a calibration law. Every step is a sum over blocks, so the method is the same
+in memory, on disk and in Spark. docs/methods/quorate.md has the mathematics, `experiments/default_method` the figures.
 """
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
-from quorate.answers import Answers
-from quorate.arrays import IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.gilded import own_gold
+from quorate.blocks.memory import answers_in, memory_blocks
+from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
+from quorate.calibration.calibration_law import (
+    CalibrationLaw,
+    ShareRight,
+    mixed_law,
+    models_law,
+    no_calibration,
+    people_law,
+    share_right_given_gold,
+)
+from quorate.calibration.confidence import ConfidenceBasis, gold_check
+from quorate.calibration.dependence import (
+    DEPENDENCES,
+    INDEPENDENT,
+    MEASURED,
+    NO_DEPENDENCE,
+    Dependence,
+    dependence_of,
+    measure_dependence,
+)
+from quorate.calibration.find_copying import find_copying
+from quorate.calibration.gold_correction import GoldCorrected, correct_by_gold
+from quorate.calibration.judge_panels import Models, panel_alpha
+from quorate.calibration.one_factor import one_factor_fit
+from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
-from quorate.gold import known_classes
-from quorate.methods.opinions import opinions_of
-from quorate.methods.outcome import outcome
-from quorate.methods.views import weigh
-from quorate.reading.files import Source
-from quorate.reading.groups import groups_of
-from quorate.result import Result
-from quorate.skills.evidence import IDENTIFIED, AnswerEvidence, gather
-from quorate.skills.priors import Priors, determined_by, priors_of
-from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.methods.fitted import Fitted
+from quorate.models.confusion import (
+    MAX_MATRIX_ENTRIES,
+    AccuracyModel,
+    ConfusionModel,
+    LeaveOneOut,
+    ModelPosterior,
+    fit_confusion,
+    has_matrices,
+    pooled_confusion,
+    relative_errors,
+)
+from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
+from quorate.models.ordinal import MedianScorer, fit_ordinal
+from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
+from quorate.models.with_symbols import WithSymbols
+from quorate.skills.evidence import gather
+from quorate.skills.priors import Priors, determined_by
+from quorate.skills.shrinkage import ResponseBias, response_bias, shrunk_skills
+from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
 from quorate.uncertainty.copying import copying_workforce
-from quorate.voting.confusion import check_size
-from quorate.voting.dependence import DEPENDENCES, INDEPENDENT, MEASURED
-from quorate.voting.known_labels import check_of, learn
-from quorate.voting.least_cost import in_the_middle
-from quorate.voting.lone_votes import LoneVotes
-from quorate.voting.population import calibrated
-from quorate.voting.refine import matrices_of
-from quorate.voting.vote import by_posterior
+from quorate.uncertainty.workforce import Workforce
+from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.voting.spoken import Believed, listen
+from quorate.voting.vote import Ballot, by_posterior, weight
+
+GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
+EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
+UNKNOWN_SKILL = 0.5  # of a crowd in which no skill is identified: half way from guessing to perfect
+MAX_COPYING_WORKERS = 50  # up to which copying groups are searched for; `diagnose` searches in any crowd
+SHARE_SAMPLE = 150_000  # answers of the tasks on which the share of right labels is estimated
+MAX_CELLS = 1 << 22  # tasks × classes that are predicted at once
 
 
-def standard(
-    answers: Answers,
+def fit(
+    blocks: Blocks,
     *,
-    gold: Source = None,
     cautious: bool = False,
-    group: Any = None,
+    group: IntArray | None = None,
     dependence: str = MEASURED,
     ordered: bool = False,
-    skills: Any = None,
-) -> Result:
-    """Estimate skills and confusion matrices, vote with both, and say how sure the labels are.
+    skills: Priors | None = None,
+    models: Models | None = None,
+    classes: pa.Array | None = None,
+    worker_names: pa.Array | None = None,
+) -> Fitted:
+    """Fit the default method to blocks of tasks; gold labels come with the blocks.
 
     Args:
-        answers: who answered what.
-        gold: known labels of some tasks; they correct the crowd, set how sure the labels are, and stay fixed.
-        cautious: follow the plain majority nearly alone. Where skills do not explain who agrees with whom, the method
-            leans that way by itself.
-        group: who belongs together (model family, vendor, site) and may err together: a mapping from worker to group,
-            or a code for each worker (-1: none); by default what was read with the answers (``--group``).
-        dependence: ``measured`` in the answers, or ``independent``, if you know that workers err independently.
-        ordered: the classes are grades, in their order (numbers by value, or as ``classes`` lists them): a neighbour is
-            likelier than a class far off, and the label is the class of least expected distance.
-        skills: what is known of workers from before: the table that ``--workers-out`` wrote, `Result.workers` of an
-            earlier batch, or a mapping from worker to (skill, low, high).
-
-    Raises:
-        TooLargeError: the posterior, or with groups the confusion matrices, would not fit.
-        OptionError: there is no such dependence, or the groups name no worker.
+        blocks: blocks of tasks.
+        cautious: follow the plain majority alone.
+        group: of each worker, -1 for none: workers who may copy or share mistakes.
+        dependence: ``measured`` in the answers, or ``independent``.
+        ordered: the classes are ordered.
+        skills: skills of workers from an earlier batch.
+        models: the workers that are models, whose calibration law is that of judge panels.
+        classes: names of the classes, for messages; numbers by default.
+        worker_names: names of the workers, for messages; numbers by default.
 
     >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> bool((standard(crowd.answers).ballot.label == crowd.truth).mean() > 0.85)
+    >>> blocks = blocks_of(crowd.answers)
+    >>> labels = np.concatenate([vote.label for vote in blocks.each(fit(blocks).vote)])
+    >>> bool((labels == crowd.truth).mean() > 0.85)
     True
     """
-    check_size(answers, "quorate", matrices=False)
     if dependence not in DEPENDENCES:
         raise unknown(dependence, DEPENDENCES, "dependence")
-    independent = dependence == INDEPENDENT
-    known = known_classes(gold, answers)
-    priors = priors_of(skills, answers.worker_names, answers.classes)
-
-    alone = gather(answers)
-    anchors, free = _anchors(alone, answers, known, priors)
-    unaided = centred_workforce(alone if anchors is None else gather(answers, anchors), priors)
-    evidence = alone if known is None else gather(answers, known)
-    workers = unaided if known is None else centred_workforce(evidence, priors)
-    opinions = opinions_of(answers, unaided, anchors)
-    groups = answers.group if group is None else groups_of(group, answers)
-    habits = unaided.habits if ordered and answers.n_classes > 2 else None
-    views, basis = weigh(answers, opinions, group=groups, independent=independent, cautious=cautious, habits=habits)
-    matrices = opinions.matrices
-    shifts = None if opinions.voices is None else opinions.voices.shifts
-    lone = LoneVotes(workers.status != IDENTIFIED, opinions.vote, shifts, views.weights, views.rho, views.calibration)
-    if free is None:
-        posterior = views.calibrated()
-    else:
-        learned = learn(views, free)
-        posterior = calibrated(learned.posterior, learned.calibration)
-        lone = replace(lone, calibration=learned.calibration)
-        basis = replace(basis, known=check_of(learned, free, answers.classes))
-    if matrices is not None and (known is not None or basis.families):
-        matrices = matrices_of(answers, views.belief if free is None else learned.posterior, known)
-
-    workforce = None if basis.clusters is None else copying_workforce(answers, basis.clusters, known, priors)
-    if workforce is None:
-        workforce = workers.workforce
-    result = outcome(
-        "quorate",
-        answers,
-        by_posterior(answers, lone.capped(posterior, answers.start, answers.worker, answers.label)),
-        gold=known,
-        workforce=workforce.with_gold(answers, known, centred=True),
-        graph=evidence.verdict,
-        matrices=matrices,
+    has_gold = own_gold(blocks) is not None
+    alone = gather(blocks)
+    determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
+    anchored, free = _split_gold(blocks, determined, has_gold)
+    has_anchors = has_gold and own_gold(anchored) is not None
+    without_gold = centred_workforce(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
+    workers = centred_workforce(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
+    crowd = _estimate(anchored, without_gold)
+    groups = None if group is None or crowd.model is None else group_codes(group)
+    fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
+    found = False
+    if groups is None and crowd.model is not None and dependence == MEASURED:
+        groups = _search_copying(anchored, crowd, fit_)
+        found = groups is not None
+    copying = None
+    voters: _Crowd = crowd
+    if groups is not None:
+        voters, copying = _as_groups(anchored, crowd, groups)
+        fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
+    errors = _dependence(anchored if groups is None else TransformedBlocks(anchored, GroupMajority(groups)), voters)
+    if dependence == INDEPENDENT:
+        errors = NO_DEPENDENCE
+        fit_ = 1.0
+    scorer = _scorer(
+        anchored,
+        crowd,
+        voters,
+        copying,
+        errors,
+        fit_,
+        groups,
+        cautious=cautious,
+        ordered=ordered,
+        dependence=dependence,
+    )
+    law, alpha, n_models = _law(blocks, None if models is None else models.is_model, dependence)
+    share = _share_right(blocks, scorer, law)
+    corrected: GoldCorrected | None = None
+    if has_gold and free.known_tasks().n_tasks > 0:
+        n_symbols = None if blocks.points_to is None else len(blocks.points_to)
+        corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
+        law = corrected.law
+    class_names = _names(classes, blocks.n_classes)
+    check = None if corrected is None else gold_check(corrected, class_names)
+    prediction = Prediction(((None, scorer),) if corrected is None else corrected.parts, law)
+    if check is not None:
+        # Gold tasks may be easier or harder than the others, for example where the least certain ones were chosen: the
+        # difference in mean confidence corrects for that.
+        right = check.right + check.n * (_mean_confidence(free, prediction) - check.stated)
+        share = share_right_given_gold(share, float(np.clip(right, 0.0, check.n)), check.n, blocks.n_tasks)
+    votes = errors.effective_votes(_votes_per_task(blocks, scorer))
+    basis = ConfidenceBasis(
+        dependence=dependence,
+        rho=errors.rho,
+        rho_low=errors.low if crowd.model is not None else 0.0,
+        answers=blocks.n_answers / max(blocks.n_tasks, 1),
+        votes=votes[0],
+        votes_low=votes[1],
+        votes_high=votes[2],
+        trust=fit_ if crowd.model is not None and dependence == MEASURED else None,
+        families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
+        found=found,
+        known=check,
+        share_right=share,
+        n_models=n_models,
+        n_workers=blocks.n_workers,
+        models_by_name=models is not None and models.by_name,
+        alpha=alpha,
+        n_tasks=blocks.n_tasks,
+        n_gold=blocks.known_tasks().n_tasks if has_gold else 0,
+    )
+    is_model = None if models is None else models.is_model
+    estimates = _worker_estimates(blocks, workers, groups if found else None, skills, is_model)
+    if is_model is not None:
+        has_counts = np.zeros(blocks.n_workers, dtype=bool)
+        if estimates.gold_counts is not None:
+            has_counts = estimates.gold_counts.weight > 0
+        if (is_model & ~has_counts).any():
+            agreement = np.where(is_model & ~has_counts, _agreement(blocks, prediction), np.nan)
+            estimates = replace(estimates, agreement=agreement)
+    return Fitted(
+        vote=prediction,
+        workforce=estimates,
+        graph=workers.evidence.verdict,
+        matrices=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
         notes=(*workers.notes, *basis.notes()),
+        in_order=(pa.array(class_names) if classes is None else classes) if ordered else None,
     )
-    return replace(result, vote=in_the_middle(result.ballot, answers.classes)) if ordered else result
 
 
-def _anchors(
-    alone: AnswerEvidence, answers: Answers, known: IntArray | None, priors: Priors | None
-) -> tuple[IntArray | None, IntArray | None]:
-    """Part known labels: those that workers need who cannot be told without them, and those free to teach and check.
+def _worker_estimates(
+    blocks: Blocks,
+    workers: CentredWorkforce,
+    copying_groups: IntArray | None,
+    skills: Priors | None,
+    is_model: BoolArray | None,
+) -> Workforce:
+    """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
+    estimates: Workforce | None = None
+    if copying_groups is not None:
+        sample = blocks.sample(SHARE_SAMPLE)
+        estimates = copying_workforce(sample.answers, copying_groups, sample.known, skills)
+    if estimates is None:
+        estimates = workers.workforce
+    return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
 
-    The first act as a worker of skill one, so their own tasks have seen them, and can check nothing.
+
+def _agreement(blocks: Blocks, prediction: "Prediction") -> FloatArray:
+    """Return the share of each worker's answers that equal the label of their task; NaN without answers."""
+    (equal,) = blocks.sums(_equal_answers, prediction, blocks.n_workers)
+    n = blocks.per_worker
+    agreement: FloatArray = np.divide(equal, n, out=np.full(len(n), np.nan), where=n > 0)
+    return agreement
+
+
+def _equal_answers(blocks: Iterable[Block], prediction: "Prediction", n_workers: int) -> Sums:
+    """Count the answers of each worker that equal the predicted label."""
+    equal = np.zeros(n_workers)
+    for block in blocks:
+        label = np.repeat(prediction(block).label, block.per_task)
+        same = block.label[block.answers] == label
+        equal += np.bincount(block.worker[block.answers], same, n_workers)
+    return (equal,)
+
+
+@dataclass(frozen=True)
+class _Crowd:
+    """Skills and confusion matrices of a crowd, fitted without the gold that corrects and checks."""
+
+    bias: ResponseBias
+    skill: FloatArray  # [workers], for the vote: the crowd's mean where not identified
+    average: float  # skill of an average answer
+    relative_error: FloatArray  # [workers]
+    model: ConfusionModel | AccuracyModel | None  # None where no skill is identified
+
+
+def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[Blocks, Blocks]:
+    """Split gold into what identifies workers that are not identified without it, and what may correct and check."""
+    if not has_gold:
+        return blocks, blocks
+    return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
+
+
+def _estimate(blocks: Blocks, workers: CentredWorkforce) -> _Crowd:
+    """Start two EM steps of confusion matrices from the skills; gold is used only where a component needs it."""
+    if blocks.n_classes < 2 or workers.habits is None:
+        n = blocks.n_workers
+        return _Crowd(response_bias(blocks), np.full(n, UNKNOWN_SKILL), UNKNOWN_SKILL, np.ones(n), None)
+    frequency = workers.habits.frequency[: blocks.n_workers]
+    bias = replace(workers.habits, frequency=frequency)
+    return _fitted_crowd(blocks, bias, workers.skills, workers.mean)
+
+
+def _fitted_crowd(blocks: Blocks, bias: ResponseBias, skill: FloatArray, average: float) -> _Crowd:
+    relative_error = relative_errors(skill, average)
+    start = SkillScorer(skill, bias.frequency, bias.prior)
+    model = pooled_confusion(blocks, start, relative_error, n_steps=EM_STEPS)
+    return _Crowd(bias, skill, average, relative_error, model)
+
+
+def group_codes(group: IntArray) -> IntArray | None:
+    """Return groups numbered from 0, a worker in none (-1) being a group of its own; None where nobody shares one.
+
+    >>> group_codes(np.array([5, -1, 5, -1])).tolist(), group_codes(np.array([0, 1]))
+    ([2, 1, 2, 0], None)
     """
-    if known is None or not (known >= 0).any():
-        return None, None
-    first = answers.worker[np.minimum(answers.start[:-1], max(answers.n_answers - 1, 0))]
-    determined = alone.verdict.determined if priors is None else determined_by(alone.verdict, priors)
-    told = determined[first] & (answers.per_task > 0)
-    parts = [np.where(kept, known, -1) for kept in (~told, told)]
-    anchors, free = (part if (part >= 0).any() else None for part in parts)
-    return anchors, free
+    apart = np.where(group >= 0, group, -1 - np.arange(len(group)))
+    codes = np.unique(apart, return_inverse=True)[1].astype(np.int64)
+    return None if int(codes.max(initial=0)) + 1 == len(group) else codes
+
+
+def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | None:
+    """Search for copying groups where the crowd is small and one skill per worker does not explain its agreements."""
+    if blocks.n_workers > MAX_COPYING_WORKERS or fit_ >= 1.0 or not has_matrices(blocks):
+        return None
+    assert crowd.model is not None
+    return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
+
+
+def _group_posterior(blocks: Blocks) -> ModelPosterior:
+    """Return the posterior of blocks whose workers are groups, to start the model of copying from."""
+    bias = response_bias(blocks)
+    posterior = shrunk_skills(blocks, bias)
+    crowd = _fitted_crowd(blocks, bias, posterior.mean, posterior.average)
+    assert crowd.model is not None
+    return ModelPosterior(crowd.model)
+
+
+def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd, CopyingModel | GroupedScorer]:
+    """Estimate the crowd of groups that answer as one worker each, and the model of copying within them.
+
+    Where its matrices would be too large, for the number of classes, each group has one vote.
+    """
+    grouped = TransformedBlocks(blocks, GroupMajority(groups))
+    bias = response_bias(grouped)
+    posterior = shrunk_skills(grouped, bias)
+    voters = _fitted_crowd(grouped, bias, posterior.mean, posterior.average)
+    assert voters.model is not None
+    if blocks.n_workers * blocks.n_classes**2 > MAX_MATRIX_ENTRIES:
+        return voters, GroupedScorer(voters.model, GroupMajority(groups))
+    start: Scorer = GroupedScorer(voters.model, GroupMajority(groups))
+    if int(groups.max()) + 1 < 3:  # two groups would only contradict each other
+        assert crowd.model is not None
+        start = crowd.model
+    return voters, fit_copying(blocks, groups, ModelPosterior(start))
+
+
+def _dependence(blocks: Blocks, voters: _Crowd) -> Dependence:
+    """Measure how strongly errors of workers, or of groups, are correlated; a typical value where nothing is known."""
+    if voters.model is None:
+        return dependence_of(np.zeros(0), np.zeros(0))
+    return measure_dependence(blocks, voters.model)
+
+
+def _scorer(
+    blocks: Blocks,
+    crowd: _Crowd,
+    voters: _Crowd,
+    copying: CopyingModel | GroupedScorer | None,
+    errors: Dependence,
+    fit_: float,
+    groups: IntArray | None,
+    *,
+    cautious: bool,
+    ordered: bool,
+    dependence: str,
+) -> TemperedScorer:
+    """Put together the two models of the answers and their weights."""
+    m = blocks.n_classes
+    vote = PluralityScorer(float(weight(np.array([np.clip(voters.average, 1e-6, 1 - 1e-6)]), m)[0]) if m > 1 else 1.0)
+    if crowd.model is None:
+        return TemperedScorer((vote, vote), np.array([0.0, 1.0]), errors.rho)
+    first: Scorer = crowd.model
+    if dependence == INDEPENDENT and isinstance(crowd.model, ConfusionModel):  # nothing else corrects the model
+        refitted = crowd.model.refit(blocks, ModelPosterior(crowd.model))
+        assert isinstance(refitted, ConfusionModel)
+        first = LeaveOneOut(refitted, crowd.model)
+    models: tuple[Scorer, Scorer] = (first, vote)
+    weights = np.array([fit_, 1 - fit_])
+    if copying is not None and groups is not None:
+        models = (copying, GroupedScorer(vote, GroupMajority(groups)))
+    elif ordered and m > 2 and has_matrices(blocks):
+        ordinal = fit_ordinal(blocks, crowd.skill, crowd.bias.crowd, errors.rho)
+        models = (ordinal, MedianScorer(ordinal.skill, errors.rho))
+        weights = np.array([0.5, 0.5])
+    if cautious:
+        weights = np.array([0.0, 1.0])
+    if blocks.points_to is not None and isinstance(crowd.model, ConfusionModel):
+        symbols = listen(blocks, Believed(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
+        if symbols is not None:
+            models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
+    return TemperedScorer(models, weights, errors.rho, copying)
+
+
+def _law(blocks: Blocks, is_model: BoolArray | None, dependence: str) -> tuple[CalibrationLaw, float | None, int]:
+    """Return the calibration law of this kind of crowd, Krippendorff's alpha of a panel, and the number of models."""
+    m = blocks.n_classes
+    n_models = 0 if is_model is None else int(is_model.sum())
+    alpha = panel_alpha(blocks) if n_models and m > 1 else None
+    if dependence == INDEPENDENT:
+        return no_calibration(m), alpha, n_models
+    people = people_law(m)
+    if is_model is None or alpha is None:
+        return people, None, 0
+    share = float(blocks.per_worker[is_model].sum()) / max(blocks.n_answers, 1)
+    return mixed_law(people, models_law(m, alpha), share), alpha, n_models
+
+
+def _share_right(blocks: Blocks, scorer: TemperedScorer, law: CalibrationLaw) -> ShareRight:
+    """Estimate the share of right labels on a sample of whole tasks that have answers."""
+    answers = blocks.sample(SHARE_SAMPLE).answers
+    sample = memory_blocks(answers.only(answers.per_task > 0))
+    parts = list(sample.each(_top_sums, scorer, law))
+    return law.share_right(np.sum(parts, axis=0), sample.n_tasks)
+
+
+def _mean_confidence(blocks: Blocks, prediction: "Prediction") -> float:
+    """Return the mean confidence of a sample of the tasks without gold."""
+    some = blocks.sample(SHARE_SAMPLE)
+    sample = memory_blocks(some.answers if some.known is None else some.answers.only(some.known < 0))
+    confidence = np.concatenate([posterior.max(axis=1) for posterior in sample.each(prediction.posterior)])
+    return float(confidence.mean()) if len(confidence) else 1.0
+
+
+def _top_sums(block: Block, scorer: TemperedScorer, law: CalibrationLaw) -> FloatArray:
+    return law.top_sums(scorer(block) / scorer.weights.sum())
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Calibrated posterior and labels of any block; can be sent to where the blocks are."""
+
+    parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]
+    law: CalibrationLaw
+
+    def __call__(self, block: Block) -> Ballot:
+        """Predict a block, some tasks at a time where classes are many."""
+        at_once = max(MAX_CELLS // max(block.n_classes, 1), 1)
+        if block.n_tasks <= at_once:
+            posterior = self.posterior(block)
+        else:
+            spans = range(0, block.n_tasks, at_once)
+            pieces = [block.span(low, min(low + at_once, block.n_tasks)) for low in spans]
+            posterior = np.concatenate([self.posterior(piece) for piece in pieces])
+        return by_posterior(answers_in(block), posterior)
+
+    def posterior(self, block: Block) -> FloatArray:
+        """Return the calibrated posterior of each task; tasks × classes."""
+        return self.law.calibrated(self.uncalibrated(block))
+
+    def uncalibrated(self, block: Block) -> FloatArray:
+        """Return the posterior of each task before calibration; tasks × classes."""
+        mixed: FloatArray | None = None
+        total = 0.0
+        for renaming, scorer in self.parts:
+            part = scorer(block if renaming is None else renaming(block))
+            mixed = part if mixed is None else mixed + part
+            total += float(scorer.weights.sum())
+        assert mixed is not None  # there is a part
+        average: FloatArray = mixed / total
+        return average
+
+
+def _votes_per_task(blocks: Blocks, scorer: TemperedScorer) -> FloatArray:
+    """Return the votes of each task of a sample, those of copying workers counted as what they are worth."""
+    sample = memory_blocks(blocks.sample(SHARE_SAMPLE).answers)
+    if scorer.copying is None:
+        return sample.whole.per_task.astype(np.float64)
+    return np.concatenate(list(sample.each(scorer.copying.effective_votes)))
+
+
+def _confusion_matrices(
+    blocks: Blocks, scorer: TemperedScorer, prediction: "Prediction", has_gold: bool
+) -> ConfusionMatrices | None:
+    """Return the workers' confusion matrices under the final posterior, gold clamped; None where there are none."""
+    model = scorer.models[0]
+    while isinstance(model, WithSymbols):
+        model = model.model
+    if isinstance(model, ConfusionModel) and not has_gold:
+        return ConfusionMatrices(np.exp(model.log_theta), model.counts)
+    if not isinstance(model, ConfusionModel | CopyingModel) or not has_matrices(blocks):
+        return None
+    refitted = fit_confusion(blocks, prediction.uncalibrated, np.ones(blocks.n_workers))
+    assert isinstance(refitted, ConfusionModel)
+    return ConfusionMatrices(np.exp(refitted.log_theta), refitted.counts)
+
+
+def _names(names: pa.Array | None, n: int) -> list[str]:
+    return [str(k) for k in range(n)] if names is None else [str(name) for name in names.to_pylist()]
+
+
+def _members(groups: IntArray, names: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Name the members of every group that has several."""
+    several = np.flatnonzero(np.bincount(groups) > 1)
+    return tuple(sorted(tuple(names[w] for w in np.flatnonzero(groups == k)) for k in several))

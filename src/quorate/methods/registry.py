@@ -41,9 +41,7 @@ class Method:
 
 
 METHODS = {
-    "quorate": Method(
-        "quorate:standard", "centred rank-one skills, then confusion matrices shrunk to them", "this project"
-    ),
+    "quorate": Method("quorate:fit", "centred rank-one skills, then confusion matrices shrunk to them", "this project"),
     "rank-one": Method(
         "rank_one:fit", "skills by rank-one completion of the agreements, then a log-odds vote", "Ma et al. 2020"
     ),
@@ -110,7 +108,7 @@ def aggregate(
             the model's name to such a table.
         predictions_name: what the model is called among the workers; by default its file is.
         options: for reading, as `quorate.read` takes them (``task``, ``worker``, ``label``, ``on_conflict``, …); all
-            others for the method; see its function, e.g. `quorate.methods.quorate.standard`.
+            others for the method; see its function, e.g. `quorate.methods.quorate.fit`.
 
     Raises:
         UnknownMethodError: there is no such method.
@@ -141,7 +139,7 @@ def aggregate(
     if costs is not None:
         check_states_probabilities(method)
     if METHODS[method].runs_over_blocks:
-        from quorate.methods.beyond_memory import aggregate_in_memory  # imports every such method
+        from quorate.methods.over_blocks import aggregate_in_memory  # imports every such method
 
         result = aggregate_in_memory(method, answers, gold=known, **options)
     else:

@@ -149,6 +149,15 @@ class GroupedScorer:
         """Return itself: only the model of single workers is refitted."""
         return self
 
+    @property
+    def group(self) -> IntArray:
+        """Group of each worker, from 0."""
+        return self.groups.group
+
+    def effective_votes(self, block: Block) -> FloatArray:
+        """Return the votes of each task: one per group."""
+        return self.groups(block).per_task.astype(np.float64)
+
 
 @dataclass(frozen=True)
 class _Counts:

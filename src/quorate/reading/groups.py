@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers
+from quorate.answers import Counted
 from quorate.arrays import BoolArray, IntArray, canonical_order, from_strings
 from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
 from quorate.reading.columns import as_type, positions
@@ -52,7 +52,7 @@ def group_of_workers(
     return found
 
 
-def groups_of(group: Any, answers: Answers) -> IntArray:
+def groups_of(group: Any, answers: Counted) -> IntArray:
     """Return the group of each worker as a code, -1 for none, from what a caller may say.
 
     Args:
@@ -82,7 +82,7 @@ def groups_of(group: Any, answers: Answers) -> IntArray:
     return codes.astype(np.int64)
 
 
-def _by_name(group: Mapping[Any, Any], answers: Answers) -> IntArray:
+def _by_name(group: Mapping[Any, Any], answers: Counted) -> IntArray:
     place = positions(as_type(list(group), answers.worker_names.type, "workers of group="), answers.worker_names)
     if (place < 0).any():
         strangers = [name for name, code in zip(group, place, strict=True) if code < 0]

@@ -38,6 +38,7 @@ class TableKeywords(FileKeywords, total=False):
     on_conflict: str
     classes: Sequence[Any] | None
     group: str | None
+    judges: bool | None
     merge_spellings: bool
     multi: str | None
     abstain: Sequence[Any]
@@ -80,6 +81,7 @@ class ReadOptions:
     join_choices: bool = False
     keep_rejected: bool = False
     group: str | None = None  # the column that says which workers belong together
+    judges: bool | None = None  # whether the workers are language models; None: file format and names decide
     merge_spellings: bool = False  # make one label of those that differ only by case or spaces
     multi: str | None = None  # what stands between two labels of one answer; lists need none
     abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields

@@ -14,7 +14,7 @@ from quorate.reading.files import Source
 from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.loading import hold
-from quorate.reading.options import AS_USUAL, ReadKeywords, ReadOptions, TableKeywords, read_options
+from quorate.reading.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
 from quorate.reading.pipes import keep_pipes
 from quorate.reading.rows import read_rows
 
@@ -69,6 +69,8 @@ def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
             yes/no question. A column of lists is read so by itself.
         merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
         group: the column that says which workers belong together (model family, vendor, site) and may err together.
+        judges: whether the workers are language models, whose agreement shows less about how often they are right than
+            that of people; by default the file format and the names of the workers decide.
         abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
             and task, and tell the default method something where a worker abstains more on one class than on another.
             A blank one, or ``skip_missing``, takes a missing label for an abstention.
@@ -100,7 +102,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
     if tool == TABLE:
         reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")
-        return Reading(read_rows(source, reading), source, reading)
+        return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading)
     if reading.group is not None:
         raise OptionError(
             "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
@@ -120,7 +122,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     group = GROUP if GROUP in export.table.arrow.column_names else None
     multi = JOINT if export.several else None
     plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
-    return Reading(_read_export(export, plain), source, reading, export)
+    judges = True if reading.judges is None and tool in JUDGES else reading.judges
+    return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
 
 
 def _read_export(export: Export, reading: ReadOptions) -> Answers:
@@ -143,6 +146,9 @@ def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
     """
     if not isinstance(source, Answers | Reading):
         return read_source(source, read_options(reading))
+    if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
+        found = source if isinstance(source, Reading) else Reading(source)
+        return replace(found, answers=replace(found.answers, judges=reading["judges"]))
     if reading:
         named = ", ".join(f"{name}=" for name in reading)
         raise OptionError(f"these answers have been read already, so {named} comes too late; give it to quorate.read")

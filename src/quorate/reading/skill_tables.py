@@ -73,7 +73,8 @@ def read_skills(source: Any) -> SkillTable:
         who = listing(take(names, codes[bare]).to_pylist())
         raise OptionError(
             f"{count(len(bare), 'worker')} of known skill {'has' if len(bare) == 1 else 'have'} no interval, which "
-            f"says what the skill is worth: {who}. Write the table with --intervals auto, or fill in both ends"
+            f"says what the skill is worth: {who}. Write the table with --intervals auto "
+            "(of language models with --gold, too), or fill in both ends"
         )
     turned = np.flatnonzero(known & (low > high))
     if len(turned):

@@ -7,14 +7,13 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
+from quorate.calibration.confidence import advised_labels
+from quorate.calibration.dependence import INDEPENDENT
 from quorate.evaluation.score import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.charts.standing import GUESSING, UNKNOWN, WORSE, standings
 from quorate.result import Result, count, left_out
 from quorate.skills.notes import LOW_TRUST, UNDETERMINED
-from quorate.voting.basis import advised_labels
-from quorate.voting.dependence import INDEPENDENT
-from quorate.voting.population import N_CROWDS
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,9 @@ def _should_be_right(result: Result, mean: float) -> Tile:
         return Tile(_share(mean), what, checked, "good")
     if basis.dependence == INDEPENDENT:
         return Tile(_share(mean), what, "if workers err independently, as you say", "doubt")
-    return Tile(_share(mean), what, f"as in {N_CROWDS} public crowds; not checked on yours", "doubt")
+    share = basis.share_right
+    between = "" if share is None else f"between {share.low:.0%} and {share.high:.0%}; "
+    return Tile(_share(mean), what, f"{between}as in comparable crowds, not checked on yours", "doubt")
 
 
 def _is_right(score: Score) -> Tile:
@@ -116,7 +117,7 @@ def first_things(result: Result, *, is_told: bool = False, told: Collection[str]
         lines.append(
             f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
             "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right"
-            f"{f' (quorate advise --gold {n})' if n else ''}."
+            f"{f' (quorate advise --expert {n})' if n else ''}."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")

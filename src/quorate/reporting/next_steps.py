@@ -15,6 +15,7 @@ from quorate.advice.outlook import error_after
 from quorate.advice.plan import advise_result, believed
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, take
+from quorate.calibration.confidence import ADVISED_GOLD
 from quorate.diagnosis.costs import below_usual, costs, wrong_answers
 from quorate.diagnosis.diagnose import Diagnosis
 from quorate.diagnosis.finding import Finding
@@ -24,7 +25,6 @@ from quorate.methods.registry import METHODS
 from quorate.reading.options import ReadOptions
 from quorate.reporting.findings import MOST_SENTENCES
 from quorate.result import Result, count
-from quorate.voting.basis import ADVISED
 
 # Words of a file's name that tell nothing of what is in it.
 SAYING_NOTHING = frozenset(
@@ -85,7 +85,7 @@ class Outlook:
     def expert(self) -> GoldAdvice | None:
         """What an expert should label; None where nothing is left."""
         try:
-            return gold_tasks(self.result, ADVISED)
+            return gold_tasks(self.result, ADVISED_GOLD)
         except OptionError:
             return None
 
@@ -209,7 +209,7 @@ class Outlook:
             tuple((f"task {shown(row['task'])}", _sure(row["confidence"])) for row in rows) + _more(n),
             brings and f"{brings} by these labels alone; what they teach of the crowd comes on top.",
             (
-                f"quorate advise {self.file} --gold {n} -o expert.csv",
+                f"quorate advise {self.file} --expert {n} -o expert.csv",
                 f"quorate aggregate {self.file} --gold expert.csv  # once it has a column label",
             ),
         )

@@ -6,43 +6,25 @@ with pi the class prior, so the same rank-one completion gives the skills, witho
 frequent and alike hard. For two classes this covers every confusion matrix.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.kernels import centred_products, habit_counts, power_sums
+from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.skills.centred_pairs import CentredPairs, centred_pairs, pairs_pay
-from quorate.skills.coordinate import coordinate_sweeps
 from quorate.skills.kept_pass import KeptPass, kept_pass
 from quorate.skills.moments import Moments
 from quorate.skills.objective import Problem
 from quorate.skills.priors import Priors
-from quorate.skills.solution import Solution
+from quorate.skills.shrinkage import BIAS_PSEUDO_ANSWERS, MARGIN, ResponseBias, response_bias, shrunk_skills
+from quorate.skills.solution import CAPPED, CONVERGED, Solution
 
-HABIT_ANSWERS = 2.0  # pseudo-answers by which a worker's habit is shrunk toward the crowd's
-# How many answers a worker's skill is worth before its data speak: STRENGTH / mu⁴, mu the crowd's mean skill. A meeting
-# tells of x_i in proportion to the peer's squared skill, about mu², and skills differ by about mu: in a good crowd two
-# answers tell as much as the mean does, in a poor one hundreds.
-STRENGTH = 0.7
-LEAST_MEAN = 0.05  # of the crowd's skill: below, nothing could be told at all
-LEAST_SCALE = 0.1  # of mu inside the strength, which is finite so
-FIRST_MEAN = 0.5  # half way from guessing to perfect
-ROUNDS = 8  # means at the most, three or four are usual: poor crowds that tell little of their mean stay near the first
-STANDS = 1e-3  # change of the mean
-
-
-@dataclass(frozen=True)
-class Habits:
-    """What the answers are centred at."""
-
-    frequency: FloatArray  # f_i, workers × classes: each worker's answers, shrunk toward the crowd's
-    prior: FloatArray  # pi, of the classes
-    spread: float  # G = 1 - sum pi²
-    crowd: FloatArray  # how often each class is given by all
+HABIT_ANSWERS = BIAS_PSEUDO_ANSWERS
+Habits = ResponseBias
 
 
 @dataclass(frozen=True)
@@ -58,24 +40,13 @@ class Centred:
 
 
 def habits_of(answers: Answered, priors: Priors | None = None) -> Habits:
-    """Count each worker's answers, and the classes of the plurality.
-
-    Args:
-        answers: who answered what.
-        priors: what is known of the workers, as answers that they gave before.
+    """Return the response bias of each worker, and the class prior by the plurality of each task.
 
     >>> import quorate
-    >>> habits = habits_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")}))
-    >>> habits.prior.tolist(), habits.frequency.round(2).tolist()
-    ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
+    >>> habits_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})).prior.tolist()
+    [0.5, 0.5]
     """
-    given, leading = blocks_of(answers).sums(habit_counts, answers.n_workers, answers.n_classes)
-    prior = (leading + 1.0) / (leading + 1.0).sum()
-    if priors is not None:
-        given = given + priors.answered(prior).sum(axis=2)
-    crowd = given.sum(axis=0) / given.sum()
-    frequency = (given + HABIT_ANSWERS * crowd) / (given.sum(axis=1, keepdims=True) + HABIT_ANSWERS)
-    return Habits(frequency, prior, float(1 - prior @ prior), crowd)
+    return response_bias(blocks_of(answers), priors)
 
 
 def task_weights(answers: Answers) -> FloatArray:
@@ -161,16 +132,14 @@ def centred_skills(
     is_gold: BoolArray | None = None,
     priors: Priors | None = None,
     tolerance: float = 1e-4,
-    max_iterations: int = 1000,
 ) -> Centred:
-    """Solve for the skills, shrunk toward the crowd's mean skill, which is refitted on the way until it stands still.
+    """Solve for the skills of centred answers, shrunk by empirical Bayes (`quorate.skills.shrinkage`).
 
     Args:
         answers: who answered what.
-        is_gold: which workers are known labels, of skill one.
+        is_gold: marks the gold worker, of skill one.
         priors: what is known of the workers from before, on the scale of these skills.
-        tolerance: for the mean change of a skill, and for the projected-gradient norm.
-        max_iterations: sweeps at the most.
+        tolerance: mean change of a skill at which the passes stop.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(1000, 20, 5, prior=np.array([0.8, 0.2]), seed=0)
@@ -179,84 +148,21 @@ def centred_skills(
     True
     """
     habits = habits_of(answers, priors)
-    n_answers = answers.per_worker.astype(np.float64)
-    known = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
-    share = np.where(known, 0.0, n_answers) / max(n_answers[~known].sum(), 1.0)
-    empty = Problem(centred_moments(answers, habits), *(np.zeros(answers.n_workers),) * 2, n_answers)
-    start = _start(empty.moments, known, priors)
-    drawn = _Drawn(answers, empty, share, known, priors, start)
-    solution = coordinate_sweeps(
-        drawn.problem,
-        start,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        renewed=drawn.renewed,
+    blocks = blocks_of(answers)
+    gold = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
+    found = shrunk_skills(blocks, habits, is_gold=gold, known=priors, tolerance=tolerance)
+    lowest = -1 / (answers.n_classes - 1) + MARGIN
+    lower = np.where(gold, 1.0, lowest)
+    upper = np.where(gold, 1.0, 1 - MARGIN)
+    ridge = found.noise / found.prior_variance  # in units of the peers' squared skills
+    empty = Problem(centred_moments(answers, habits), lower, upper, answers.per_worker.astype(np.float64))
+    solution = Solution(
+        found.mean,
+        "empirical Bayes",
+        CONVERGED if found.converged else CAPPED,
+        found.n_passes,
+        loss=0.0,  # mean field minimises no least squares
+        gradient_norm=found.change,
     )
-    mean = drawn.mean_of(solution.skills)
-    solution = replace(solution, solver="centred coordinate")
-    return Centred(solution, mean, habits, drawn.problem, drawn.ridge, drawn.pull)
-
-
-class _Drawn:
-    """The problem of skills that are drawn to their mean, and to what is known of them."""
-
-    def __init__(
-        self,
-        answers: Answered,
-        empty: Problem,
-        share: FloatArray,
-        known: BoolArray,
-        priors: Priors | None,
-        start: FloatArray,
-    ) -> None:
-        self.answers, self.empty, self.share, self.known, self.priors = answers, empty, share, known, priors
-        self.rounds, self.stands = 0, False
-        self._draw(float(np.copysign(FIRST_MEAN, self.mean_of(start))))
-
-    def mean_of(self, skills: FloatArray) -> float:
-        """Return mu, away from zero; below it only where known labels say that the crowd is wrong more than right."""
-        mean = float(self.share @ skills)
-        if self.known.any() and mean < 0:
-            return min(mean, -LEAST_MEAN)
-        return max(mean, LEAST_MEAN)
-
-    def renewed(self, skills: FloatArray) -> Problem | None:
-        """Draw the skills to their own mean, until that stands still."""
-        if self.stands or self.rounds == ROUNDS:
-            return None
-        before = self.mean
-        self._draw(self.mean_of(skills))
-        self.stands = abs(self.mean - before) < STANDS
-        return self.problem
-
-    def _draw(self, mean: float) -> None:
-        """Set the ridge and the box that a mean skill implies; gold stays at one."""
-        mu, n_classes, n_answers = max(abs(mean), LEAST_SCALE), self.answers.n_classes, self.empty.n_answers
-        self.rounds, self.mean = self.rounds + 1, mean
-        self.ridge, self.pull = STRENGTH / mu**2, None
-        ridge: float | FloatArray = self.ridge
-        centre: float | FloatArray = mean
-        if self.priors is not None:
-            met = np.where(self.known, 1.0, self.priors.filled(mean))
-            self.pull = self.priors.pull(self.answers, met, n_classes)
-            # What is known takes the place of the mean, up to what the mean is worth: it was drawn there once before.
-            to_mean = np.maximum(self.ridge - self.pull, 0.0)
-            ridge = to_mean + self.pull
-            centre = (to_mean * mean + self.pull * self.priors.skill) / ridge
-            n_answers = n_answers + self.priors.worth
-        reach = 1 - 1 / np.sqrt(n_answers + STRENGTH / mu**4)  # the paper's box, with the mean's answers added
-        lower = np.where(self.known, 1.0, -np.minimum(reach, 1 / (n_classes - 1)))
-        upper = np.where(self.known, 1.0, reach)
-        self.problem = replace(self.empty, lower=lower, upper=upper, ridge=ridge, centre=centre)
-
-
-def _start(moments: Moments, known: BoolArray, priors: Priors | None) -> FloatArray:
-    """Start at one half, or where a worker met gold, at its agreement with that: it says which way round skills are.
-
-    Who is known from before starts there.
-    """
-    start = np.full(len(known), 0.5)
-    if known.any():
-        gold = known.astype(np.float64)
-        start = np.where(known, 1.0, (moments.signed @ gold + 0.5) / (moments.shared @ gold + 1.0))
-    return start if priors is None else np.where(priors.is_known, priors.skill, start)
+    pull = None if priors is None else priors.precision * found.noise
+    return Centred(solution, found.average, habits, empty, ridge, pull)

@@ -44,7 +44,7 @@ class CentredInference(Estimated):
     >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
     >>> found = centred_skills(crowd.answers)
     >>> gold, free = np.zeros(3, bool), np.ones(3, bool)
-    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.habits, found.problem.ridge)
+    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.habits, found.ridge)
     >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
     True
     """

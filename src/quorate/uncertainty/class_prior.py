@@ -40,10 +40,10 @@ def settled_habits(inference: CentredInference) -> Habits:
     >>> crowd = quorate.simulate.crowd(4000, 50, 5, prior=np.array([0.9, 0.1]), skills=np.linspace(0, 1, 50), seed=0)
     >>> found, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
     >>> inference = CentredInference(
-    ...     crowd.answers, found.solution.skills, gold, ~gold, found.habits, found.problem.ridge
+    ...     crowd.answers, found.solution.skills, gold, ~gold, found.habits, found.ridge
     ... )
     >>> found.habits.prior.round(2).tolist(), settled_habits(inference).prior.round(2).tolist()
-    ([0.82, 0.18], [0.91, 0.09])
+    ([0.82, 0.18], [0.9, 0.1])
     """
     answers, habits, gold = inference.crowd, inference.habits, inference.is_gold
     some = sampled(answers, ENOUGH)

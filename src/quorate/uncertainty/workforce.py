@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import Answered
 from quorate.skills.evidence import IDENTIFIED
 from quorate.skills.signs import Signs
@@ -31,20 +31,28 @@ class Workforce:
     signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
     gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
+    # Share of its answers that equal the label of their task, for language models of which no known label shows how
+    # often they are right; NaN for all others. None where there is no such model.
+    agreement: FloatArray | None = None
 
-    def with_gold(self, answers: Answered, gold: IntArray | None, *, centred: bool) -> "Workforce":
+    def with_gold(
+        self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None
+    ) -> "Workforce":
         """Average the skills with those by answers to tasks of known label; the weights of the vote stay.
 
         Args:
             answers: who answered what.
             gold: the known class of each task, -1 where unknown; blocks bring their own.
             centred: what a skill is; see `quorate.uncertainty.gold_counts.count_gold`.
+            is_model: marks language models; they share mistakes, so their known labels count alone.
         """
         if isinstance(answers, Answers) and gold is None:
             return self
         counts = count_gold(answers, gold, skills=self.skills, centred=centred)
         if counts is None:
             return self
+        if is_model is not None:
+            counts = replace(counts, weight=np.where(is_model & (counts.weight > 0), 1.0, counts.weight))
         newly_determined = np.isnan(self.skills) & (counts.weight > 0)
         return replace(
             self,

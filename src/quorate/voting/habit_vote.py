@@ -9,7 +9,6 @@ from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import Habits
 from quorate.voting.confusion import cells_of, most_entries, over_answers
 from quorate.voting.posterior import FLOOR
-from quorate.voting.sparse_voices import SparseScores, counted
 
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
 
@@ -32,7 +31,7 @@ def habit_scores(answers: Answers, skills: FloatArray, habits: Habits) -> FloatA
     """
     m = answers.n_classes
     if answers.n_workers * m**2 > most_entries(answers.n_answers):
-        return habit_cells(answers, skills, habits).table()
+        return habit_cells(answers, skills, habits)
     return cells_of(answers).log_joint(np.log(habit_matrices(skills, habits)), habits.prior)
 
 
@@ -66,17 +65,19 @@ def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: Habits) 
     return shares
 
 
-def habit_cells(answers: Answers, skills: FloatArray, habits: Habits) -> SparseScores:
+def habit_cells(answers: Answers, skills: FloatArray, habits: Habits) -> FloatArray:
     """Do what `habit_scores` does without a matrix for each worker: a wrong answer is as likely whatever the class is.
 
     >>> import quorate
     >>> from quorate.skills.centred import habits_of
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> habit_cells(answers, np.array([0.9, 0.1, 0.1]), habits_of(answers)).table().argmax(axis=1).tolist()
+    >>> habit_cells(answers, np.array([0.9, 0.1, 0.1]), habits_of(answers)).argmax(axis=1).tolist()
     [0]
     """
     right, wrong = _right_and_wrong(answers, skills, habits)
-    return counted(answers, right - wrong, answers.by_task(wrong), np.log(np.maximum(habits.prior, FLOOR)))
+    cells = np.bincount(answers.cells, right - wrong, answers.n_tasks * answers.n_classes)
+    scores: FloatArray = cells.reshape(answers.n_tasks, answers.n_classes) + answers.by_task(wrong)[:, None]
+    return scores + np.log(np.maximum(habits.prior, FLOOR))
 
 
 def _right_and_wrong(answers: Answers, skills: FloatArray, habits: Habits) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray
-from quorate.voting.in_order import distances
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # where costs are, most look for it
 from quorate.voting.vote import TIE, Ballot
 
@@ -79,3 +78,14 @@ def numbers_of(classes: pa.Array) -> FloatArray | None:
     except (TypeError, ValueError):
         return None
     return value if np.isfinite(value).all() and (np.diff(value) > 0).all() else None
+
+
+def distances(n_classes: int) -> FloatArray:
+    """Return how many steps two ordered classes are apart.
+
+    >>> distances(3).tolist()
+    [[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    steps = np.arange(n_classes, dtype=np.float64)
+    apart: FloatArray = np.abs(steps[:, None] - steps[None, :])
+    return apart

@@ -18,7 +18,6 @@ from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.voting.chances import chances
 from quorate.voting.confusion import most_entries
-from quorate.voting.dependence import flat_in
 from quorate.voting.kept_shares import alike_sums, balancing, leaning_of, several_grade, shares_kept, told_alike
 from quorate.voting.posterior import softmax
 
@@ -37,7 +36,10 @@ class Believed:
 
     def flat(self, block: Block) -> FloatArray:
         """Return the factor of each of a block's tasks, as a column."""
-        return flat_in(block, self.factor)
+        if isinstance(self.factor, np.ndarray):
+            return self.factor[block.tasks][:, None]
+        tempering: FloatArray = 1 / (1 + self.factor * np.maximum(block.per_task - 1.0, 0.0))
+        return tempering[:, None]
 
 
 @dataclass(frozen=True)

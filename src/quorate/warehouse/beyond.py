@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from quorate.answers import Roster
 from quorate.errors import BlankFieldError, OptionError, UnknownMethodError, count, unknown
-from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
 from quorate.methods.option_names import check_options
+from quorate.methods.over_blocks import BLOCK_METHODS, block_fit, fit_blocks
 from quorate.methods.registry import METHODS, check_states_probabilities
 from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
@@ -19,10 +19,10 @@ from quorate.reading.inputs import local_path
 from quorate.result import Result
 from quorate.said import unheard_line
 from quorate.skills.notes import BEYOND_MEMORY, UNHEARD, Note
-from quorate.skills.priors import priors_of
 from quorate.uncertainty.intervals import IntervalChoice
 from quorate.warehouse.block_files import BlockRoster, FileBlocks, PassingFolder, pack_blocks
 from quorate.warehouse.expressions import EngineTable
+from quorate.warehouse.group_column import group_of_each
 from quorate.warehouse.label_files import LabelTally, label_batches, write_batches
 from quorate.warehouse.labels_kept import KeptLabels
 from quorate.warehouse.local_gold import LocalGold, local_gold
@@ -61,22 +61,20 @@ def aggregate_held(
     chosen = method or "quorate"
     if chosen not in METHODS:
         raise unknown(chosen, METHODS, "method", UnknownMethodError)
-    if chosen not in METHODS_BEYOND:
+    if chosen not in BLOCK_METHODS:
         raise held.refuse(f"the method {chosen!r}")
-    if held.reading.group is not None:
-        raise held.refuse("what workers may err together by (--group)")
     if output is not None and output_table is not None:
         raise OptionError("write a file or a table, not both")
-    check_options(chosen, METHODS_BEYOND[chosen], options, where=" beyond memory")
+    check_options(chosen, block_fit(chosen), options, where=" beyond memory")
     if costs is not None:
         check_states_probabilities(chosen)
     check_output(held.engine, output, output_table)
     blocks, apart = _packed(held, local_gold(gold, held.reading))
     roster = blocks.roster
-    if "skills" in options:
-        options["skills"] = priors_of(options["skills"], roster.worker_names, roster.classes)
     priced = None if costs is None else read_costs(costs, roster.classes)
-    fitted = replace(fit_blocks(blocks, chosen, classes=roster.classes, **options), costs=priced)
+    if chosen == "quorate":
+        options = {"judges": held.reading.judges, "group": group_of_each(held), **options}
+    fitted = replace(fit_blocks(blocks, chosen, roster, **options), costs=priced)
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,

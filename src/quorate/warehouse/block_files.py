@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from quorate.answers import Roster
 from quorate.arrays import IntArray, from_numpy
-from quorate.blocks.block import Block, Blocks, Sampled, Silent, check_codes, in_order_of_names
+from quorate.blocks.block import Block, Blocks, Sampled, Silent, check_codes, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
+from quorate.blocks.scatter import trimmed
 from quorate.errors import NotInMemoryError
 from quorate.reading.options import ReadOptions
 from quorate.warehouse.local_gold import LocalGold
@@ -49,16 +50,17 @@ class FileBlocks(MemoryBlocks):
             if self.whole.start[n_tasks] >= enough:
                 break
         some = self.whole.span(0, n_tasks)
-        return Sampled(named_answers(some, self.points_to, pa.concat_arrays(names), self.roster), some.known)
+        found = Sampled(named_answers(some, self.points_to, pa.concat_arrays(names), self.roster), some.known)
+        return trimmed(found, enough)
 
     def known_tasks(self) -> Block:
-        """Bring the tasks of known class into memory, in the order of their ids."""
+        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
         found, known = super().known_tasks(), self.whole.is_known
         names, low = [], 0
         for some in task_names(self.packed):
             names.append(some.filter(from_numpy(known[low : low + len(some)])))
             low += len(some)
-        return in_order_of_names([(found, pa.concat_arrays(names))])
+        return in_order_of_hash([(found, pa.concat_arrays(names))])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Leave the files behind in a copy by pickle, which then has only what was asked for before."""

@@ -30,7 +30,7 @@ class LabelTally(ConfidenceTotals):
 def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
     """Vote on every block, and put the ids of its tasks to the labels.
 
-    >>> from quorate.methods.beyond_memory import fit_blocks
+    >>> from quorate.methods.over_blocks import fit_blocks
     >>> from quorate.reading.options import ReadOptions
     >>> from quorate.warehouse.block_files import pack_blocks
     >>> rows = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})

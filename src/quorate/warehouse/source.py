@@ -27,7 +27,7 @@ from quorate.warehouse.statements import quoted
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = (
-    *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group"),
+    *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
 )
 # What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from quorate.answers import Roster
 from quorate.arrays import IntArray
-from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_names, one_block
+from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.plain_meetings import unite
+from quorate.blocks.scatter import trimmed
 from quorate.reading.options import ReadOptions
 from quorate.warehouse.block_files import LostBlocks
 from quorate.warehouse.engine import Engine
@@ -146,7 +147,7 @@ class SparkBlocks:
             until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
             parts = list(self.each_named(drawn_in, until))
             if share >= 1 or sum(part[0].answers.stop for part in parts) >= enough:
-                return self._sampled(parts)
+                return trimmed(self._sampled(parts), enough)
             share *= 2
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
@@ -154,8 +155,8 @@ class SparkBlocks:
         return Sampled(named_answers(whole, self.points_to, names, self.roster), whole.known)
 
     def known_tasks(self) -> Block:
-        """Bring the tasks of known class into memory, in the order of their ids."""
-        return in_order_of_names(list(self.each_named(known_in)))
+        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
+        return in_order_of_hash(list(self.each_named(known_in)))
 
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by who met whom."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.arrays import from_numpy
 from quorate.errors import BlankFieldError, NoRowsError, NotInMemoryError, OptionError, count
-from quorate.methods.beyond_memory import METHODS_BEYOND
+from quorate.methods.over_blocks import BLOCK_METHODS
 from quorate.reading.columns import encode, order_classes
 from quorate.reading.files import Source
 from quorate.reading.objects import check_columns
@@ -102,7 +102,7 @@ class Held:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            f"{', '.join(METHODS_BEYOND)} (--method) run beyond memory"
+            f"{', '.join(BLOCK_METHODS)} (--method) run beyond memory"
         )
 
 
@@ -154,7 +154,7 @@ def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> E
     table = pa.table({name: _plain(table.column(name)) for name in names})
     if order is not None:
         table = _put_in_order(table, reading, order)
-    answers = read_rows(table, reading, ordered=False)
+    answers = replace(read_rows(table, reading, ordered=False), judges=reading.judges)
     source = table if also else held.choice.source
     return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
 

@@ -32,17 +32,16 @@ from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
 from quorate.reading.read import Reading, given
-from quorate.voting.population import N_CROWDS
 
 POWERED, MODEL, UNDECIDED = "prediction-powered", "model", "undecided"
 LEVEL = 0.95
 CLASSES = "classes"  # as a value: the classes are the numbers
 RANDOMLY = "the known labels are a random sample of these tasks"
-BY_PROBABILITY = "each known label was drawn with the probability beside it, as `quorate advise --gold` writes it"
+BY_PROBABILITY = "each known label was drawn with the probability beside it, as `quorate advise --expert` writes it"
 ANY_WORKERS = "nothing is assumed of the workers: the posterior has not seen the known labels, and they correct it"
 ON_MODEL = (
-    f"no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
-    f"as far off, as those of {N_CROWDS} public crowds turned out to be (docs/confidence.md)"
+    "no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
+    "as far off, as those of 26 public crowds turned out to be (docs/confidence.md)"
 )
 NOT_RANDOM = (
     "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "

@@ -60,7 +60,7 @@ def sampling_of(
         return Sampling(None)
     if sampled == ADVISED and not written:
         raise OptionError(
-            f"--sampled advised needs the column {PROBABILITY} of `quorate advise --gold` beside every known label; "
+            f"--sampled advised needs the column {PROBABILITY} of `quorate advise --expert` beside every known label; "
             "join it, or say --sampled random or unknown"
         )
     has_design = written and sampled != RANDOM

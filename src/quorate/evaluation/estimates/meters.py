@@ -9,15 +9,13 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.memory import blocks_of
+from quorate.calibration.calibration_law import TEMPERATURES, CalibrationLaw
 from quorate.evaluation.estimates.quantities import FoundBeyond, Quantity
-from quorate.methods.opinions import opinions_of
-from quorate.methods.views import weigh
-from quorate.skills.evidence import gather
-from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.methods.over_blocks import fit_blocks
+from quorate.methods.quorate import Prediction
 from quorate.uncertainty.prediction_powered import KnownSample, Powered, powered_means
 from quorate.voting.confusion import check_size
-from quorate.voting.known_labels import learn
-from quorate.voting.population import BETAS, VALIDITIES, calibrated
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
@@ -82,7 +80,7 @@ class ByModel:
     """The posterior alone: how sure labels of public crowds turned out to be, and how far their shares were off."""
 
     belief: FloatArray  # before calibration
-    calibration: FloatArray  # weights of the calibrations
+    law: CalibrationLaw
     known: IntArray  # classes that are known, -1 elsewhere; of no random sample
     z: float
 
@@ -94,13 +92,13 @@ class ByModel:
     @cached_property
     def posterior(self) -> FloatArray:
         """The belief, averaged over calibrations."""
-        return hold_known(calibrated(self.belief, self.calibration), self.known)
+        return hold_known(self.law.calibrated(self.belief), self.known)
 
     @cached_property
     def calibrated_by(self) -> Iterable[FloatArray]:
         """The belief by each beta, before the validity, which enters linearly; kept where it is no large table."""
         each = _ByBeta(self.belief, self.known)
-        return list(each) if len(BETAS) * self.belief.size <= KEPT else each
+        return list(each) if len(TEMPERATURES) * self.belief.size <= KEPT else each
 
     def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
@@ -118,9 +116,9 @@ class ByModel:
         even = quantity.expected(np.full_like(self.belief, 1 / self.belief.shape[1]))[:, some].mean(axis=1)
         by_beta = np.stack([quantity.expected(each)[:, some].mean(axis=1) for each in self.calibrated_by], axis=1)
         # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
-        spread = by_beta[:, :, None] * VALIDITIES + even[:, None, None] * (1 - VALIDITIES)
-        middle = (spread * self.calibration).sum(axis=(1, 2))
-        between = ((spread - middle[:, None, None]) ** 2 * self.calibration).sum(axis=(1, 2))
+        spread = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
+        middle = (spread * self.law.weights).sum(axis=(1, 2))
+        between = ((spread - middle[:, None, None]) ** 2 * self.law.weights).sum(axis=(1, 2))
         lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
         chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
         labels = self.posterior.argmax(axis=1)
@@ -161,7 +159,7 @@ class _ByBeta:
 
     def __iter__(self) -> Iterator[FloatArray]:
         logs = np.log(np.maximum(self.belief, FLOOR))
-        return (hold_known(softmax(beta * logs), self.known) for beta in BETAS)
+        return (hold_known(softmax(beta * logs), self.known) for beta in TEMPERATURES)
 
 
 @dataclass(frozen=True)
@@ -205,14 +203,14 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     (200, 2)
     """
     check_size(answers, "quorate", matrices=False)
-    opinions = opinions_of(answers, centred_workforce(gather(answers)))
-    views, _ = weigh(answers, opinions, group=answers.group, independent=False, cautious=False)
-    if known is None or not (known >= 0).any():
-        return ByModel(views.belief, views.calibration, np.full(answers.n_tasks, -1), z)
-    if not learns:
-        return ByModel(views.belief, views.calibration, known, z)
-    learned = learn(views, known)
-    return ByModel(learned.posterior, learned.calibration, known, z)
+    if known is None:
+        known = np.full(answers.n_tasks, -1)
+    has_gold = bool((known >= 0).any())
+    blocks = blocks_of(answers, known if has_gold and learns else None)
+    prediction = fit_blocks(blocks, "quorate", answers).vote
+    assert isinstance(prediction, Prediction)
+    belief = np.concatenate(list(blocks.each(prediction.uncalibrated)))
+    return ByModel(belief, prediction.law, known, z)
 
 
 def recall_of(meter: Meter, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:

@@ -14,7 +14,7 @@ from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Crowd, collect
 from quorate.meetings.graph import identify
 from quorate.meetings.repair import repair
-from quorate.methods.beyond_memory import aggregate_in_memory
+from quorate.methods.over_blocks import aggregate_in_memory
 from quorate.progress import tracked
 
 TARGET = 0.05

@@ -1,7 +1,7 @@
 """What an order of the classes is worth, on simulated crowds of both meanings of truth and on public ones.
 
 ``python -m quorate.evaluation.experiments.orders`` prints the table of docs/answers.md; ``--choose`` what the constants
-of `quorate.voting.in_order` were chosen on, the simulated crowds alone; ``--web`` what makes KOS good on web.
+of `quorate.models.ordinal` were chosen on, the simulated crowds alone; ``--web`` what makes KOS good on web.
 """
 
 import argparse
@@ -22,8 +22,8 @@ from quorate.evaluation.experiments.ordered_crowds import READ, SETTLED, Kind, o
 from quorate.evaluation.experiments.public_crowds import folder_of_more, public_crowd
 from quorate.evaluation.score import LEAST_PROBABILITY
 from quorate.methods.registry import aggregate
+from quorate.models import ordinal
 from quorate.reading.read import read
-from quorate.voting import in_order
 from quorate.voting.shrinkage import LEAST_WORTH
 from quorate.voting.vote import Ballot
 
@@ -175,7 +175,7 @@ def choose() -> None:
     print(f"| no order | | {plain[0]} | {plain[1]} | {(plain[0].log_loss + plain[1].log_loss) / 2:.4f} |")
     for skilled in SKILLED:
         for settles in SETTLES:
-            with patch.multiple(in_order, AS_SKILLED=skilled, SETTLES=settles):
+            with patch.multiple(ordinal, MIN_RELATIVE_SKILL=skilled, ANSWERS_WORTH=settles):
                 both = [averaged(of_kind(kind, RUNS[1:2])[0] for kind in kinds) for kinds in (READ, SETTLED)]
             loss = (both[0].log_loss + both[1].log_loss) / 2
             print(f"| {skilled} | {settles:g} | {both[0]} | {both[1]} | {loss:.4f} |", flush=True)

@@ -1,4 +1,4 @@
-"""The next default method: the same in any blocks, with gold of every kind, groups, order, abstentions and priors."""
+"""The default method: the same in any blocks, with gold of every kind, groups, order, abstentions and priors."""
 
 import pickle
 from collections.abc import Callable
@@ -13,17 +13,18 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks import memory
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.gold_correction import class_swaps
+from quorate.calibration.judge_panels import Models
 from quorate.evaluation import simulate
-from quorate.methods.fit import Fit
-from quorate.methods.quorate_blocks import fit
+from quorate.methods.fitted import Fitted
+from quorate.methods.quorate import fit
 from quorate.skills.priors import priors_of
 from tests.models.test_copying import copied_crowd
 
 
-def posterior_of(answers: Answers, known: IntArray | None = None, **options: Any) -> tuple[FloatArray, Fit]:
+def posterior_of(answers: Answers, known: IntArray | None = None, **options: Any) -> tuple[FloatArray, Fitted]:
     blocks = blocks_of(answers, known)
     fitted = fit(blocks, **options)
-    return np.concatenate([vote.posterior for vote in blocks.each(fitted.predict)]), fitted
+    return np.concatenate([vote.posterior for vote in blocks.each(fitted.vote)]), fitted
 
 
 def gold_of(crowd: simulate.Crowd, n: int) -> IntArray:
@@ -55,7 +56,7 @@ CASES: dict[str, Callable[[simulate.Crowd], dict[str, Any]]] = {
     "cautious": lambda crowd: {"cautious": True},
     "ordered": lambda crowd: {"ordered": True, "known": gold_of(crowd, 30)},
     "groups": lambda crowd: {"group": np.array([0, 0, 0, 1, 1, *[-1] * 9]), "known": gold_of(crowd, 30)},
-    "models": lambda crowd: {"is_model": np.arange(14) < 7},
+    "models": lambda crowd: {"models": Models(np.arange(14) < 7, by_name=True)},
 }
 
 
@@ -70,11 +71,11 @@ def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-9)
     np.testing.assert_allclose(found[0][0].sum(axis=1), 1.0)
     one, many = (each[1] for each in found)
-    np.testing.assert_allclose(one.workers.skills, many.workers.skills, atol=1e-9)
+    np.testing.assert_allclose(one.workforce.skills, many.workforce.skills, atol=1e-9)
     assert [note.text for note in one.notes] == [note.text for note in many.notes]
-    assert one.confidence is not None
-    assert one.confidence.share_right is not None
-    assert 0 <= one.confidence.share_right.low <= one.confidence.share_right.high <= 1
+    assert one.basis is not None
+    assert one.basis.share_right is not None
+    assert 0 <= one.basis.share_right.low <= one.basis.share_right.high <= 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -83,7 +84,7 @@ def test_labels_are_at_least_as_good_as_the_vote_on_simulated_crowds(seed: int) 
     posterior, fitted = posterior_of(crowd.answers)
     vote = quorate.majority_vote(crowd.answers).ballot.label
     assert (posterior.argmax(axis=1) == crowd.truth).mean() >= (vote == crowd.truth).mean() - 0.005
-    share = fitted.confidence.share_right  # type: ignore[union-attr]
+    share = fitted.basis.share_right  # type: ignore[union-attr]
     assert share is not None
     assert (
         share.low <= (posterior.argmax(axis=1) == crowd.truth).mean() <= share.high + 0.05
@@ -99,9 +100,9 @@ def test_gold_of_a_crowd_that_swaps_classes_swaps_them_back() -> None:
     straight, _ = posterior_of(crowd.answers, gold_of(crowd, 40))
     right = [(p.argmax(axis=1)[rest] == crowd.truth[rest]).mean() for p in (posterior, straight)]
     assert right[0] == pytest.approx(right[1], abs=0.01)  # as if the classes had never been swapped
-    assert fitted.confidence is not None
-    assert fitted.confidence.known is not None
-    assert fitted.confidence.known.swapped == (("0", "1"),)
+    assert fitted.basis is not None
+    assert fitted.basis.known is not None
+    assert fitted.basis.known.swapped == (("0", "1"),)
 
 
 def test_swaps_need_several_labels() -> None:
@@ -113,9 +114,9 @@ def test_a_copying_group_is_found_and_outvoted() -> None:
     crowd, group = copied_crowd(seed=3, n_tasks=500)
     alone, fitted = posterior_of(crowd.answers)
     named, _ = posterior_of(crowd.answers, group=group)
-    assert fitted.confidence is not None
-    assert fitted.confidence.found
-    assert {len(family) for family in fitted.confidence.families} == {10}
+    assert fitted.basis is not None
+    assert fitted.basis.found
+    assert {len(family) for family in fitted.basis.families} == {10}
     for posterior in (alone, named):
         assert (posterior.argmax(axis=1) == crowd.truth).mean() > 0.8
 
@@ -123,9 +124,9 @@ def test_a_copying_group_is_found_and_outvoted() -> None:
 def test_a_component_of_two_follows_its_gold() -> None:
     crowd = crowd_of_two_components(seed=5)
     posterior, fitted = posterior_of(crowd.answers, np.where(np.arange(190) >= 165, crowd.truth, -1).astype("i4"))
-    assert not np.isnan(fitted.workers.skills[12:]).any()
+    assert not np.isnan(fitted.workforce.skills[12:]).any()
     nothing, unknown = posterior_of(crowd.answers)
-    assert np.isnan(unknown.workers.skills[12:]).all()
+    assert np.isnan(unknown.workforce.skills[12:]).all()
     assert posterior.shape == nothing.shape
 
 
@@ -144,7 +145,7 @@ def test_skills_from_before_weigh_a_small_batch() -> None:
 def test_models_are_less_certain_than_people_who_agree_as_much() -> None:
     answers = simulate.crowd(200, 8, 4, seed=1).answers
     people, _ = posterior_of(answers)
-    models, fitted = posterior_of(answers, is_model=np.ones(8, dtype=bool))
+    models, fitted = posterior_of(answers, models=Models(np.ones(8, dtype=bool), by_name=True))
     assert models.max(axis=1).mean() < people.max(axis=1).mean()
     assert [note.kind for note in fitted.notes] == ["judges"]
 
@@ -152,7 +153,7 @@ def test_models_are_less_certain_than_people_who_agree_as_much() -> None:
 def test_a_prediction_can_be_sent_to_where_the_blocks_are() -> None:
     crowd = simulate.crowd(80, 8, 3, seed=0)
     blocks = blocks_of(crowd.answers, gold_of(crowd, 20))
-    predict = fit(blocks).predict
+    predict = fit(blocks).vote
     again = pickle.loads(pickle.dumps(predict))
     for block in blocks.each(lambda block: block):
         np.testing.assert_array_equal(again(block).posterior, predict(block).posterior)

@@ -8,9 +8,6 @@ import pytest
 import quorate
 from quorate.errors import CostError, OptionError
 from quorate.evaluation.score import expected_error
-from quorate.skills.centred import habits_of
-from quorate.voting.in_order import learn_knowing, middle_answer
-from tests.crowds import answers_of
 
 
 def ordered_crowd(seed: int, n_classes: int = 5) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -37,31 +34,6 @@ def test_order_helps_where_there_is_one() -> None:
     for found in (errors, distances):
         plain, ordered = np.reshape(found, (4, 2)).mean(axis=0)
         assert ordered < plain
-
-
-def test_who_sees_sharply_is_told_from_who_does_not() -> None:
-    rng = np.random.default_rng(3)
-    width, task = np.geomspace(0.3, 3.0, 8), np.repeat(np.arange(500), 8)
-    worker = np.tile(np.arange(8), 500)
-    seen = np.rint(rng.integers(0, 6, 500)[task] + width[worker] * rng.normal(size=4000)).clip(0, 5).astype(int)
-    answers = quorate.read({"task": task, "worker": worker, "label": seen})
-    skill = learn_knowing(answers, np.full(8, 0.5), habits_of(answers)).skill
-    assert (np.diff(skill) < 0).all()
-
-
-def test_the_middle_hears_those_who_are_near_the_best() -> None:
-    answers = quorate.read({"task": [1] * 5, "worker": list("abcde"), "label": [1, 2, 2, 5, 5]})
-    skill = np.array([0.9, 0.8, 0.8, 0.3, 0.3])  # d and e know less than half as much as a
-    assert np.allclose(middle_answer(answers, skill), middle_answer(answers, np.where(skill > 0.5, skill, 0.1)))
-    assert middle_answer(answers, np.ones(5)).argmax() == 1
-    alone = answers.where(answers.label < 4)
-    assert np.allclose(middle_answer(answers, skill), middle_answer(alone, skill))
-
-
-def test_a_task_without_answers_may_lie_anywhere() -> None:
-    answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": [1, 3]}, classes=["1", "2", "3"])
-    silent = answers.where(np.zeros(2, dtype=bool))
-    assert np.allclose(middle_answer(silent, np.ones(2)), 1 / 3)
 
 
 def test_on_web_an_order_brings_what_kos_has(real: Any) -> None:
@@ -166,9 +138,3 @@ def test_costs_that_cannot_be_used_are_refused(rows: list[tuple[str, str, float]
 def test_shares_of_votes_are_no_probabilities() -> None:
     with pytest.raises(OptionError, match="kos states none"):
         quorate.aggregate(three_classes(), "kos", costs=costs(ZERO_ONE))
-
-
-def test_a_block_without_tasks_has_no_middle() -> None:
-    """As a partition of Spark's may be."""
-    nobody = answers_of([(1, "a", 1), (1, "b", 2), (1, "c", 3)]).only(np.array([False]))
-    assert middle_answer(nobody, np.ones(3)).shape == (0, 3)

@@ -12,8 +12,8 @@ from quorate.blocks.block import Blocks
 from quorate.errors import UnknownMethodError
 from quorate.evaluation import simulate
 from quorate.gold import known_classes
-from quorate.methods.beyond_memory import METHODS_BEYOND, fit_blocks
 from quorate.methods.fitted import Fitted
+from quorate.methods.over_blocks import BLOCK_METHODS, fit_blocks
 from tests.methods.elsewhere import Elsewhere
 
 
@@ -21,7 +21,7 @@ def labels(fitted: Fitted, blocks: Blocks) -> Any:
     return np.concatenate([part.label for part in fitted.labels(blocks)])
 
 
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 @pytest.mark.parametrize("n_classes", [1, 2, 4])
 def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "PIECE", 150)
@@ -48,7 +48,7 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
 
 
 @pytest.mark.parametrize("name", ["bluebird", "rte1", "temp", "wsd", "dogs", "web"])
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method: str) -> None:
     answers = real.load(name).answers
     blocks: Any = Elsewhere(answers)
@@ -57,7 +57,7 @@ def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method:
     )
 
 
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "PIECE", 150)
@@ -69,7 +69,7 @@ def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkey
     names = answers.classes.to_pylist()
     gold = {"task": answers.task_names.to_pylist()[:40], "label": [names[k] for k in crowd.truth[:40]]}
     blocks: Any = Elsewhere(answers, known_classes(gold, answers))
-    fitted = fit_blocks(blocks, method, classes=answers.classes)
+    fitted = fit_blocks(blocks, method, answers)
     result = quorate.aggregate(answers, method, gold=gold)
     assert labels(fitted, blocks).tolist() == result.ballot.label.tolist()
     found = np.concatenate([part.confidence for part in fitted.labels(blocks)])
@@ -83,7 +83,7 @@ def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkey
         for name, value in vars(result.confidence_basis.known).items():
             numbers = isinstance(value, float) or (isinstance(value, tuple) and {*map(type, value)} <= {float})
             assert getattr(fitted.basis.known, name) == (pytest.approx(value) if numbers else value)
-        assert bool(result.confidence_basis.known and result.confidence_basis.known.turned) is exchanged
+        assert bool(result.confidence_basis.known and result.confidence_basis.known.swapped) is exchanged
 
 
 def test_known_labels_anchor_what_nothing_else_determines() -> None:
@@ -92,7 +92,7 @@ def test_known_labels_anchor_what_nothing_else_determines() -> None:
     assert labels(fit_blocks(blocks), blocks).tolist() == [0, 0]
 
 
-@pytest.mark.parametrize("method", METHODS_BEYOND)
+@pytest.mark.parametrize("method", BLOCK_METHODS)
 def test_a_vote_can_be_sent_to_where_the_blocks_are(method: str) -> None:
     blocks: Any = Elsewhere(simulate.crowd(50, 6, 3, seed=0).answers)
     vote = fit_blocks(blocks, method).vote

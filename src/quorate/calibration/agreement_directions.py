@@ -2,7 +2,7 @@
 
 The centred agreements of a crowd of independent workers have one direction, their skills. A family adds one. The
 leading eigenvectors, by products that are linear in the answers, place each worker in a few dimensions: families lie
-along different rays. Second moments cannot say which ray is the truth; the likelihood of `quorate.voting.families` can,
+along different rays. Second moments cannot say which ray is the truth; the likelihood of `quorate.models.copying` can,
 because those who repeat each other still know something of the truth, and the others nothing of what is repeated.
 """
 
