@@ -15,6 +15,8 @@ UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 class QuorateError(Exception):
     """Anything this package refuses to do; catch this to catch them all."""
 
+    commands: tuple[str, ...] = ()  # what to run next, as a shell takes it; the command line prints them
+
     def __init__(self, message: str = "", *others: object) -> None:
         message = render_addresses(
             message
