@@ -47,7 +47,7 @@ def test_two_workers_cannot_be_repaired_and_a_newcomer_can() -> None:
     answers = answers_of([(t, w, "xy"[t % 2]) for t in range(6) for w in "ab"])
     with pytest.raises(QuorateError, match="nobody is left"):
         advise(answers, 3)
-    advice = advise(answers, 3, workers=["c"])
+    advice = advise(answers, 3, available=["c"])
     assert advice.assignments["reason"].to_pylist()[0].startswith("repair")
     apart = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (3, "b", "y")])
     assert "an odd cycle needs three workers" in advise(apart, 1).summary()
@@ -63,7 +63,7 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_the_command_writes_what_the_function_advises(files: Path) -> None:
-    chosen = [files / "answers.csv", "--budget", 12, "--workers", files / "workers.csv", "--cost", "price"]
+    chosen = [files / "answers.csv", "--budget", 12, "--available", files / "workers.csv", "--cost", "price"]
     done = run(*chosen, "--per-worker", 5, "-o", files / "next.csv", "--tasks-out", files / "tasks.csv")
     assert done.exit_code == 0, done.output
     lines = (files / "next.csv").read_text().splitlines()
