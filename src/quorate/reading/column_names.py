@@ -32,6 +32,8 @@ ABOUT = (
     "device platform batch replicate correct success successful flag status probability prob logprob hash lat lon"
 ).split()
 TEXT = "text sentence title body content description input premise hypothesis context raw reply".split()
+PARENTS = "metadata meta metrics metric config usage stats aggregate info settings parameters details counts".split()
+COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is no annotator
 ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
 NAMING = (*ID, "name", "names", "code")  # may follow the name of a worker
 
@@ -62,7 +64,7 @@ def strength(name: str, role: str) -> int:
     (3, 2, 0)
     """
     words = words_of(name)
-    if not words:
+    if not words or (words[0] in COUNTING and len(words) > 1):
         return 0
     known = {"task": TASK, "worker": WORKER, "label": LABEL}[role]
     first = _singular(words[0])
@@ -106,7 +108,7 @@ def is_consensus(name: str) -> bool:
     >>> is_consensus("hard_label"), is_consensus("majority vote"), is_consensus("label")
     (True, True, False)
     """
-    return any(word in CONSENSUS for word in words_of(name))
+    return any(word in CONSENSUS for part in name.split(".") for word in words_of(part))
 
 
 def is_human(name: str) -> bool:
@@ -125,6 +127,9 @@ def is_about(name: str) -> bool:
     (True, True, False)
     """
     words = words_of(name)
+    above = name.rpartition(".")[0]
+    if any(word in PARENTS for part in above.split(".") for word in words_of(part)):
+        return True
     return any(word in ABOUT for word in words) and words[-1:] != ("label",)
 
 

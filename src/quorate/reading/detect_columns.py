@@ -35,11 +35,18 @@ MOST_GRADES = 11  # of a numeric scale that can still be read as classes: 0 to 1
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
 FEW_CONFLICTS = 0.1  # share of rows in conflict that a task column may leave
+MORE_TASKS = 2  # tasks per worker, from which on the number alone tells them apart; 24 of 26 public sets have more
 LONG_TEXT = 60  # characters of a mean value that is a text, not an id
 GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
-COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num", "number"}
+COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}
+WORKER_WORDS = ("judge", "annotator", "rater", "worker", "labeler", "grader", "evaluator", "coder", "reviewer")
 SWAPPED = {"swapped", "swap", "reversed", "flipped", "original"}
 ROLES = ("task", "worker", "label")
+# Families of language models, as their names begin.
+MODEL = re.compile(
+    r"(?i)\b(gpt|claude|gemini|gemma|llama|qwen|mistral|mixtral|deepseek|command|phi|grok|yi|o1|o3|o4|sonnet|opus|haiku|"
+    r"palm|bard|falcon|vicuna|nova|glm|kimi|jamba|olmo|granite|nemotron)(?=[\d\W_]|$)"
+)
 
 
 @dataclass(frozen=True)
@@ -236,13 +243,17 @@ def _matrix_of_mappings(frame: Frame, reading: ReadOptions, given: Mapping[str, 
         {"task": task, "worker": worker, "label": CELL},
         why=(
             f"the values stand under two keys: {n_tasks:,} {task} keys and {n_workers:,} {worker} keys",
-            f"answers under one {task} key agree more, so it looks like the task; the file does not say it",
+            f"{task} looks like the task: there are more of them, or their answers agree more; the file does not say it",
         ),
     )
 
 
 def _task_and_worker(frame: Frame, one: str, two: str, labels: IntArray) -> tuple[str, str]:
-    """Tell the task from the worker: answers to one task agree more than answers of one worker."""
+    """Tell the task from the worker: there are more tasks; or else, answers to one task agree more."""
+    n_one = frame.profiles[one].n_values
+    n_two = frame.profiles[two].n_values
+    if max(n_one, n_two) >= MORE_TASKS * min(n_one, n_two):
+        return (one, two) if n_one > n_two else (two, one)
     first = agreement_within(frame.profiles[one].codes, labels)
     second = agreement_within(frame.profiles[two].codes, labels)
     if abs(first - second) < 0.01:  # no difference: there are mostly more tasks than workers
@@ -283,8 +294,9 @@ def _headerless(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) ->
             why=(
                 "the first row is data, so there is no header",
                 f"{label.name} has the fewest values ({label.n_values:,}): the answer",
-                f"answers agree more within {task} ({frame.profiles[task].n_values:,} values) than within {worker} "
-                f"({frame.profiles[worker].n_values:,} values), so the first is the task",
+                f"{task} ({frame.profiles[task].n_values:,} values) looks like the task, {worker} "
+                f"({frame.profiles[worker].n_values:,} values) like the worker: there are mostly more tasks, and answers to "
+                "one task agree more",
             ),
             warnings=_conflict_warning(share, task),
         )
@@ -340,7 +352,10 @@ def _lists(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan
         n_classes = _entries(frame, label)
         if n_classes is None or n_classes > MOST_CLASSES:
             continue
-        has_worker = any(power >= 2 and _repeats(frame, name) for power, name in _named_columns(frame, "worker"))
+        has_worker = any(
+            power >= 2 and _repeats(frame, name) and not frame.profiles[name].nested
+            for power, name in _named_columns(frame, "worker")
+        )
         if has_worker:
             continue
         task, why = _row_key(frame, given, {label})
@@ -504,13 +519,28 @@ def _find_worker(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -
             continue
         if power < 2 or profile.n_blank > profile.n_rows / 2:
             continue
+        if profile.n_values == 1 and power < 3 and "." in name:  # a setting
+            continue
         if strength(name, "label") > power or profile.mean_length > LONG_TEXT:
             continue
         if profile.n_values < profile.n_given or profile.n_given == 1:
             return name, [f"{quoted(name)} looks like the worker ({count(profile.n_values, 'value')})"]
+    for name, profile in frame.profiles.items():
+        words = words_of(name)
+        if words[:1] and words[0] in WORKER_WORDS and len(words) > 1 and _is_of_file(frame, profile):
+            return name, [f"{quoted(name)} names the worker of the file"]
     if frame.files and frame.profiles[FROM_FILE].n_values > 1 and _same_tasks_in_files(frame, given):
         return FROM_FILE, ["no column names the worker, so each file is one worker"]
     return None, []
+
+
+def _is_of_file(frame: Frame, profile: Profile) -> bool:
+    """Whether a column has one value per file, and no blanks."""
+    if profile.n_blank or not profile.n_values or profile.mean_length > LONG_TEXT or profile.is_number:
+        return False
+    if FROM_FILE not in frame.profiles:
+        return profile.n_values == 1
+    return profile.n_values > 1 and not _differs(profile.codes, frame.profiles[FROM_FILE].codes)
 
 
 def shown_name(name: str) -> str:
@@ -622,6 +652,11 @@ def _find_task(
         shared = _has_shared_tasks(codes, workers) if several else True
         scored.append(((share > FEW_CONFLICTS, not shared, place), share, name))
     (is_bad, _, _), share, best = min(scored)
+    refined = _refined(frame, best, share, workers, label_codes, usable) if not is_bad else []
+    if refined:
+        codes = combined(frame, refined)
+        reason = f"workers gave several answers per {quoted(best)}, so {_roles(frame, refined)} together are the task"
+        return join_names(refined), conflict_share(codes, workers, label_codes), [reason]
     if not is_bad:
         return best, share, [f"{quoted(best)} looks like the task ({count(frame.profiles[best].n_values, 'value')})"]
     key = [ranked[0]]
@@ -652,6 +687,33 @@ def _find_task(
         return named_key, share, [f"{quoted(key[0])} looks like the task"]
     reason = f"workers gave several answers per {quoted(key[0])}, so {_roles(frame, key)} together are the task"
     return named_key, share, [reason]
+
+
+def _refined(
+    frame: Frame, task: str, share: float, workers: IntArray, labels: IntArray, usable: Sequence[str]
+) -> list[str]:
+    """Return the task's column with a second one, where that ends all repetitions of a worker or nearly all conflicts."""
+    codes = frame.profiles[task].codes.astype(np.int64)
+    repeats = _repeat_share(codes, workers)
+    if not repeats or (len(np.unique(workers)) > 1 and not share):
+        return []
+    for name in usable:
+        profile = frame.profiles[name]
+        if name == task or not strength(name, "task") or profile.n_blank or profile.mean_length > LONG_TEXT:
+            continue
+        if profile.is_unique or is_numeric_scale(profile):
+            continue
+        key = combined(frame, [task, name])
+        if _repeat_share(key, workers) <= 0.02 * repeats:
+            return [each for each in frame.columns if each in (task, name)]
+    return []
+
+
+def _repeat_share(tasks: IntArray, workers: IntArray) -> float:
+    """Return the share of rows whose task and worker occurred before."""
+    there = (tasks >= 0) & (workers >= 0)
+    pairs = np.unique(np.stack([tasks[there], workers[there]]), axis=1)
+    return 1 - len(pairs[0]) / max(int(there.sum()), 1)
 
 
 def _is_derived(name: str) -> bool:
@@ -763,12 +825,10 @@ def _gold_column(frame: Frame, label: str, taken: set[str]) -> str:
 
 def is_pairwise(frame: Frame, label: str) -> bool:
     """Whether answers say which of two things is better: two columns of the same things, or classes A and B."""
-    pairs = [name for name in frame.columns if words_of(name)[-1:] in (("a",), ("b",), ("1",), ("2",))]
-    stems = [_family_of(name) for name in pairs]
-    twice = any(stems.count(stem) == 2 and _is_shown(stem) for stem in stems)
+    twice = bool(compared(frame))
     values = {value.lower().strip("[]") for value in frame.profiles[label].values} if label in frame.profiles else set()
     sides = values <= {"a", "b", "tie", "c", "left", "right", "both", "neither", "model_a", "model_b", "equal"}
-    return twice and len(values) <= 5 and (sides or any(strength(label, "label") and "win" in label.lower() for _ in "x"))
+    return twice and len(values) <= 5 and (sides or "win" in label.lower())
 
 
 def _is_shown(stem: str) -> bool:
@@ -813,7 +873,9 @@ def _classes_without_workers(frame: Frame, reading: ReadOptions, given: Mapping[
         for name, profile in frame.profiles.items()
         if profile.is_number and profile.is_whole and profile.low >= 0 and profile.high <= 1 and not is_about(name)
     ]
-    if len(shares) >= 2 and len(shares) >= len(ones):
+    shares = [name for name in shares if "." not in name]
+    numbers = [name for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)]
+    if len(shares) >= 2 and 2 * len(shares) >= len(numbers):
         return Plan(
             "shares",
             problem=f"{_roles(frame, shares[:3])} hold shares between 0 and 1: the answers were counted before "
@@ -847,7 +909,7 @@ def _count_family(name: str) -> str:
     words = words_of(name)
     if len(words) > 1 and words[0] in COUNT_WORDS:
         return f"{words[0]} *"
-    return f"* {words[-1]}" if len(words) > 1 and words[-1] in COUNT_WORDS - {"number", "num", "n"} else ""
+    return f"* {words[-1]}" if len(words) > 1 and words[-1] in COUNT_WORDS - {"num", "n"} else ""
 
 
 def _count_plan(frame: Frame, given: Mapping[str, Any], names: list[str]) -> Plan | None:
@@ -887,8 +949,12 @@ def _wide(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan 
         and not is_gold(name)
         and not is_numeric_scale(profile)
         and not (strength(name, "task") and not strength(name, "label"))
+        and name not in compared(frame)
     ]
     group = _answer_columns(frame, candidates)
+    if not _are_workers(frame, group, candidates):
+        return None
+    group = _with_siblings(frame, group)
     people = [name for name in group if is_human(name)]
     if len(group) - len(people) >= 2 and people:
         group = [name for name in group if name not in people]
@@ -930,12 +996,70 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
             best = group
     families: dict[str, list[str]] = {}
     for name in best:
+        for dot in [k for k, letter in enumerate(name) if letter == "."]:
+            families.setdefault(name[: dot + 1], []).append(name)
         families.setdefault(_family_of(name), []).append(name)
         families.setdefault("*" + " ".join(words_of(name)[-1:]), []).append(name)
     named = max(families.values(), key=len, default=[])
     if len(named) >= 2 and (2 * len(named) >= len(best) or len(named) > 2):
         best = named
     return [name for name in frame.columns if name in best]
+
+
+def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:
+    """Add columns under the same path whose values are the same classes, whatever their names say."""
+    above = {name[: name.find(".") + 1] for name in group}
+    path = next(iter(above)) if len(above) == 1 else ""
+    if not path:
+        return list(group)
+    classes = frozenset().union(*(frame.profiles[name].values for name in group))
+    return [
+        name
+        for name, profile in frame.profiles.items()
+        if name in group or (name.startswith(path) and profile.values and profile.values <= classes)
+    ]
+
+
+def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) -> bool:
+    """Whether columns that share their values are answers: by their names, or because there is nothing else."""
+    if len(group) < 2:
+        return False
+    paths = [part for name in group for part in name.split(".")]
+    said = sum(any(strength(part, role) for part in name.split(".") for role in ("label", "worker")) for name in group)
+    if 2 * said >= len(group):
+        return True
+    if any(is_model_name(part) for part in paths):
+        return True
+    numbered = [name for name in group if re.search(r"\d$", name)]
+    others = [name for name in frame.columns if name not in group and not _is_id_or_text(frame, name)]
+    if len(numbered) == len(group) and len({_family_of(name) for name in group}) == 1:
+        return len(others) <= len(group)
+    nested = any("." in name for name in frame.columns)
+    return len(group) > 2 and not others and not nested
+
+
+def _is_id_or_text(frame: Frame, name: str) -> bool:
+    profile = frame.profiles[name]
+    if profile.is_unique or profile.mean_length > LONG_TEXT or name == FROM_FILE or not profile.n_values:
+        return True
+    return is_about(name) or is_text(name) or is_gold(name) or strength(name, "task") > 0 or is_consensus(name)
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a name is that of a language model.
+
+    >>> is_model_name("qwen2-5-7b-instruct"), is_model_name("GPT-4o (chat)"), is_model_name("gender")
+    (True, True, False)
+    """
+    return MODEL.search(name) is not None
+
+
+def compared(frame: Frame) -> list[str]:
+    """Return the columns of the two things that are compared: ``model_a``, ``model_b``, ``answer_1``, ``answer_2``."""
+    sides = (("a",), ("b",), ("1",), ("2",), ("left",), ("right",))
+    pairs = [name for name in frame.columns if words_of(name)[-1:] in sides]
+    stems = [_family_of(name) for name in pairs]
+    return [name for name, stem in zip(pairs, stems, strict=True) if stems.count(stem) == 2 and _is_shown(stem)]
 
 
 def _overlap(one: frozenset[str], two: frozenset[str]) -> float:

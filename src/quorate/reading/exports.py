@@ -67,15 +67,17 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
     """
     if not content.fields and not content.parts and content.layout == "unknown":
         return TABLE
+    from quorate.reading.layouts import lists_workers
+
     is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
     met = set(reading.columns) & set(content.fields)
     if is_plain and readable and len(met) == len(set(reading.columns)):
-        return TABLE
+        return LAYOUT if lists_workers(content, reading) else TABLE
     from quorate.reading.formats.known import matching
 
     names_columns = reading.worker is not None or reading.label is not None or reading.workers is not None
-    found = [] if names_columns or reading.worker_name is not None else matching(content)
+    found = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
     if len(found) > 1:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
     if found and not content.parts:

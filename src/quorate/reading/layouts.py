@@ -18,6 +18,8 @@ from quorate.reading.proposals import refusal
 from quorate.reading.several_files import frame_of_files
 from quorate.reading.wide import layout_is_plain, read_layout
 
+FIRST_ROWS = 20  # that tell whether fields hold lists
+
 
 @dataclass(frozen=True)
 class LayoutReading:
@@ -33,15 +35,15 @@ def frame_for(content: Content, *, sample: bool) -> Frame:
     return frame_of_files(content, sample=sample) if content.parts else frame_of(content, sample=sample)
 
 
-def is_explicit(reading: ReadOptions) -> bool:
-    """Whether the options say all that must be known of a layout.
+def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
+    """Whether the options say all that must be known of a layout; of several files, each may be a worker.
 
     >>> is_explicit(ReadOptions(workers="judge_*")), is_explicit(ReadOptions(task="item"))
     (True, False)
     """
     if reading.workers is not None or reading.fold is not None:
         return True
-    worker = reading.worker is not None or reading.worker_name is not None
+    worker = several or reading.worker is not None or reading.worker_name is not None
     return worker and reading.label is not None
 
 
@@ -60,6 +62,27 @@ def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions
     return replace(reading, **changed) if changed else reading
 
 
+def lists_workers(content: Content, reading: ReadOptions) -> bool:
+    """Whether the fields of workers and labels hold lists, several answers per row: seen in the first rows."""
+    _, worker, label = reading.columns
+    if content.parts or not {worker, label} <= set(content.fields):
+        return False
+    rows: list[Any] = []
+    if content.layout == "rows" and (content.head or content.ready is not None):
+        rows = content.sample[:FIRST_ROWS]
+    elif content.layout == "records":
+        rows = content.first_records(FIRST_ROWS)
+    pairs = [(row.get(worker), row.get(label)) for row in rows if isinstance(row, dict)]
+    pairs = [(a, b) for a, b in pairs if a not in (None, "") and b not in (None, "")]
+    return bool(pairs) and all(_is_list(a) and _is_list(b) for a, b in pairs)
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, list):
+        return True
+    return isinstance(value, str) and (value.strip()[:1] == "[" and value.strip()[-1:] == "]")
+
+
 def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading:
     """Read a source by what the caller says, and by what its columns look like.
 
@@ -72,7 +95,7 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
         UnknownFormatError: there are no answers in it; the error says what there is instead.
     """
     notes: tuple[str, ...] = ()
-    if is_explicit(reading):
+    if is_explicit(reading, several=bool(content.parts) and reading.task is not None):
         options = reading
     else:
         frame = frame_for(content, sample=True)
@@ -82,7 +105,7 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
         options = replace(reading, **plan.options)
         notes = tuple(f"{sentence[0].upper()}{sentence[1:]}." for sentence in plan.why)
     simple = layout_is_plain(options) and set(options.columns) <= set(content.fields)
-    is_table = content.layout == "rows" or content.json_lines
+    is_table = (content.layout == "rows" or content.json_lines) and not lists_workers(content, options)
     if simple and is_table and not content.parts and content.ready is None and not content.headerless:
         known = replace(options, format=content.reading.format or options.format, delimiter=content.reading.delimiter)
         return LayoutReading(known, None, (*content.notes, *notes))

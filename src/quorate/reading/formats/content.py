@@ -48,6 +48,7 @@ class Content:
     reading: ReadOptions = AS_USUAL  # for `read_table`
     given: list[Record] | None = None  # the records, where they had to be read to tell the fields
     index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
+    parsed: Any = None  # what the file holds, where it is no JSON but as good as that
     ready: pa.Table | None = None  # the rows, where they had to be read to tell the fields
     headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
     notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
@@ -82,6 +83,8 @@ class Content:
     @cached_property
     def document(self) -> Any:
         """What a JSON file holds, as it stands there."""
+        if self.parsed is not None:
+            return self.parsed
         if self.given is not None:
             return self.given
         if isinstance(self.source, str | Path | Loaded):
@@ -109,6 +112,18 @@ class Content:
         if not self.head:
             return _rows(self.table.slice(0, 1000), self.name)
         return self._parsed_rows(self.head, HEAD, 1000)
+
+    def first_records(self, most: int) -> list[Any]:
+        """The first objects of a JSON file; of JSON lines, only so many are parsed."""
+        if self.json_lines and self.given is None and isinstance(self.source, str | Path | Loaded):
+            lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
+            found = []
+            for line in lines[:-1]:
+                with suppress(ValueError, RecursionError):
+                    found.append(json.loads(line))
+            return found[:most]
+        document = self.document
+        return document[:most] if isinstance(document, list) else [document]
 
     def sample_rows(self, size: int) -> list[Record]:
         """The rows that so many bytes at the beginning of a CSV file hold."""
@@ -162,9 +177,9 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         from quorate.reading.yaml_files import read_yaml
 
         document = read_yaml(load(source))
-        whole = document if isinstance(document, list) else [document]
-        fields = tuple(map(str, whole[0])) if whole and isinstance(whole[0], Mapping) else ()
-        return Content(source, name, "records", fields, given=whole)
+        first = document[0] if isinstance(document, list) and document else document
+        fields = tuple(map(str, first)) if isinstance(first, Mapping) else ()
+        return Content(source, name, "records", fields, parsed=document)
     if start in ("{", "["):
         return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
