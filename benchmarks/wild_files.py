@@ -137,6 +137,13 @@ def fits(line: Line, counts: tuple[int, int, int], error: str) -> bool:
     return (stated or many) and ("tasks" not in line.note or f"{tasks} tasks" in line.note or tasks == line.tasks)
 
 
+def is_sum(lines: list[Line], counts: tuple[int, int, int]) -> bool:
+    """Whether all questions of a file were read together, each task and question being a task of its own."""
+    workers = {line.workers for line in lines}
+    sums = sum(line.tasks or 0 for line in lines), sum(line.answers or 0 for line in lines)
+    return len(lines) > 1 and workers == {counts[1]} and sums == (counts[0], counts[2])
+
+
 def judge(folder: Path, files: tuple[str, ...], lines: list[Line]) -> Verdict:
     """Run the bare command over files, and the command that it proposes."""
     paths = [str(folder / name) for name in files]
@@ -162,7 +169,7 @@ def _judge_counts(files: tuple[str, ...], lines: list[Line], done: Run, outcome:
         return Verdict(files, "wrong", f"no counts in {done.out[:200]}", None, lines)
     categorical = [line for line in lines if "categorical" in line.kind]
     wanted = categorical or lines
-    right = not lines or any(fits(line, counts, done.error) for line in wanted)
+    right = not lines or any(fits(line, counts, done.error) for line in wanted) or is_sum(lines, counts)
     return Verdict(files, outcome if right else "wrong", done.error, counts, lines)
 
 

@@ -25,10 +25,11 @@ from quorate.reading.column_names import (
     strength,
     words_of,
 )
-from quorate.reading.frame import FROM_FILE, Frame, Profile
+from quorate.reading.frame import Frame, Profile
 from quorate.reading.json_documents import CELL, INNER, KEY, OUTER
 from quorate.reading.options import NO_HEADER, ReadOptions, split_names
-from quorate.reading.wide import columns_named, natural_order
+from quorate.reading.values import FROM_FILE, natural_order
+from quorate.reading.wide import columns_named
 
 MOST_CLASSES = 50  # of a column that is taken for answers by its values alone; the largest public set has 47
 MOST_GRADES = 11  # of a numeric scale that can still be read as classes: 0 to 10

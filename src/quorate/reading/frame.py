@@ -22,7 +22,6 @@ from quorate.reading.loading import Loaded, head
 WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
 SAMPLE_SIZE = 1 << 20  # bytes of a larger one that are looked at
 MOST_VALUES = 200  # different values of a column that are kept for comparison
-FROM_FILE = "from_file"  # the column that says which of several files a row was in
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ import pyarrow as pa
 from quorate.errors import InputError, MissingColumnError, UnknownFormatError, UnreadableFileError, listing
 from quorate.reading.detect_columns import worker_name_of
 from quorate.reading.formats.content import Content, look
-from quorate.reading.frame import FROM_FILE, Frame, frame_of
+from quorate.reading.frame import Frame, frame_of
 from quorate.reading.json_documents import cell_text
 from quorate.reading.loading import free_memory
 from quorate.reading.options import JUDGES, ReadOptions
+from quorate.reading.values import FROM_FILE
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
@@ -133,9 +134,12 @@ def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: st
     title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
     paths = tuple(content.name for content in contents)
     if first.layout == "rows":
-        table = pa.concat_tables([_as_text(content.table) for content in contents], promote_options="default")
+        tables = [_as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
+                  for content in contents]
+        table = pa.concat_tables(tables, promote_options="default")
         notes = (*notes, *dict.fromkeys(note for content in contents for note in content.notes))
-        return Content(first.source, title, "rows", tuple(table.column_names), ready=table, notes=notes, files=paths)
+        fields = tuple(name for name in table.column_names if name != FROM_FILE)
+        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=paths)
     records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
     return Content(first.source, title, "records", first.fields, given=records, notes=notes, files=paths)
 

@@ -32,9 +32,10 @@ from quorate.errors import (
 from quorate.reading.column_names import match_name
 from quorate.reading.formats.choices import JOINT
 from quorate.reading.formats.export import NEVER, Export
-from quorate.reading.frame import FROM_FILE, Frame
+from quorate.reading.frame import Frame
 from quorate.reading.json_documents import cell_text
 from quorate.reading.options import ReadOptions, split_names
+from quorate.reading.values import FROM_FILE, natural_order
 
 PATTERN = "*?["  # what makes a name a pattern
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
@@ -423,16 +424,6 @@ def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], ro
             else:
                 rows.add(f"{task} / {title}", who, whole_number(value), groups[k])
     rows.notes.append(f"{count(len(names), 'column')} folded into tasks: {listing(names, 8)}")
-
-
-def natural_order(names: Sequence[str]) -> list[str]:
-    """Order names as people count: q2 comes before q10.
-
-    >>> natural_order(["q10", "q2", "q1"])
-    ['q1', 'q2', 'q10']
-    """
-    return sorted(names, key=lambda name: [(int(part), "") if part.isdecimal() else (-1, part)
-                                           for part in re.split(r"(\d+)", name) if part])
 
 
 def _read_classes(
