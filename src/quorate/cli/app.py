@@ -18,6 +18,7 @@ from quorate.cli import (
     convert,
     datasets,
     diagnose,
+    doctor,
     estimate,
     ledger,
     push,
@@ -63,6 +64,7 @@ def quorate(
 
 # In the order of `quorate --help`.
 for command in (
+    doctor.doctor,
     aggregate.aggregate,
     diagnose.diagnose,
     agreement.agreement,

@@ -14,7 +14,7 @@ TASK = (
 ).split()
 WORKER = (
     "worker annotator rater judge labeler labeller coder reviewer assessor grader evaluator participant performer "
-    "user person contributor turker volunteer subject expert ann annot model username email author name"
+    "user who person contributor turker volunteer subject expert ann annot model username email author name"
 ).split()
 LABEL = (
     "label answer annotation response verdict judgment judgement vote choice rating score class category grade "

@@ -951,6 +951,7 @@ def _wide(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan 
         and not is_numeric_scale(profile)
         and not (strength(name, "task") and not strength(name, "label"))
         and name not in compared(frame)
+        and not (strength(name, "worker") == 3 and "." not in name and not re.search(r"\d", name))
     ]
     group = _answer_columns(frame, candidates)
     if not _are_workers(frame, group, candidates):
@@ -1027,7 +1028,7 @@ def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) 
         return False
     paths = [part for name in group for part in name.split(".")]
     said = sum(any(strength(part, role) for part in name.split(".") for role in ("label", "worker")) for name in group)
-    if 2 * said >= len(group):
+    if said > 1 and 2 * said >= len(group):
         return True
     if any(is_model_name(part) for part in paths):
         return True

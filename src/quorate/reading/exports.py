@@ -76,14 +76,16 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
         return LAYOUT if lists_workers(content, reading) else TABLE
     from quorate.reading.formats.known import matching
 
-    names_columns = reading.worker is not None or reading.label is not None or reading.workers is not None
+    named = [name for name in (reading.worker, reading.label) if name is not None]
+    is_there = bool(named) and all(name in content.fields for name in named)
+    names_columns = (is_there and reading.worker is not None) or reading.workers is not None
     found = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
     if len(found) > 1:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
     if found and not content.parts:
         return found[0]
-    if not content.fields and not content.parts and content.layout == "rows":
-        return TABLE
+    if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
+        return TABLE  # which says what it may be
     return LAYOUT
 
 

@@ -16,6 +16,7 @@ from quorate.reading.frame import Frame, frame_of
 from quorate.reading.options import ReadOptions
 from quorate.reading.proposals import refusal
 from quorate.reading.several_files import frame_of_files
+from quorate.reading.values import is_missing
 from quorate.reading.wide import layout_is_plain, read_layout
 
 FIRST_ROWS = 20  # that tell whether fields hold lists
@@ -73,7 +74,7 @@ def lists_workers(content: Content, reading: ReadOptions) -> bool:
     elif content.layout == "records":
         rows = content.first_records(FIRST_ROWS)
     pairs = [(row.get(worker), row.get(label)) for row in rows if isinstance(row, dict)]
-    pairs = [(a, b) for a, b in pairs if a not in (None, "") and b not in (None, "")]
+    pairs = [(a, b) for a, b in pairs if not is_missing(a) and not is_missing(b) and a != "" and b != ""]
     return bool(pairs) and all(_is_list(a) and _is_list(b) for a, b in pairs)
 
 

@@ -80,6 +80,7 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     if not in_shell.get():
         error = type(error)(f"{error}. Run: {python_call(files, options)}".replace("?.", "?").replace("..", "."))
     error.commands = (command_line(running_command.get(), files, options),)
+    error.proposal = dict(options)
     return error
 
 

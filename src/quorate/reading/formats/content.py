@@ -88,7 +88,7 @@ class Content:
         if self.given is not None:
             return self.given
         if isinstance(self.source, str | Path | Loaded):
-            return _parse_json(_read_all(self.source), self.name)
+            return _parse_json(_read_all(self.source), self.name, lines=self.json_lines)
         return self.source
 
     @cached_property
@@ -325,12 +325,14 @@ def _read_all(source: str | Path | Loaded) -> str:
         raise WrongFormatError(f"{loaded.name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
 
 
-def _parse_json(text: str, name: str) -> Any:
+def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
+        if lines:
+            return list(each_line(text, name))
         raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None
     return list(each_line(text, name))

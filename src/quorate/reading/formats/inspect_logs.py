@@ -54,12 +54,10 @@ FORMAT = Format(
 
 def _same_marks(verdicts: list[Verdict]) -> list[Verdict]:
     """Write 1 and 0 as C and I, where scorers of one question use both."""
-    marks = {each.value for each in verdicts if isinstance(each.value, str)}
-    if not marks & {"C", "I"}:
-        return verdicts
+    lettered = {each.question for each in verdicts if each.value in ("C", "I")}
     return [
         replace(each, value=MARKS.get(float(each.value), each.value))
-        if isinstance(each.value, int | float) and each.value == each.value
+        if each.question in lettered and isinstance(each.value, int | float) and each.value == each.value
         else each
         for each in verdicts
     ]
