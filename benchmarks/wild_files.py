@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+COUNTS = ("tasks", "workers", "answers")
 OUTCOMES = ("read at once", "read after the command", "refused, true reason", "wrong")
 # Words of which a message must have one, by what expected.tsv says that the file holds.
 REASONS = {
@@ -112,9 +113,12 @@ def read_expected(folder: Path) -> dict[tuple[str, ...], list[Line]]:
     with path.open(newline="") as stream:
         for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
             files = tuple(row["file"].split(" ; "))
+            tasks, workers, answers = (int(row[name]) if row[name] else None for name in COUNTS)
             line = Line(
                 row["kind"],
-                *(int(row[name]) if row[name] else None for name in ("tasks", "workers", "answers")),
+                tasks,
+                workers,
+                answers,
                 int(row["conflicts"] or 0),
                 tuple(row["outcome"].split("|")),
                 row["note"] or "",

@@ -144,13 +144,16 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
         (["score", "nothing.csv", "ANSWERS"], "there is no file nothing.csv"),
     ],
 )
-def test_errors_are_one_line_and_exit_code_2(capsys: Any, answers: Path, arguments: list[str], says: str) -> None:
+def test_errors_are_one_line_with_commands_below_and_exit_code_2(
+    capsys: Any, answers: Path, arguments: list[str], says: str
+) -> None:
     code, out, err = quorate(capsys, *(str(answers) if each == "ANSWERS" else each for each in arguments))
     assert code == 2
     assert out == ""
     assert err.startswith("quorate: ")
-    assert err.count("\n") == 1
-    assert says in err
+    message, *hints = err.splitlines()
+    assert all(each.startswith(("Run: ", "Or: ", "To see what the file holds: ")) for each in hints)
+    assert says in message
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,9 +34,7 @@ def _reading_options(
             metavar="COLUMN", help="The column that identifies the task; commas join several, dots name nested JSON."
         ),
     ] = "task",
-    worker: Annotated[
-        str, typer.Option(metavar="COLUMN", help="The column that identifies the worker.")
-    ] = "worker",
+    worker: Annotated[str, typer.Option(metavar="COLUMN", help="The column that identifies the worker.")] = "worker",
     label: Annotated[
         str, typer.Option(metavar="COLUMN", help="The column that holds the answer; or a column per class.")
     ] = "label",
@@ -193,7 +191,7 @@ def one_source(files: list[str] | None) -> Any:
 @contextmanager
 def reading_for(command: str, source: Any) -> Iterator[None]:
     """Let errors of reading propose this command, and end with the one that looks at the file."""
-    from quorate.errors import InputError, QuorateError
+    from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
     from quorate.reading.proposals import command_line, has_command, running_command
 
     token = running_command.set(command)
@@ -201,7 +199,8 @@ def reading_for(command: str, source: Any) -> Iterator[None]:
         yield
     except QuorateError as error:
         names = [source] if isinstance(source, str) else source or []
-        is_about_file = isinstance(error, InputError) or error.commands
+        is_there = not isinstance(error, UnreadableFileError | EmptyFileError)
+        is_about_file = (isinstance(error, InputError) and is_there) or error.commands
         if is_about_file and has_command("doctor") and names and "-" not in names:
             error.look_at = command_line("doctor", names, {})
         raise

@@ -36,7 +36,9 @@ def _doctor(**given: Any) -> None:
             return
         width = max(map(len, (*FORMATS, *LAYOUTS)))
         print_lines(["Tools (--from NAME if a file is not recognised):"])
-        print_lines(f"  {name.ljust(width)}  {each.about}; recognised by {each.signs}" for name, each in FORMATS.items())
+        print_lines(
+            f"  {name.ljust(width)}  {each.about}; recognised by {each.signs}" for name, each in FORMATS.items()
+        )
         print_lines(["", "Layouts of tables:"])
         print_lines(f"  {name.ljust(width)}  {about}" for name, about in LAYOUTS.items())
         print_lines(["", f"Files: {FILE_TYPES}"])

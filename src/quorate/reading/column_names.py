@@ -7,32 +7,212 @@ from quorate.errors import shown
 
 # Names are compared by their words, in lower case: "Item ID", "item_id" and "itemId" are the words item, id.
 # The lists are of names seen in published tables and in the exports of annotation tools, the surest first.
-TASK = (
-    "task item question example unit document doc image sample instance hit prompt query post tweet article sentence "
-    "comment passage text pair record case page row utterance snippet object photo video clip sound url subjects "
-    "snapshot key"
-).split()
-WORKER = (
-    "worker annotator rater judge labeler labeller coder reviewer assessor grader evaluator participant performer "
-    "user who person contributor turker volunteer subject expert ann annot model username email author name"
-).split()
-LABEL = (
-    "label answer annotation response verdict judgment judgement vote choice rating score class category grade "
-    "decision opinion value val output pick winner preference preferred selection selected sentiment prediction "
-    "relevance code result"
-).split()
-GOLD = "gold golden truth true groundtruth expected target reference solution standard".split()
-CONSENSUS = "majority consensus hard soft aggregated aggregate final mean average avg median".split()
-HUMAN = "human expert manual".split()  # may be the truth, or one more worker
+TASK = [
+    "task",
+    "item",
+    "question",
+    "example",
+    "unit",
+    "document",
+    "doc",
+    "image",
+    "sample",
+    "instance",
+    "hit",
+    "prompt",
+    "query",
+    "post",
+    "tweet",
+    "article",
+    "sentence",
+    "comment",
+    "passage",
+    "text",
+    "pair",
+    "record",
+    "case",
+    "page",
+    "row",
+    "utterance",
+    "snippet",
+    "object",
+    "photo",
+    "video",
+    "clip",
+    "sound",
+    "url",
+    "subjects",
+    "snapshot",
+    "key",
+]
+WORKER = [
+    "worker",
+    "annotator",
+    "rater",
+    "judge",
+    "labeler",
+    "labeller",
+    "coder",
+    "reviewer",
+    "assessor",
+    "grader",
+    "evaluator",
+    "participant",
+    "performer",
+    "user",
+    "who",
+    "person",
+    "contributor",
+    "turker",
+    "volunteer",
+    "subject",
+    "expert",
+    "ann",
+    "annot",
+    "model",
+    "username",
+    "email",
+    "author",
+    "name",
+]
+LABEL = [
+    "label",
+    "answer",
+    "annotation",
+    "response",
+    "verdict",
+    "judgment",
+    "judgement",
+    "vote",
+    "choice",
+    "rating",
+    "score",
+    "class",
+    "category",
+    "grade",
+    "decision",
+    "opinion",
+    "value",
+    "val",
+    "output",
+    "pick",
+    "winner",
+    "preference",
+    "preferred",
+    "selection",
+    "selected",
+    "sentiment",
+    "prediction",
+    "relevance",
+    "code",
+    "result",
+]
+GOLD = ["gold", "golden", "truth", "true", "groundtruth", "expected", "target", "reference", "solution", "standard"]
+CONSENSUS = [
+    "majority",
+    "consensus",
+    "hard",
+    "soft",
+    "aggregated",
+    "aggregate",
+    "final",
+    "mean",
+    "average",
+    "avg",
+    "median",
+]
+HUMAN = ["human", "expert", "manual"]  # may be the truth, or one more worker
 # What is about the row, and neither an id nor an answer.
-ABOUT = (
-    "time timestamp date datetime created updated started submitted finished duration seconds latency cost price "
-    "tokens elapsed confidence trust rationale reason reasoning explanation comment comments feedback note notes "
-    "split fold source language lang ip country region city version phase order index rank raw channel session "
-    "device platform batch replicate correct success successful flag status probability prob logprob hash lat lon"
-).split()
-TEXT = "text sentence title body content description input premise hypothesis context raw reply".split()
-PARENTS = "metadata meta metrics metric config usage stats aggregate info settings parameters details counts".split()
+ABOUT = [
+    "time",
+    "timestamp",
+    "date",
+    "datetime",
+    "created",
+    "updated",
+    "started",
+    "submitted",
+    "finished",
+    "duration",
+    "seconds",
+    "latency",
+    "cost",
+    "price",
+    "tokens",
+    "elapsed",
+    "confidence",
+    "trust",
+    "rationale",
+    "reason",
+    "reasoning",
+    "explanation",
+    "comment",
+    "comments",
+    "feedback",
+    "note",
+    "notes",
+    "split",
+    "fold",
+    "source",
+    "language",
+    "lang",
+    "ip",
+    "country",
+    "region",
+    "city",
+    "version",
+    "phase",
+    "order",
+    "index",
+    "rank",
+    "raw",
+    "channel",
+    "session",
+    "device",
+    "platform",
+    "batch",
+    "replicate",
+    "correct",
+    "success",
+    "successful",
+    "flag",
+    "status",
+    "probability",
+    "prob",
+    "logprob",
+    "hash",
+    "lat",
+    "lon",
+]
+TEXT = [
+    "text",
+    "sentence",
+    "title",
+    "body",
+    "content",
+    "description",
+    "input",
+    "premise",
+    "hypothesis",
+    "context",
+    "raw",
+    "reply",
+]
+PARENTS = [
+    "metadata",
+    "meta",
+    "metrics",
+    "metric",
+    "config",
+    "usage",
+    "stats",
+    "aggregate",
+    "info",
+    "settings",
+    "parameters",
+    "details",
+    "counts",
+]
 COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is no annotator
 ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
 NAMING = (*ID, "name", "names", "code")  # may follow the name of a worker

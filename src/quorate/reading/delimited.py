@@ -9,7 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import MissingColumnError, NotUtf8Error, RaggedRowsError, WrongFormatError, reason, rows_phrase, shown
+from quorate.errors import (
+    MissingColumnError,
+    NotUtf8Error,
+    RaggedRowsError,
+    WrongFormatError,
+    reason,
+    rows_phrase,
+    shown,
+)
 from quorate.progress import Observer, listener
 from quorate.reading.objects import Columns, check_columns
 from quorate.reading.quotes import check_quotes
@@ -171,9 +179,7 @@ def is_data_row(text: str, delimiter: str) -> bool:
         cell = field.strip()
         if not cell:
             continue
-        if _is_number(cell):
-            data += 1
-        elif cell in below and len(below) < len(others) / 2:
+        if _is_number(cell) or (cell in below and len(below) < len(others) / 2):
             data += 1
         elif below and all(map(_is_number, below)):
             names += 1
@@ -247,9 +253,7 @@ def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffe
         raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None
 
 
-def _parse(
-    data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str, Any], **options: Any
-) -> pa.Table:
+def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str, Any], **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
     told = listener.get()
@@ -264,9 +268,7 @@ def _parse(
     )
 
 
-def _explain_ragged(
-    data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]
-) -> None:
+def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
     """Say which rows have more or fewer fields than the header, if some have."""
     numbers: list[int] = []
     first: list[Any] = []

@@ -15,7 +15,9 @@ import numpy as np
 from quorate.arrays import IntArray
 from quorate.errors import count
 from quorate.reading.column_names import (
+    LABEL,
     TASK,
+    WORKER,
     is_about,
     is_consensus,
     is_gold,
@@ -131,7 +133,7 @@ def _named_columns(frame: Frame, role: str) -> list[tuple[int, str]]:
 
 
 def combined(frame: Frame, names: Sequence[str]) -> IntArray:
-    """Number the combinations of several columns; -1 where one is blank."""
+    """Return codes for the combinations of several columns; -1 where one is blank."""
     codes = np.zeros(frame.n_rows, dtype=np.int64)
     present = np.ones(frame.n_rows, dtype=bool)
     for name in names:
@@ -204,7 +206,7 @@ def is_free_text(profile: Profile) -> bool:
 
 def can_be_label(profile: Profile) -> bool:
     """Whether the values of a column can be classes."""
-    return 0 < profile.n_values and not is_free_text(profile) and not profile.nested and profile.mean_length < 200
+    return profile.n_values > 0 and not is_free_text(profile) and not profile.nested and profile.mean_length < 200
 
 
 def is_few(profile: Profile) -> bool:
@@ -244,7 +246,8 @@ def _matrix_of_mappings(frame: Frame, reading: ReadOptions, given: Mapping[str, 
         {"task": task, "worker": worker, "label": CELL},
         why=(
             f"the values stand under two keys: {n_tasks:,} {task} keys and {n_workers:,} {worker} keys",
-            f"{task} looks like the task: there are more of them, or their answers agree more; the file does not say it",
+            f"{task} looks like the task: there are more of them, or their answers agree more; the "
+            "file does not say it",
         ),
     )
 
@@ -278,7 +281,8 @@ def _headerless(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) ->
             {"column_names": "none", "workers": "*"},
             why=(
                 "the first row is data, so there is no header",
-                f"all {len(profiles):,} columns hold the same {len(values):,} values: a row per task, a column per worker",
+                f"all {len(profiles):,} columns hold the same {len(values):,} values: a row per task, "
+                "a column per worker",
             ),
         )
     ids = [profile for profile in profiles if not profile.is_number or profile.n_values > 2]
@@ -296,7 +300,8 @@ def _headerless(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) ->
                 "the first row is data, so there is no header",
                 f"{label.name} has the fewest values ({label.n_values:,}): the answer",
                 f"{task} ({frame.profiles[task].n_values:,} values) looks like the task, {worker} "
-                f"({frame.profiles[worker].n_values:,} values) like the worker: there are mostly more tasks, and answers to "
+                f"({frame.profiles[worker].n_values:,} values) like the worker: there are mostly more "
+                "tasks, and answers to "
                 "one task agree more",
             ),
             warnings=_conflict_warning(share, task),
@@ -633,7 +638,10 @@ def _find_task(
     usable = [
         name
         for name, profile in frame.profiles.items()
-        if name not in taken and not profile.nested and profile.n_values > 1 and profile.n_blank < profile.n_rows
+        if name not in taken
+        and not profile.nested
+        and profile.n_values > 1
+        and profile.n_blank < profile.n_rows
         and not is_gold(name)
     ]
     if frame.n_rows == 1:
@@ -655,9 +663,9 @@ def _find_task(
     (is_bad, _, _), share, best = min(scored)
     refined = _refined(frame, best, share, workers, label_codes, usable) if not is_bad else []
     if refined:
-        codes = combined(frame, refined)
+        key_codes = combined(frame, refined)
         reason = f"workers gave several answers per {quoted(best)}, so {_roles(frame, refined)} together are the task"
-        return join_names(refined), conflict_share(codes, workers, label_codes), [reason]
+        return join_names(refined), conflict_share(key_codes, workers, label_codes), [reason]
     if not is_bad:
         return best, share, [f"{quoted(best)} looks like the task ({count(frame.profiles[best].n_values, 'value')})"]
     key = [ranked[0]]
@@ -693,7 +701,8 @@ def _find_task(
 def _refined(
     frame: Frame, task: str, share: float, workers: IntArray, labels: IntArray, usable: Sequence[str]
 ) -> list[str]:
-    """Return the task's column with a second one, where that ends all repetitions of a worker or nearly all conflicts."""
+    """Return the task's column with a second one, where that ends all repetitions of a worker or "
+    "nearly all conflicts."""
     codes = frame.profiles[task].codes.astype(np.int64)
     repeats = _repeat_share(codes, workers)
     if not repeats or (len(np.unique(workers)) > 1 and not share):
@@ -863,11 +872,7 @@ def _classes_without_workers(frame: Frame, reading: ReadOptions, given: Mapping[
     shares = [
         name
         for name, profile in frame.profiles.items()
-        if profile.is_number
-        and not profile.is_whole
-        and profile.low >= 0
-        and profile.high <= 1
-        and not is_about(name)
+        if profile.is_number and not profile.is_whole and profile.low >= 0 and profile.high <= 1 and not is_about(name)
     ]
     ones = [
         name
@@ -1027,7 +1032,11 @@ def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) 
     if len(group) < 2:
         return False
     paths = [part for name in group for part in name.split(".")]
-    said = sum(any(strength(part, role) for part in name.split(".") for role in ("label", "worker")) for name in group)
+    known = {*LABEL, *WORKER[:-3]}
+    said = sum(
+        any(word in known or word.rstrip("s") in known for part in name.split(".") for word in words_of(part))
+        for name in group
+    )
     if said > 1 and 2 * said >= len(group):
         return True
     if any(is_model_name(part) for part in paths):

@@ -126,9 +126,9 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     >>> found.outcome, found.counts["tasks"], found.counts["workers"]
     ('read', 2, 2)
     """
-    source = hold(source)
     _check_there(source)
     files = _files(source)
+    source = hold(source)
     part, sampled = _beginning(source)
     what = "unreadable"
     columns: tuple[str, ...] = ()
@@ -172,7 +172,12 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
 
 
 def _check_there(source: Source) -> None:
-    if isinstance(source, str | Path) and "://" not in str(source) and not any(mark in str(source) for mark in "*?["):
+    if (
+        isinstance(source, str | Path)
+        and "://" not in str(source)
+        and str(source) != "-"
+        and not any(mark in str(source) for mark in "*?[")
+    ):
         if not os.path.exists(source):
             raise UnreadableFileError(f"there is no file {source}")
     elif isinstance(source, list | tuple):
@@ -184,8 +189,6 @@ def _check_there(source: Source) -> None:
 def _files(source: Source) -> tuple[str, ...]:
     if isinstance(source, list | tuple) and source and isinstance(source[0], str | Path):
         return tuple(map(str, source))
-    if isinstance(source, Loaded):
-        return ("-",)
     return (str(source),) if isinstance(source, str | Path) else ("the table",)
 
 
@@ -238,7 +241,11 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
                 break
             options |= found.proposal
     if error is not None and error.proposal is None:
-        for lenient in ({"on_conflict": "first"}, {"skip_missing": True}, {"on_conflict": "first", "skip_missing": True}):
+        for lenient in (
+            {"on_conflict": "first"},
+            {"skip_missing": True},
+            {"on_conflict": "first", "skip_missing": True},
+        ):
             try:
                 return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, ""
             except (InputError, OptionError, TypeError):

@@ -79,7 +79,7 @@ def _cell(value: Any) -> str | None:
 
 
 def _unique(names: tuple[str, ...]) -> list[str]:
-    """Number names that come again."""
+    """Add a number to names that come again."""
     seen: dict[str, int] = {}
     found = []
     for name in names:

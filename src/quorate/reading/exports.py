@@ -1,7 +1,6 @@
 """Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Unpack
 
 from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing

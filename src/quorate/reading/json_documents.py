@@ -59,10 +59,8 @@ def cell_text(value: Any) -> str | None:
     >>> cell_text(3.0), cell_text(True), cell_text(["a", 1]), cell_text(" ")
     ('3', 'true', '["a", 1]', None)
     """
-    if isinstance(value, dict | list | tuple):
-        text = json.dumps(value, ensure_ascii=False)
-    else:
-        text = id_text(value) or ""
+    is_nested = isinstance(value, dict | list | tuple)
+    text = json.dumps(value, ensure_ascii=False) if is_nested else id_text(value) or ""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -121,7 +119,8 @@ def _of_object(data: Mapping[str, Any], name: str) -> Document:
     if all(not isinstance(value, list | Mapping) for value in values):
         return _of_records([dict(data)], {}, "")
     raise WrongFormatError(
-        f"{name} is one object with the fields {', '.join(shown(str(key), 30) for key in list(data)[:8])}, and holds no "
+        f"{name} is one object with the fields "
+        f"{', '.join(shown(str(key), 30) for key in list(data)[:8])}, and holds no "
         "list of records and no columns of equal length"
     )
 
@@ -189,7 +188,9 @@ def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: 
             inside = [each for each in listed if isinstance(each, Mapping)]
             skipped["entries that are no objects"] += len(listed) - len(inside)
             for each in inside:
-                document.add({**above, **flat, **dict(_flattened(each, f"{prefix}{inner}.", free, depth=1, path=inner))})
+                document.add(
+                    {**above, **flat, **dict(_flattened(each, f"{prefix}{inner}.", free, depth=1, path=inner))}
+                )
         else:
             document.add({**above, **flat})
     if inner:

@@ -97,16 +97,15 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-    others = tuple(
-        (f"{PURPOSES[name]}", command_line(name, files, {})) for name in plan.also if has_command(name)
-    )
+    others = tuple((f"{PURPOSES[name]}", command_line(name, files, {})) for name in plan.also if has_command(name))
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = tuple(command for _, command in others)
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
-        f"{frame.name} is {what} with {count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
+        f"{frame.name} is {what} with "
+        f"{count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
         f"{listing(frame.columns, 8)}",
         *(f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why),
         *(f"Warning: {warning}" for warning in plan.warnings),

@@ -1,5 +1,6 @@
 """Anything that holds answers -> `Answers`. Start here."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -12,14 +13,14 @@ from quorate.errors import OptionError
 from quorate.reading.exports import LAYOUT, TABLE, export_of, recognise_content
 from quorate.reading.files import Source
 from quorate.reading.formats.choices import JOINT
-from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.formats.content import Content
+from quorate.reading.formats.export import GROUP, Export
 from quorate.reading.layouts import LayoutReading, names_resolved, read_unknown_layout
 from quorate.reading.loading import Loaded, hold
 from quorate.reading.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
 from quorate.reading.pipes import keep_pipes
 from quorate.reading.rows import read_rows
-from quorate.reading.several_files import content_of
+from quorate.reading.several_files import content_of, expand_files
 from quorate.reading.wide import layout_is_plain, without_layout
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
@@ -110,6 +111,9 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     (1, None)
     """
     source = hold(source)
+    files = expand_files(source)
+    if files is not None and len(files) == 1 and not os.path.isdir(source if isinstance(source, str | Path) else ""):
+        source = files[0]
     notes: tuple[str, ...] = ()
     tool = reading.tool
     content: Content | None = None
@@ -124,7 +128,11 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         tool, reading, notes = TABLE, found.options, found.notes
     elif tool == TABLE and content is not None and content.layout == "rows":
         notes = content.notes
-        if content.reading.delimiter is not None and reading.delimiter is None and isinstance(source, str | Path | Loaded):
+        if (
+            content.reading.delimiter is not None
+            and reading.delimiter is None
+            and isinstance(source, str | Path | Loaded)
+        ):
             reading = replace(reading, delimiter=content.reading.delimiter)
     if tool == TABLE:
         reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")

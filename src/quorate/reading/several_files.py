@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from quorate.addresses import render_address
 from quorate.errors import InputError, MissingColumnError, UnknownFormatError, UnreadableFileError, listing
 from quorate.reading.detect_columns import worker_name_of
 from quorate.reading.formats.content import Content, look
@@ -54,7 +55,7 @@ def expand_files(source: Any) -> list[str] | None:
         return None
     found_files = [name for name in sorted(glob.glob(str(source), recursive=True)) if os.path.isfile(name)]
     if not found_files:
-        raise UnreadableFileError(f"no file is called {source}; look at the folder, or quote the pattern")
+        raise UnreadableFileError(f"there is no file {render_address(source)}; it would be a pattern, and matches none")
     return found_files
 
 
@@ -62,7 +63,9 @@ def _files_in(folder: Path) -> list[str]:
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
     named = [str(path) for path in found if _ending(path) in ENDINGS]
     if not named:
-        raise UnreadableFileError(f"{folder} is a folder, and holds no files of answers and no judges' logs; give a file")
+        raise UnreadableFileError(
+            f"{folder} is a folder, and holds no files of answers and no judges' logs; give a file"
+        )
     return named
 
 
@@ -113,7 +116,9 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
         raise UnreadableFileError(f"{name or 'the files'}: no file can be read. {broken[0] if broken else ''}")
     known = sorted({tool for tool in tools if tool is not None})
     if len(known) > 1:
-        raise UnknownFormatError(f"{name or 'the files'} hold exports of {listing(known)}; say which with tool= (--from)")
+        raise UnknownFormatError(
+            f"{name or 'the files'} hold exports of {listing(known)}; say which with tool= (--from)"
+        )
     if known:
         kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
         others = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
@@ -125,8 +130,16 @@ def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | Non
     fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))
     title = name or f"{first.name} and {len(contents) - 1} more"
     paths = tuple(content.name for content in contents)
-    return Content(list(paths), title, first.layout, fields, reading=reading, notes=tuple(broken), files=paths,
-                   parts=tuple(contents))
+    return Content(
+        list(paths),
+        title,
+        first.layout,
+        fields,
+        reading=reading,
+        notes=tuple(broken),
+        files=paths,
+        parts=tuple(contents),
+    )
 
 
 def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: str | None) -> Content:
@@ -134,8 +147,10 @@ def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: st
     title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
     paths = tuple(content.name for content in contents)
     if first.layout == "rows":
-        tables = [_as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
-                  for content in contents]
+        tables = [
+            _as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
+            for content in contents
+        ]
         table = pa.concat_tables(tables, promote_options="default")
         notes = (*notes, *dict.fromkeys(note for content in contents for note in content.notes))
         fields = tuple(name for name in table.column_names if name != FROM_FILE)
@@ -197,7 +212,9 @@ def short_titles(names: Sequence[str]) -> list[str]:
         return [str(name) for name in names]
     if len(stems) == 1:
         return stems
-    prefix = os.path.commonprefix(stems)
+    least, most = min(stems), max(stems)
+    same = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    prefix = least[:same]
     cut = max((match.end() for match in re.finditer(r"[_\s]|__|--", prefix)), default=0)
     short = [stem[cut:] for stem in stems]
     return short if all(short) else stems
@@ -216,4 +233,3 @@ def content_of(source: Any, reading: ReadOptions) -> Content:
         return replace(look(files[0], reading), files=())
     is_folder = isinstance(source, str | Path)
     return look_at_files(files, reading, name=str(source) if is_folder else None)
-

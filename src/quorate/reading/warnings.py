@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -50,16 +51,20 @@ def answer_warnings(answers: Answers, reading: ReadOptions) -> list[str]:
     if answers.asked is not None:
         return found
     if any(SPAN.match(text) for text in texts[:20]):
-        found.append("the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal")
+        found.append(
+            "the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal"
+        )
     elif n_answers >= 20 and n_classes > max(FREE_TEXT * n_answers, 20):
         found.append(
-            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate needs "
+            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a "
+            "choice. Quorate needs "
             "a limited set of labels"
         )
     elif _is_scale(texts):
         rate = "; quorate rate combines numbers" if has_command("rate") else ""
         found.append(
-            f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say --ordered{rate}"
+            f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say "
+            f"--ordered{rate}"
         )
     elif n_classes > MANY_CLASSES:
         found.append(
@@ -85,7 +90,7 @@ def _is_scale(texts: Sequence[str]) -> bool:
         return False
     if len(numbers) < 5 and not (len(numbers) > 2 and min(numbers) == 1):
         return len(numbers) > MOST_GRADES
-    steps = {round(b - a, 6) for a, b in zip(numbers, numbers[1:], strict=False)}
+    steps = {round(b - a, 6) for a, b in pairwise(numbers)}
     return len(steps) == 1 or len(numbers) > MOST_GRADES
 
 
@@ -94,7 +99,9 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
         return []
     listed = [text for text in texts if re.match(r"^\s*\[.*\]\s*$", text, re.DOTALL)]
     if len(listed) > 1 and not any(SPAN.match(text) for text in listed[:20]):
-        return [f"some labels are lists ({listing(listed[:2])}): write several labels with one separator, and use --multi"]
+        return [
+            f"some labels are lists ({listing(listed[:2])}): write several labels with one separator, and use --multi"
+        ]
     for mark, name in JOINED.items():
         joined = [text for text in texts if mark in text.strip()]
         parts = {part.strip() for text in joined for part in text.split(mark)}

@@ -353,7 +353,9 @@ def worker_titles(names: Sequence[str]) -> list[str]:
     first = names[0]
     shared = len(first)
     for name in names[1:]:
-        same = next((k for k, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name)))
+        same = next(
+            (k for k, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name))
+        )
         shared = min(shared, same)
     dot = first[:shared].rfind(".") if len(names) > 1 else -1
     titles = [name[dot + 1 :] for name in names]
@@ -372,8 +374,8 @@ def _read_positions(frame: Frame, tasks: list[str | None], name: str, rows: Long
             _add_entry(rows, task or "", f"position {place}", entry)
     rows.anonymous = True
     rows.notes.append(
-        f"{shown(name)} does not name who answered, so answers are told apart by their position in the list: a position "
-        "is not a person. Use the labels, not the workers' skills"
+        f"{shown(name)} does not name who answered, so answers are distinguished by their position in the list: a "
+        "position is not a person. Use the labels, not the workers' skills"
     )
 
 
@@ -432,7 +434,9 @@ def _read_classes(
     """Read a column per class: marks of a worker, or how many votes the class has."""
     titles = worker_titles(names)
     cells = [frame.texts(name) for name in names]
-    marked = [[_marks(text, name, k) for k, text in enumerate(column)] for name, column in zip(names, cells, strict=True)]
+    marked = [
+        [_marks(text, name, k) for k, text in enumerate(column)] for name, column in zip(names, cells, strict=True)
+    ]
     has_worker = reading.worker is not None or reading.worker_name is not None
     has_worker = has_worker or match_name("worker", list(frame.columns)) in frame.columns
     if has_worker:
@@ -476,7 +480,8 @@ def _marks(text: str | None, name: str, row: int) -> int:
     number = whole_number(plain) or ""
     if not number.isdecimal() or int(number) > MOST_VOTES:
         raise ColumnTypeError(
-            f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of votes"
+            f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of "
+            "votes"
         )
     return int(number)
 

@@ -114,7 +114,7 @@ class Content:
         return self._parsed_rows(self.head, HEAD, 1000)
 
     def first_records(self, most: int) -> list[Any]:
-        """The first objects of a JSON file; of JSON lines, only so many are parsed."""
+        """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
         if self.json_lines and self.given is None and isinstance(self.source, str | Path | Loaded):
             lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
             found = []
@@ -126,7 +126,7 @@ class Content:
         return document[:most] if isinstance(document, list) else [document]
 
     def sample_rows(self, size: int) -> list[Record]:
-        """The rows that so many bytes at the beginning of a CSV file hold."""
+        """Return the rows that so many bytes at the beginning of a CSV file hold."""
         if not isinstance(self.source, str | Path | Loaded):
             return self.sample
         return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
@@ -166,8 +166,8 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     if is_archive(raw) and (reading.format == "xlsx" or is_workbook(load(source))):
         from quorate.reading.excel import read_workbook
 
-        table, notes = read_workbook(load(source))
-        return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=notes)
+        table, sheet = read_workbook(load(source))
+        return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=sheet)
     if is_archive(raw):
         log = log_in(load(source))
         return Content(source, name, "records", tuple(log), given=[log])
@@ -193,7 +193,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     notes: tuple[str, ...] = ()
     if reading.delimiter is None and delimiter not in (",", "\t") and len(first) > 1:
         notes = (f'Read with "{delimiter}" as separator.',)
-    names = reading.column_names
+    names = None if reading.column_names is None else tuple(reading.column_names)
     if names is None and not set(reading.columns) <= set(first) and is_data_row(text, delimiter):
         names = NO_HEADER
         known = replace(known, column_names=names)

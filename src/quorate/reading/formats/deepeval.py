@@ -33,7 +33,9 @@ RUN = {**LISTS, "testRunData": LISTS}
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    return content.layout == "records" and (bool({"testCases", "test_results", "testRunData"} & fields) or _is_cache(content))
+    return content.layout == "records" and (
+        bool({"testCases", "test_results", "testRunData"} & fields) or _is_cache(content)
+    )
 
 
 def _is_cache(content: Content) -> bool:
@@ -52,7 +54,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     metrics = [metric for case in cases for name in METRICS for metric in case.get(name) or []]
     if metrics and all(metric.get("score") is None and not metric.get("error") for metric in metrics):
         raise NoRowsError(
-            f"{content.name} is an unfinished run of DeepEval: none of its {count(len(metrics), 'metric')} has a score, and "
+            f"{content.name} is an unfinished run of DeepEval: none of its "
+            f"{count(len(metrics), 'metric')} has a score, and "
             "success is only the initial value"
         )
     verdicts = list(_verdicts(cases, reading))

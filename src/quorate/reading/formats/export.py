@@ -144,7 +144,9 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, told
         return asked
     there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
     if told is not None and questions:
-        said = [f"{question} ({told.about[question]})" if question in told.about else question for question in questions]
+        said = [
+            f"{question} ({told.about[question]})" if question in told.about else question for question in questions
+        ]
         more = f" and {len(said) - 12} more" if len(said) > 12 else ""
         there = f"{name} asks {count(len(questions), 'question')}: {', '.join(said[:12])}{more}"
         if told.note:
@@ -168,7 +170,9 @@ class Asked:
     """What is known about the questions of an export before one is chosen."""
 
     about: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
-    options: Mapping[str, Any] = field(default_factory=dict)  # that read one of them; none where there is none to propose
+    options: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # that read one of them; none where there is none to propose
     files: tuple[str, ...] = ()
     note: str = ""
 
@@ -241,7 +245,8 @@ def _refuse_free_text(answers: Sequence[tuple[str, str, str]], question: str, na
     classes = len({label for _, _, label in answers})
     if n >= 20 and classes > max(FREE_TEXT * n, 20):
         raise ColumnTypeError(
-            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks like free text, not a "
+            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks "
+            "like free text, not a "
             "choice. Quorate needs a limited set of labels"
         )
 

@@ -84,7 +84,7 @@ def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
     found = {}
     units = _codes(content.column(UNIT))
     for name in natural_order(own):
-        if name.endswith(GOLD) or name.endswith("_gold_reason") or (with_gold and name not in with_gold):
+        if name.endswith((GOLD, "_gold_reason")) or (with_gold and name not in with_gold):
             continue
         values = content.column(name)
         if any(values) and (with_gold or _differs(units, _codes(values))):
@@ -106,9 +106,7 @@ def _answers(values: Sequence[str | None]) -> list[Any]:
     several = any(value is not None and "\n" in value.strip() for value in values)
     if not several:
         return list(values)
-    return [
-        None if value is None else [part.strip() for part in value.split("\n") if part.strip()] for value in values
-    ]
+    return [None if value is None else [part.strip() for part in value.split("\n") if part.strip()] for value in values]
 
 
 def _are_positions(values: Sequence[Any]) -> bool:

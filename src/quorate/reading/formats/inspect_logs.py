@@ -133,8 +133,8 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
     """Give the verdicts of one score: several, where a panel voted or its value is a record of several."""
     votes = _votes(score)
     if votes:
-        for judge, value in votes:
-            yield Verdict(name, task, judge, value, where, abstained="" if as_text(value) is not None else UNPARSED)
+        for voter, vote in votes:
+            yield Verdict(name, task, voter, vote, where, abstained="" if as_text(vote) is not None else UNPARSED)
         return
     graded = part(score, "metadata", "grading")
     said_by = part(graded[-1], "model") if isinstance(graded, list) and graded else None

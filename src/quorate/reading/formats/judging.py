@@ -125,8 +125,10 @@ def judged(
             raise error
         raise with_command(error, content.files or (content.name,), {"question": best})
     if asked == EVERY and not can_pool:
-        raise OptionError(f"the metrics of {content.name} ask different things, and cannot be pooled; choose one of "
-                          f"{listing(questions, 12)} with question= (--question)")
+        raise OptionError(
+            f"the metrics of {content.name} ask different things, and cannot be pooled; choose one of "
+            f"{listing(questions, 12)} with question= (--question)"
+        )
     if questions and asked is not None and (asked == EVERY or asked.removesuffix(SCORE) in questions):
         questions += [] if asked in questions else [asked]
     return assemble(tool, content, reading, questions, lambda q: _answers(verdicts, q, questions), notes=notes)

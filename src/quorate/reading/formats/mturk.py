@@ -70,7 +70,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     )
     if reading.task is None and "task" in told.options:
         error = OptionError(
-            f"{_assignments(content)} The batches have no HIT in common, but {told.options['task']} has the same values in "
+            f"{_assignments(content)} The batches have no HIT in common, but {told.options['task']} "
+            "has the same values in "
             "them: take it as the task with task= (--task)"
         )
         raise with_command(error, content.files, told.options)
@@ -143,7 +144,9 @@ def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> Quest
     n = len(given)
     words = max((len(value.split()) for value in different), default=0)
     if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
-        return QuestionKind("choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different))
+        return QuestionKind(
+            "choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different)
+        )
     if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
         return QuestionKind("text", "free text", len(different))
     if len(different) > 4 and all(NUMBER.fullmatch(value) for value in different):
@@ -197,7 +200,7 @@ def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKin
     for name in questions:
         stem = re.sub(r"\d+", "#", name)
         families.setdefault(stem, []).append(name)
-    found = {}
+    found: dict[str, QuestionKind] = {}
     for names in families.values():
         pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
         if len(names) > 2 and (len(set(pooled)) > MOST_CLASSES or _are_amounts(pooled)):
@@ -231,7 +234,8 @@ def _refuse_text(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
     said = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
     more = f" and {len(kinds) - 6} more" if len(kinds) > 6 else ""
     raise ColumnTypeError(
-        f"{_assignments(content)} Every question of {content.name} is answered in free text: {said}{more}. Quorate needs "
+        f"{_assignments(content)} Every question of {content.name} is answered in free text: "
+        f"{said}{more}. Quorate needs "
         "a limited set of labels"
     )
 

@@ -62,8 +62,10 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     found = sum(not each.abstained for each in verdicts)
     if len(verdicts) >= FEWEST_LINES and found < LEAST_SHARE * len(verdicts):
         raise NoRowsError(
-            f"only {found:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field verdict, label, grade, "
-            "…, or one word): these seem to be free texts, which cannot be combined. Let the judges answer with a verdict"
+            f"only {found:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
+            "verdict, label, grade, "
+            "…, or one word): these seem to be free texts, which cannot be combined. Let the judges "
+            "answer with a verdict"
         )
     return judged("openai", content, reading, verdicts)
 

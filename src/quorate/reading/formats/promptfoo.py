@@ -70,11 +70,14 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     if reading.question is None and graded and not judges:
         rules = sorted({each.question for each in graded})
         raise NoRowsError(
-            f"{content.name} is a test report of promptfoo whose assertions are rules ({listing(rules, 4)}), and no judge "
+            f"{content.name} is a test report of promptfoo whose assertions are rules "
+            f"({listing(rules, 4)}), and no judge "
             "graded an output. There is nothing to combine"
         )
     if reading.question is None and judges:
-        verdicts = [each if each.question in judges or each.left_out else replace(each, left_out=RULE) for each in verdicts]
+        verdicts = [
+            each if each.question in judges or each.left_out else replace(each, left_out=RULE) for each in verdicts
+        ]
         verdicts = [replace(each, question="") if each.left_out == RULE else each for each in verdicts]
     return judged("promptfoo", content, reading, verdicts, needs_panel=True)
 

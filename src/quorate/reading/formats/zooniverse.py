@@ -42,7 +42,11 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         questions = _of_flat(content)
         drawn = []
     n = max((len(answers) for answers in questions.values()), default=0)
-    rare = [name for name, answers in questions.items() if len(answers) < SHARE * max(n, len(content.column("classification_id")))]
+    rare = [
+        name
+        for name, answers in questions.items()
+        if len(answers) < SHARE * max(n, len(content.column("classification_id")))
+    ]
     if reading.question is None and drawn and set(questions) <= set(rare):
         raise ColumnTypeError(
             f"{content.name} is a Zooniverse export of drawn marks ({listing(drawn, 3)}: positions, not classes); few "
@@ -112,7 +116,9 @@ def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
 
 def _is_combo(value: Any) -> bool:
     """Whether a value holds the answers to several tasks, as a combination task does."""
-    return isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) and "task" in each for each in value)
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) and "task" in each for each in value)
+    )
 
 
 def _is_drawing(value: Any) -> bool:
@@ -160,7 +166,9 @@ def _find(content: Content, reading: ReadOptions, answers: Sequence[Found]) -> I
     tasks: list[Any] | None = None
     if reading.task is not None:
         if reading.task not in content.fields:
-            raise MissingColumnError(f"{content.name} has no column {reading.task!r}; it has {listing(content.fields, 12)}")
+            raise MissingColumnError(
+                f"{content.name} has no column {reading.task!r}; it has {listing(content.fields, 12)}"
+            )
         tasks = list(content.column(reading.task))
     for row, subject, person, value in answers:
         yield FoundAnswer(subject if tasks is None else tasks[row], person, value, f"row {row + 1:,}")
@@ -179,7 +187,8 @@ def _refuse_conflicts(content: Content, reading: ReadOptions, export: Export) ->
     if not clashing:
         return
     error = OptionError(
-        f"{content.name} is a Zooniverse export of {count(len(export.table), 'answer')}. {count(len(clashing), 'person')} "
+        f"{content.name} is a Zooniverse export of {count(len(export.table), 'answer')}. "
+        f"{count(len(clashing), 'person')} "
         "classified a subject twice, and differently. Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
     )
     options: dict[str, Any] = {"on_conflict": "first"}
