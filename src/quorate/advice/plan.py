@@ -51,8 +51,8 @@ def advise(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
-        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they are
-            taken to have the crowd's mean skill. By default everyone who has answered.
+        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
+            are taken to have the crowd's mean skill. By default everyone who has answered.
         per_worker: how many further tasks each may get; by default nobody's load, past answers included, exceeds twice
             the mean load of those available.
         cost: the column of ``available`` with the cost of an answer; gain a unit of cost is then what counts.

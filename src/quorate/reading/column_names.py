@@ -101,7 +101,6 @@ LABEL = [
     "preferred",
     "selection",
     "selected",
-    "sentiment",
     "prediction",
     "relevance",
     "code",
@@ -224,11 +223,14 @@ WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 def words_of(name: str) -> tuple[str, ...]:
     """Part a name into words, in lower case; the last part of a dotted path counts.
 
-    >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge_3")
-    (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', '3'))
+    >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge.name")
+    (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', 'name'))
     """
-    last = name.rpartition(".")[2] or name
-    return tuple(word.lower() for word in WORD.findall(last)[:12])
+    above, _, last = name.rpartition(".")
+    words = [word.lower() for word in WORD.findall(last or name)[:12]]
+    if above and words and all(word in NAMING for word in words):  # judge.name, item.id
+        words = [*(word.lower() for word in WORD.findall(above.rpartition(".")[2])[:12]), *words]
+    return tuple(words)
 
 
 def _singular(word: str) -> str:

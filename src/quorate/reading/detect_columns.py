@@ -201,7 +201,7 @@ def _is_half(profile: Profile) -> bool:
 def is_free_text(profile: Profile) -> bool:
     """Whether values are so many that they are no classes."""
     n = profile.n_given
-    return n >= 20 and profile.n_values > max(FREE_TEXT * n, 20)
+    return n >= 20 and not profile.is_number and profile.n_values > max(FREE_TEXT * n, 20)
 
 
 def can_be_label(profile: Profile) -> bool:
@@ -701,8 +701,7 @@ def _find_task(
 def _refined(
     frame: Frame, task: str, share: float, workers: IntArray, labels: IntArray, usable: Sequence[str]
 ) -> list[str]:
-    """Return the task's column with a second one, where that ends all repetitions of a worker or "
-    "nearly all conflicts."""
+    """Return the task's column with a second one, where that ends nearly all repetitions of a worker."""
     codes = frame.profiles[task].codes.astype(np.int64)
     repeats = _repeat_share(codes, workers)
     if not repeats or (len(np.unique(workers)) > 1 and not share):
@@ -760,8 +759,8 @@ def _long_plan(
             "ratings",
             options,
             why=(*why, f"{quoted(label)} holds numbers from {low} to {high}, {profile.n_values:,} different ones"),
-            problem=f"{quoted(label)} is a numeric scale from {low} to {high} with {profile.n_values:,} different values "
-            "(numeric ratings), not a set of classes",
+            problem=f"{quoted(label)} is a numeric scale from {low} to {high} with {profile.n_values:,} different "
+            "values (numeric ratings), not a set of classes",
             also=("rate",),
         )
     names = [name for name in (task, worker, label) for name in _parts(frame, name) if name in frame.profiles]
@@ -782,6 +781,8 @@ def _long_plan(
     rivals = [name for name in labels if name not in onehot or name == label]
     question = ""
     if profile is not None:
+        if "label" not in given and strength(label, "label") < 3 and not onehot:
+            rivals += [name for name in frame.columns if _may_be_asked(frame, name, {task, worker, *rivals})]
         if "label" not in given and strength(label, "label") < 3 and len(rivals) > 1 and not onehot:
             shown = [_values(frame.profiles[name]) for name in rivals[:4]]
             question = f"Which column is the answer: {', '.join(shown[:-1])} or {shown[-1]}?"
@@ -815,6 +816,14 @@ def _long_plan(
         others=tuple({**options, "label": name} for name in labels[1:8]),
         also=also,
     )
+
+
+def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
+    """Whether a column that is hardly the answer is named beside the likely one: it is no id, no text, no known label."""
+    profile = frame.profiles[name]
+    if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
+        return False
+    return not (is_gold(name) or is_text(name) or strength(name, "task") or (profile.is_unique and not profile.is_number))
 
 
 def _short(number: float) -> str:

@@ -19,6 +19,7 @@ from quorate.reading.json_documents import cell_text, tabulate
 from quorate.reading.json_lines import each_line
 from quorate.reading.loading import Loaded, head
 
+INDEX = "index"  # the column of a data frame's row labels, where they have no name
 WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
 SAMPLE_SIZE = 1 << 20  # bytes of a larger one that are looked at
 MOST_VALUES = 200  # different values of a column that are kept for comparison
@@ -105,11 +106,17 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
         table = content.table
         columns = {name: _plain(table.column(name)) for name in content.fields}
         n_rows = table.num_rows
+    index = content.index
+    if not index:
+        labels = _row_labels(content.source)
+        if labels is not None and len(labels) == n_rows:
+            columns = {INDEX: _column(labels), **columns}
+            index = (INDEX,)
     notes = [*content.notes]
     if content.padding:
         notes.append(f"{_and(content.padding)} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
-    return Frame(content.name, columns, n_rows, shape, tuple(notes), content.index, is_large, content.files)
+    return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
 
 
 def _frame_of_records(content: Content, is_large: bool) -> Frame:
@@ -124,6 +131,16 @@ def _frame_of_records(content: Content, is_large: bool) -> Frame:
     columns = {name: _column(values) for name, values in document.columns.items()}
     notes = (*content.notes, *document.notes)
     return Frame(content.name, columns, document.n_rows, document.shape, notes, (), is_large, content.files)
+
+
+def _row_labels(source: Any) -> list[str | None] | None:
+    """Return the labels that a data frame without a named index has for its rows; None where it only counts them."""
+    index: Any = getattr(source, "index", None)
+    if getattr(index, "nlevels", 0) != 1 or not getattr(index, "is_unique", False):
+        return None
+    if type(index).__name__ == "RangeIndex":
+        return None
+    return [cell_text(label) for label in index.tolist()]
 
 
 def _size(source: Any) -> int:

@@ -44,6 +44,8 @@ def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
     """
     if reading.workers is not None or reading.fold is not None:
         return True
+    if reading.label is not None and any(mark in reading.label for mark in "*?[,"):  # a column per class
+        return True
     worker = several or reading.worker is not None or reading.worker_name is not None
     return worker and reading.label is not None
 

@@ -27,7 +27,8 @@ def answer_warnings(answers: Answers, reading: ReadOptions) -> list[str]:
         reading: how.
 
     >>> import quorate
-    >>> answer_warnings(quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]}), ReadOptions())[0][:45]
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> answer_warnings(answers, ReadOptions())[0][:45]
     'only one worker answered, so there is nothing'
     """
     found = []
