@@ -220,5 +220,5 @@ def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | Held":
     with showing_progress():
         found = read_source(given["file"], reading)
     lines = [*found.notes, *([] if found.export is None else found.export.lines())]
-    print_lines([*lines, *(f"Warning: {each}" for each in found.warnings())], error=True)
+    print_lines([*lines, *(f"Warning: {each}" for each in found.warnings(with_counts=False))], error=True)
     return found

@@ -42,11 +42,11 @@ class Reading:
         """The file that the answers were read from, for messages and reports; None for a stream or an object."""
         return render_address(self.source) if isinstance(self.source, str | Path) else None
 
-    def warnings(self) -> list[str]:
+    def warnings(self, *, with_counts: bool = True) -> list[str]:
         """Say what about the answers may not be as it seems, each with its remedy."""
         from quorate.reading.warnings import answer_warnings
 
-        return answer_warnings(self.answers, self.options)
+        return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
     def told(self) -> dict[str, Any]:
         """Return what a program must be told of them besides: nothing, unless they are a sample."""

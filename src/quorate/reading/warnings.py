@@ -13,18 +13,20 @@ from quorate.reading.proposals import has_command
 from quorate.reading.values import as_text
 
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
+FEWEST_TASKS = 20  # on which perfect agreement is remarkable
 MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
 MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
 JOINED = {"|": "|", "\n": "\n"}
 
 
-def answer_warnings(answers: Answers, reading: ReadOptions) -> list[str]:
+def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool = True) -> list[str]:
     """Return what a reader of the result must know about the answers, with what to do.
 
     Args:
         answers: that were read.
         reading: how.
+        with_counts: also say that there is one worker or one answer per task; a result says that itself.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
@@ -35,16 +37,16 @@ def answer_warnings(answers: Answers, reading: ReadOptions) -> list[str]:
     texts = [as_text(value) or "" for value in answers.classes.slice(0, 10_000).to_pylist()]
     n_classes = answers.n_classes
     n_answers = answers.n_answers
-    if answers.n_workers == 1:
+    if answers.n_workers == 1 and with_counts:
         found.append(
             "only one worker answered, so there is nothing to combine, and no confidence can be given. Add the answers "
             "of other workers (several files can be given), or known labels (--gold)"
         )
-    elif answers.n_answers == answers.n_tasks and answers.n_tasks > 1:
+    elif answers.n_answers == answers.n_tasks and answers.n_tasks > 1 and with_counts:
         found.append(
             "every task has a single answer, so there is nothing to combine. Ask further workers about the same tasks"
         )
-    elif answers.asked is None and n_classes > 1 and _all_agree(answers):
+    elif answers.asked is None and n_classes > 1 and answers.n_tasks >= FEWEST_TASKS and _all_agree(answers):
         found.append(
             "all workers agree on every task, which real workers rarely do. Check that the column of answers is not a "
             "property of the task"
