@@ -137,7 +137,7 @@ def test_gold_is_read_from_the_same_columns(capsys: Any, answers: Path, tmp_path
         (["aggregate", "ANSWERS", "-o", ""], "-o names no file"),
         (["aggregate", ""], "the name of a file is empty"),
         (["aggregate", "ANSWERS", "--gold", ""], "the name of a file is empty"),
-        (["aggregate", "ANSWERS", "--format", "xlsx"], "there is no output format 'xlsx'"),
+        (["aggregate", "ANSWERS", "--format", "xlsx"], "cannot go to standard output"),
         (["aggregate", "ANSWERS", "--method", "majority", "--solver", "gradient"], "has no option 'solver'"),
         (["nonsense"], "No such command 'nonsense'"),
         (["simulate", "-o", "-", "--skills", "magic"], "law of skills"),

@@ -5,6 +5,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ LONGEST_HEADER = 1 << 24  # bytes: ten thousand columns, the most that are read,
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
 LINE_END = re.compile("[\r\n]")
-LINE_ENDS = re.compile("\r\n|\r|\n")
+LINE_ENDS = re.compile(b"\r\n|\r|\n")
 LONGEST_FIRST = 1 << 18  # characters of the first row that tell the delimiter
 LOOKED_AT = 50  # rows that tell whether the first is a header
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -83,7 +84,7 @@ def read_csv(
         options["column_names"] = header
     elif header != first:  # blanks around a name, or no name
         options["column_names"] = header
-        data = data.slice(_after_header(text, delimiter))
+        data = data.slice(_after_header(data, text, delimiter))
     if "\n" not in text and "\r" not in text and len(data) < HEAD:  # a header, and not even the end of its line
         return pa.table({column: pa.array([], pa.string()) for column in columns})
     try:
@@ -198,16 +199,15 @@ def _is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def _after_header(text: str, delimiter: str) -> int:
-    """Return how many bytes the header takes, with the blank lines before it."""
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter)
+def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
+    """Return how many bytes the header takes, with the blank lines before it; ``text`` is how the data begin."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     for row in reader:
         if row:
             break
-    ends = list(LINE_ENDS.finditer(text))
-    at = ends[reader.line_num - 1].end() if reader.line_num <= len(ends) else len(text)
-    return len(text[:at].encode())
+    size = min(len(data), 4 * len(text) + 4)  # a character has at most four bytes
+    ends = [found.end() for found in islice(LINE_ENDS.finditer(bytes(data[:size])), reader.line_num)]
+    return ends[-1] if len(ends) == reader.line_num else len(data)
 
 
 def padded(data: pa.Buffer, delimiter: str, encoding: str) -> tuple[pa.Buffer, tuple[str, ...]]:

@@ -43,6 +43,8 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     written_as = format or _format_of(path)
     if written_as not in FORMATS:
         raise unknown(written_as, FORMATS, "output format")
+    if written_as == "xlsx" and str(path) == "-":
+        raise OptionError("an Excel workbook cannot go to standard output; name a file that ends in .xlsx")
     writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}
     write = writers[written_as]
     arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
