@@ -11,6 +11,7 @@ import json
 import random
 import shlex
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def by_task(answers: Triples) -> dict[str, dict[str, str]]:
     return found
 
 
+REASONS = itertools.count()
 WORKERS = sorted({worker for _, worker, _ in CROWD})
 
 
@@ -117,7 +119,9 @@ def _mturk(columns: dict[str, Callable[[str], str]], question: str) -> Callable[
 
 
 def _mturk_radio(folder: Path) -> Triples:
-    columns = {f"Answer.kind.{c}": (lambda label, c=c: str(label == c).lower()) for c in "ABC"}
+    columns: dict[str, Callable[[str], str]] = {
+        f"Answer.kind.{c}": partial(lambda c, label: str(label == c).lower(), c) for c in "ABC"
+    }
     _mturk(columns, "Answer.kind.A")(folder)
     return {
         (row["HITId"], row["WorkerId"], next(c for c in "ABC" if row[f"Answer.kind.{c}"] == "true"))
@@ -371,7 +375,7 @@ LAYOUTS: dict[str, Callable[[Path], Triples]] = {
     "blanks around names": _padded_header,
     "mturk, one question": _mturk({"Answer.kind": lambda label: label}, "Answer.kind"),
     "mturk, a choice and free text": _mturk(
-        {"Answer.kind": lambda label: label, "Answer.why": lambda label, n=itertools.count(): f"because {next(n)}"},
+        {"Answer.kind": lambda label: label, "Answer.why": lambda label: f"because {next(REASONS)}"},
         "Answer.kind",
     ),
     "mturk, radio buttons": _mturk_radio,
@@ -408,7 +412,8 @@ def proposed_or_read(source: Any) -> Any:
     try:
         return read_source(source)
     except QuorateError as error:
-        assert error.proposal is not None, error
+        if error.proposal is None:
+            raise
         return read_source(source, ReadOptions(**error.proposal))
 
 

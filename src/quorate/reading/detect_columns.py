@@ -155,8 +155,9 @@ def conflict_share(tasks: IntArray, workers: IntArray, labels: IntArray) -> floa
         return 0.0
     pair = tasks[there] * (workers.max() + 1) + workers[there]
     _, pair = np.unique(pair, return_inverse=True)
-    triple = np.unique(np.stack([pair, labels[there]]), axis=1)
-    times = np.bincount(triple[0])
+    n_labels = int(labels.max()) + 1
+    triple = np.unique(pair.astype(np.int64) * n_labels + labels[there])
+    times = np.bincount(triple // n_labels)
     return float((times[pair] > 1).mean())
 
 
@@ -623,8 +624,7 @@ def _varying(frame: Frame, labels: Sequence[str], tasks: IntArray, workers: IntA
 
 def _differs(codes: IntArray, groups: IntArray) -> bool:
     there = (codes >= 0) & (groups >= 0)
-    pairs = np.unique(np.stack([groups[there], codes[there]]), axis=1)
-    return bool(len(pairs[0]) > len(np.unique(groups[there])))
+    return _n_pairs(groups[there], codes[there]) > len(np.unique(groups[there]))
 
 
 def _find_task(
@@ -721,8 +721,7 @@ def _refined(
 def _repeat_share(tasks: IntArray, workers: IntArray) -> float:
     """Return the share of rows whose task and worker occurred before."""
     there = (tasks >= 0) & (workers >= 0)
-    pairs = np.unique(np.stack([tasks[there], workers[there]]), axis=1)
-    return 1 - len(pairs[0]) / max(int(there.sum()), 1)
+    return 1 - _n_pairs(tasks[there], workers[there]) / max(int(there.sum()), 1)
 
 
 def _is_derived(name: str) -> bool:
@@ -732,8 +731,14 @@ def _is_derived(name: str) -> bool:
 def _has_shared_tasks(tasks: IntArray, workers: IntArray) -> bool:
     """Whether some task has answers of two workers."""
     there = (tasks >= 0) & (workers >= 0)
-    pairs = np.unique(np.stack([tasks[there], workers[there]]), axis=1)
-    return bool(len(pairs[0]) > len(np.unique(tasks[there])))
+    return _n_pairs(tasks[there], workers[there]) > len(np.unique(tasks[there]))
+
+
+def _n_pairs(one: IntArray, two: IntArray) -> int:
+    """Count the different pairs of codes, which are not negative."""
+    if not len(one):
+        return 0
+    return len(np.unique(one.astype(np.int64) * (int(two.max()) + 1) + two))
 
 
 def _long_plan(
@@ -819,11 +824,13 @@ def _long_plan(
 
 
 def _may_be_asked(frame: Frame, name: str, taken: set[str]) -> bool:
-    """Whether a column that is hardly the answer is named beside the likely one: it is no id, no text, no known label."""
+    """Whether a column that is hardly the answer is named beside the likely one: no id, no text, no known label."""
     profile = frame.profiles[name]
     if name in taken or name == FROM_FILE or profile.nested or profile.n_values < 2 or profile.mean_length > LONG_TEXT:
         return False
-    return not (is_gold(name) or is_text(name) or strength(name, "task") or (profile.is_unique and not profile.is_number))
+    return not (
+        is_gold(name) or is_text(name) or strength(name, "task") or (profile.is_unique and not profile.is_number)
+    )
 
 
 def _short(number: float) -> str:

@@ -13,7 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
+from quorate.errors import InputError
 from quorate.reading.columns import encode
+from quorate.reading.files import read_table
 from quorate.reading.formats.content import Content
 from quorate.reading.json_documents import cell_text, tabulate
 from quorate.reading.json_lines import each_line
@@ -21,7 +23,8 @@ from quorate.reading.loading import Loaded, head
 
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
-SAMPLE_SIZE = 1 << 20  # bytes of a larger one that are looked at
+SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
+LOOKED_AT = 1000  # different values of a column that tell numbers from text
 MOST_VALUES = 200  # different values of a column that are kept for comparison
 
 
@@ -98,14 +101,9 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     is_large = sample and _size(content.source) > WHOLE_SIZE
     if content.layout == "records":
         return _frame_of_records(content, is_large)
-    if is_large and content.head:
-        rows = content.sample_rows(SAMPLE_SIZE)
-        columns = {name: _column([row.get(name) for row in rows]) for name in content.fields}
-        n_rows = len(rows)
-    else:
-        table = content.table
-        columns = {name: _plain(table.column(name)) for name in content.fields}
-        n_rows = table.num_rows
+    table = _beginning(content) if is_large and content.head else content.table
+    columns = {name: _plain(table.column(name)) for name in content.fields}
+    n_rows = table.num_rows
     index = content.index
     if not index:
         labels = _row_labels(content.source)
@@ -113,10 +111,21 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
             columns = {INDEX: _column(labels), **columns}
             index = (INDEX,)
     notes = [*content.notes]
-    if content.padding:
+    if not is_large and content.padding:
         notes.append(f"{_and(content.padding)} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
     return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
+
+
+def _beginning(content: Content) -> pa.Table:
+    """Read the rows at the beginning of a large CSV file."""
+    raw = head(content.source, SAMPLE_SIZE)
+    try:
+        whole = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
+        return read_table(whole, dict.fromkeys(content.fields, ""), content.reading)
+    except InputError:  # rows of unequal length, or a quote that is cut: row by row, as far as they can be read
+        rows = content.sample_rows(SAMPLE_SIZE)
+        return pa.table({name: _column([row.get(name) for row in rows]) for name in content.fields})
 
 
 def _frame_of_records(content: Content, is_large: bool) -> Frame:
@@ -175,7 +184,7 @@ def _and(names: Sequence[str]) -> str:
 
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     codes, names = encode(column, name, is_label=True, is_quantity=True)
-    texts = [cell_text(value) or "" for value in names.slice(0, 5000).to_pylist()]
+    texts = [cell_text(value) or "" for value in names.slice(0, LOOKED_AT).to_pylist()]
     numbers = [_number(text) for text in texts]
     is_number = bool(texts) and None not in numbers
     finite = [number for number in numbers if number is not None and math.isfinite(number)]

@@ -156,8 +156,8 @@ def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending in SPREADSHEETS:
         raise OptionError(
-            f"{path} would be no spreadsheet of that kind: name it {Path(path).stem}.xlsx, or {Path(path).stem}.csv (with "
-            "--excel-safe where ids may look like formulas)"
+            f"{path} would be no spreadsheet of that kind: name it {Path(path).stem}.xlsx, or {Path(path).stem}.csv "
+            "(with --excel-safe where ids may look like formulas)"
         )
     endings = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx"}
     return endings.get(ending, "csv")
@@ -174,8 +174,8 @@ def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
         ) from None
     if table.num_rows >= MOST_EXCEL_ROWS:
         raise OptionError(
-            f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV or "
-            "Parquet"
+            f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
+            "or Parquet"
         )
     workbook = Workbook(write_only=True)
     sheet = workbook.create_sheet("quorate")
