@@ -17,8 +17,8 @@ def advise(
     reading: "Reading",
     *,
     budget: Annotated[int | None, typer.Option(metavar="N", help="How many further answers there can be.")] = None,
-    workers: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Who is available, new workers too: a file with a column worker.")
+    available: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Who can be asked, new workers too: a file with a column worker.")
     ] = None,
     per_worker: Annotated[
         int | None, typer.Option(metavar="K", help="How many further tasks each may get; else twice the mean load.")
@@ -60,7 +60,7 @@ def advise(
     from quorate.errors import OptionError
 
     number, known = _number_and_file(expert, gold or [])
-    asking = {"--workers": workers, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
+    asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:
             raise OptionError("say what to advise: --budget N further answers, or --expert N labels of an expert")
@@ -68,7 +68,7 @@ def advise(
             found = advise(
                 reading,
                 budget,
-                workers=workers,
+                available=available,
                 per_worker=per_worker,
                 cost=cost,
                 target_error=target_error,
