@@ -135,6 +135,10 @@ class ConflictingGroupsError(InputError):
     """A worker is in two groups."""
 
 
+class UndeterminedError(InputError):
+    """The data are readable, and do not determine what was asked for: exit code 3."""
+
+
 class UnwritableFileError(QuorateError):
     """A result cannot be written where it should go."""
 

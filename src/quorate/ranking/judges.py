@@ -19,6 +19,8 @@ MAX_RAW_SKILL = 5.0  # an unshrunk skill beyond it is a judge who was never wron
 # Judges are never taken to differ by less than 1/4 in skill: with marginal variances and this floor the skills' 95%
 # intervals cover 0.92 of the simulated set "sparse", without it 0.70 (experiments/ranking/simulations.py).
 MIN_SKILL_VARIANCE = 1 / 16
+TANH_VARIANCE = 0.394  # of tanh(z), z standard normal (numerical integration)
+MIN_DIRECTION_VOTES = 0.5  # half of what one judge can contribute
 
 
 class JudgeStep(NamedTuple):
@@ -156,8 +158,21 @@ class Direction:
 
     @property
     def total(self) -> float:
-        """Sum of the votes; negative: most judges say the opposite of the fitted direction."""
+        """Sum of the votes; negative: most judges support the opposite of the fitted direction."""
         return float(self.votes.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the total: tanh(z) of a normal z has variance 0.39 at 0 and about (1 - vote^2)^2 beyond."""
+        return float(np.sqrt(np.minimum(TANH_VARIANCE, (1 - self.votes**2) ** 2).sum()))
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the judges decide the direction, rather than one of them or chance.
+
+        Two judges with opposite evidence sum to zero; with half a vote or less the sign hangs on one judge.
+        """
+        return abs(self.total) > max(MIN_DIRECTION_VOTES, self.standard_error)
 
 
 def vote_on_direction(

@@ -103,7 +103,7 @@ def open_table(
     is_there = type(source).__module__.partition(".")[0] == "ibis"
     home = Engine(source.get_backend()) if is_there else connect(where)
     try:
-        found = source if is_there else _found(home, source, reading, where)
+        found = source if is_there else found_in(home, source, reading, where)
         record_engine_inputs(home, found, source)
         if not set(reading.columns) <= set(found.columns):
             refuse_other_names(found.columns, reading.chosen, "the table")
@@ -120,7 +120,8 @@ def open_table(
     return home, found
 
 
-def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    """Return the table of an engine, or what the engine makes of files or of a table in memory."""
     if source is None:
         return _table(home, where.table or _only_table(home))
     if isinstance(source, str | Path):

@@ -1,0 +1,82 @@
+"""Whether judges' skills improve the prediction of comparisons that were held out; four folds of whole tasks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import stirred
+from quorate.progress import report
+from quorate.ranking.bradley_terry import mean_log_loss
+from quorate.ranking.comparisons import Comparisons, make_cells
+from quorate.ranking.fit import fit_ranking
+
+N_FOLDS = 4
+FOLD_TOLERANCE = 1e-3  # of the short fits
+
+
+@dataclass(frozen=True)
+class SkillChoice:
+    """Held-out log-loss per comparison with and without skills.
+
+    Attributes:
+        used: whether skills are estimated.
+        loss_with, loss_without: None where nothing was held out, because the caller chose or there is one judge.
+    """
+
+    used: bool
+    loss_with: float | None = None
+    loss_without: float | None = None
+
+
+def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool = True) -> SkillChoice:
+    """Estimate skills where they predict held-out tasks better, on average over the folds."""
+    weights = fold_weights(comparisons)
+    losses = np.zeros(2)
+    total = 0.0
+    for fold in range(N_FOLDS):
+        report("cross-validation", fold, N_FOLDS)
+        held_out = weights[fold]
+        test = _weighted(comparisons, held_out)
+        train = _weighted(comparisons, comparisons.weight - held_out)
+        if not test.n_rows or not train.n_rows:
+            continue
+        test_cells = make_cells(test, part, position=position)
+        train_cells = make_cells(train, part, position=position)
+        for place, skill in enumerate((True, False)):
+            fit = fit_ranking(
+                train, train_cells, skill=skill, position=position, shrink=shrink, tolerance=FOLD_TOLERANCE
+            )
+            losses[place] += mean_log_loss(test_cells, fit.parameters) * test.n_comparisons
+        total += test.n_comparisons
+    if total == 0:
+        return SkillChoice(False)
+    with_skill, without = losses / total
+    return SkillChoice(bool(with_skill < without), float(with_skill), float(without))
+
+
+def fold_weights(comparisons: Comparisons) -> FloatArray:
+    """Return the weight of each row that belongs to each fold [folds, rows].
+
+    Whole tasks go to one fold, by a hash of their id. Without tasks the repeats of a row are dealt out one by one,
+    beginning at a fold that depends on the row.
+    """
+    rows = np.arange(comparisons.n_rows)
+    weights = np.zeros((N_FOLDS, comparisons.n_rows))
+    if comparisons.task is not None:
+        fold = (comparisons.task_hash[comparisons.task] >> np.uint64(8)) % np.uint64(N_FOLDS)
+        weights[fold.astype(np.int64), rows] = comparisons.weight
+        return weights
+    whole = np.floor(comparisons.weight / N_FOLDS)
+    weights += whole
+    rest = comparisons.weight - N_FOLDS * whole
+    start = (stirred(rows.astype(np.uint64)) % np.uint64(N_FOLDS)).astype(np.int64)
+    for turn in range(N_FOLDS):
+        weights[(start + turn) % N_FOLDS, rows] += np.clip(rest - turn, 0, 1)
+    return weights
+
+
+def _weighted(comparisons: Comparisons, weight: FloatArray) -> Comparisons:
+    """Return the rows of positive weight, with that weight."""
+    keep = weight > 1e-9
+    return replace(comparisons.select(keep), weight=weight[keep])
