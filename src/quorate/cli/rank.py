@@ -65,7 +65,8 @@ def _rank_options(
         bool, typer.Option("--position/--no-position", help="Estimate each judge's preference for the left side.")
     ] = True,
     gold: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Known comparisons, in the same layout: they decide the direction.")
+        str | None,
+        typer.Option(metavar="FILE", help="Known comparisons, in the same layout: they decide the direction."),
     ] = None,
     tie_below: Annotated[float, typer.Option(help="Two scores that differ by no more are a tie.")] = 0.0,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
@@ -83,9 +84,7 @@ def _rank_options(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the items go.")
     ] = None,
-    workers_out: Annotated[
-        str | None, typer.Option(metavar="FILE", writable=True, help="Where the judges go.")
-    ] = None,
+    workers_out: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where the judges go.")] = None,
     pairs_out: Annotated[str | None, typer.Option(metavar="FILE", writable=True, help="Where the pairs go.")] = None,
     next_out: Annotated[
         str | None, typer.Option(metavar="FILE", writable=True, help="Where the pairs of --next go.")
@@ -184,13 +183,13 @@ def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
     lines = [*ranking.lines(), *_difference_lines(ranking, given["difference"]), *_group_lines(ranking)]
     if pairs is not None:
         lines.append(
-            "next pairs: choosing pairs by earlier answers lowers the coverage of later intervals; a fifth of these are "
-            "chosen at random, and --adaptive marks the next run"
+            "next pairs: choosing pairs by earlier answers lowers the coverage of later intervals; a fifth of these "
+            "are chosen at random, and --adaptive marks the next run"
         )
     with together():
         if given["report"] is not None:
             ranking.report(given["report"])
-        tables = [
+        tables: list[tuple[Any, str | None]] = [
             (items, output),
             (lambda: ranking.judges, given["workers_out"]),
             (lambda: ranking.pairs, given["pairs_out"]),
@@ -215,7 +214,9 @@ def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
     if pairs is not None and given["next_out"] is None and not is_data:
         print_head("Pairs to compare next", pairs, most=MOST_ITEMS)
     elif pairs is not None and given["next_out"] is None:
-        rows = [f"next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()]
+        rows = [
+            f"next pair: {row['item_x']} and {row['item_y']} ({row['chosen']})" for row in pairs.to_arrow().to_pylist()
+        ]
         lines += rows
     print_lines(lines, error=is_data)
 

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import cg
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.ranking.comparisons import TIE, Cells, Comparisons
+from quorate.ranking.comparisons import TIE, Cells, Comparisons, sum_by
 
 MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
 MAX_LOG_ODDS = 60.0  # beyond it a probability is 0 or 1 in double precision
@@ -179,13 +179,13 @@ def laplacian(cells: Cells, conductance: FloatArray, prior_precision: float) -> 
         prior_precision: of each strength.
     """
     n = cells.n_items
-    by_pair = np.bincount(cells.pair, conductance, len(cells.pair_low))
-    diagonal = np.bincount(cells.pair_low, by_pair, n) + np.bincount(cells.pair_high, by_pair, n) + prior_precision
+    by_pair = sum_by(cells.pair, conductance, len(cells.pair_low))
+    diagonal = sum_by(cells.pair_low, by_pair, n) + sum_by(cells.pair_high, by_pair, n) + prior_precision
     every = np.arange(n)
     values = np.concatenate([diagonal, -by_pair, -by_pair])
     rows = np.concatenate([every, cells.pair_low, cells.pair_high])
     columns = np.concatenate([every, cells.pair_high, cells.pair_low])
-    return sparse.csr_matrix((values, (rows, columns)), shape=(n, n)), diagonal
+    return sparse.csr_matrix((values, (rows, columns)), shape=(n, n)), np.asarray(diagonal)
 
 
 Solver = Callable[[FloatArray], FloatArray]

@@ -21,7 +21,9 @@ MIN_CLUSTERS = 10
 MAX_NAMED = 5
 
 
-def cautions(ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self: int, adaptive: bool) -> Iterator[RankingWarning]:
+def cautions(
+    ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self: int, adaptive: bool
+) -> Iterator[RankingWarning]:
     """Give every warning, the most serious first."""
     comparisons = ranking.comparisons
     connected = ranking.connectivity
@@ -29,8 +31,8 @@ def cautions(ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self:
         sizes = ", ".join(f"{len(part):,}" for part in ranking.parts[:MAX_NAMED])
         yield RankingWarning(
             "several parts",
-            f"the items fall into {connected.n_parts:,} parts ({sizes} items) that no comparison connects, so each part "
-            "has a list of its own; --next proposes the pairs that connect them",
+            f"the items fall into {connected.n_parts:,} parts ({sizes} items) that no comparison connects, so each "
+            "part has a list of its own; --next proposes the pairs that connect them",
         )
     for names, verb, bound in (
         (_named(ranking, connected.never_loses), "never lose", "upper"),
@@ -59,8 +61,8 @@ def cautions(ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self:
     if np.isfinite(ranking.dispersion) and ranking.dispersion > MAX_PAIR_DISPERSION:
         yield RankingWarning(
             "misfit",
-            f"wins by pair vary {ranking.dispersion:.1f} times as much as one strength per item allows (cycles such as A "
-            "above B above C above A); --pairs-out lists the misfit of each pair",
+            f"wins by pair vary {ranking.dispersion:.1f} times as much as one strength per item allows (cycles such as "
+            "A above B above C above A); --pairs-out lists the misfit of each pair",
         )
     if comparisons.task is not None and not by_task:
         dispersion = task_dispersion(ranking)
@@ -101,8 +103,8 @@ def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
         if row["free_share"] < limit:
             yield RankingWarning(
                 "weak effect",
-                f"only {row['free_share']:.0%} of {row['effect']!r} is not explained by which items were compared, so its "
-                "effect rests on few comparisons",
+                f"only {row['free_share']:.0%} of {row['effect']!r} is not explained by which items were compared, so "
+                "its effect rests on few comparisons",
             )
 
 

@@ -12,6 +12,15 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 LEFT, TIE, RIGHT = 1, 0, -1  # outcomes
 
 
+def sum_by(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Sum values by code.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    return np.asarray(np.bincount(codes, values, n), dtype=np.float64)
+
+
 @dataclass(frozen=True)
 class Comparisons:
     """Comparisons in canonical order: equal rows of one task are one row with their summed weight.
@@ -120,7 +129,7 @@ def canonical_comparisons(
         right=right[kept].astype(np.int64),
         outcome=outcome[kept].astype(np.int64),
         judge=judge[kept].astype(np.int64),
-        weight=np.bincount(group, weight[order], len(kept)),
+        weight=sum_by(group, weight[order], len(kept)),
         covariates=covariates[kept],
         task=None if task is None else task[kept].astype(np.int64),
         task_hash=np.zeros(0, np.uint64) if task_hash is None else task_hash,
@@ -153,10 +162,7 @@ def _row_key(
 
 def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return the sorting order, where each group of equal rows begins in it, and the group of each sorted row."""
-    if covariates.shape[1]:
-        order = np.lexsort((*covariates.T[::-1], key))
-    else:
-        order = np.argsort(key, kind="stable")
+    order = np.lexsort((*covariates.T[::-1], key)) if covariates.shape[1] else np.argsort(key, kind="stable")
     is_new = np.ones(len(key), dtype=bool)
     if len(key):
         sorted_key = key[order]
@@ -199,12 +205,12 @@ class Cells:
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Sum values over the cells in which an item stands on the left, minus those where it is on the right."""
-        positive = np.bincount(self.left, values, self.n_items)
-        return positive - np.bincount(self.right, values, self.n_items)
+        positive = sum_by(self.left, values, self.n_items)
+        return positive - sum_by(self.right, values, self.n_items)
 
     def by_judge(self, values: FloatArray) -> FloatArray:
         """Sum values over the cells of each judge."""
-        return np.bincount(self.judge, values, self.n_judges)
+        return sum_by(self.judge, values, self.n_judges)
 
 
 def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> Cells:
@@ -240,7 +246,7 @@ def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> C
         right=right,
         judge=comparisons.judge[kept],
         outcome=comparisons.outcome[kept],
-        weight=np.bincount(group, comparisons.weight[order], len(kept)),
+        weight=sum_by(group, comparisons.weight[order], len(kept)),
         effects=effects,
         n_items=comparisons.n_items,
         n_judges=comparisons.n_judges,

@@ -16,7 +16,7 @@ from quorate.ranking.bradley_terry import (
     row_response,
 )
 from quorate.ranking.comparisons import TIE, Cells, Comparisons
-from quorate.ranking.information import joint_information
+from quorate.ranking.information import inverse_of, joint_information
 from quorate.ranking.judges import (
     MIN_SKILL_VARIANCE,
     Direction,
@@ -173,7 +173,7 @@ def _fit(
         if cells.n_items <= MAX_MARGINAL_ITEMS and (several or shrink):
             # Conditional variances would make the priors too narrow.
             joint = joint_information(cells, response, parameters, estimated, strength_precision)
-            core_inverse = np.linalg.inv(joint.schur())
+            core_inverse = inverse_of(joint.schur())
             strength_variances = np.diag(core_inverse)[: cells.n_items]
             marginal = joint.judge_variances(core_inverse)
             skill_variance = marginal.get(0, skill_variance)
@@ -196,9 +196,7 @@ def _fit(
             if is_decided:
                 break
             is_decided = True
-            direction = vote_on_direction(
-                step.skill, step.skill_information, used.mean_skill, used.variances.skill
-            )
+            direction = vote_on_direction(step.skill, step.skill_information, used.mean_skill, used.variances.skill)
             if gold_direction is not None:
                 flipped = gold_direction.supports(parameters.strength) < 0
             else:

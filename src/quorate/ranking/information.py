@@ -11,11 +11,16 @@ from scipy import sparse
 
 from quorate.arrays import FloatArray
 from quorate.ranking.bradley_terry import EFFECT_RIDGE, Parameters, Response, laplacian
-from quorate.ranking.comparisons import Cells
+from quorate.ranking.comparisons import Cells, sum_by
 from quorate.ranking.judges import EstimatedParameters
 
 MAX_DENSE_CROSS = 4_000_000  # entries (items × judges) up to which the cross block is dense: 32 MB
 JUDGES_AT_ONCE = 4096  # whose marginal variances are computed together
+
+
+def inverse_of(matrix: FloatArray) -> FloatArray:
+    """Invert a positive definite matrix."""
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ def joint_information(
         for column, second in enumerate(kept):
             block[:, row, column] = cells.by_judge(response.information * design[first] * design[second])
         block[:, row, row] += 1 / variance[first]
-    inverse = np.linalg.inv(block)
+    inverse: FloatArray = np.linalg.inv(block).astype(np.float64)
     crosses = []
     for index in kept:
         by_item = _item_judge_sums(cells, weighted * design[index])
@@ -114,8 +119,8 @@ def _item_judge_sums(cells: Cells, values: FloatArray) -> Any:
     n = cells.n_items
     n_judges = cells.n_judges
     if n * n_judges <= MAX_DENSE_CROSS:
-        left = np.bincount(cells.left * n_judges + cells.judge, values, n * n_judges)
-        right = np.bincount(cells.right * n_judges + cells.judge, values, n * n_judges)
+        left = sum_by(cells.left * n_judges + cells.judge, values, n * n_judges)
+        right = sum_by(cells.right * n_judges + cells.judge, values, n * n_judges)
         return (left - right).reshape(n, n_judges)
     rows = np.concatenate([cells.left, cells.right])
     columns = np.concatenate([cells.judge, cells.judge])
@@ -137,4 +142,5 @@ def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:
     """Multiply a dense cross block by the block-diagonal inverse."""
     n_judges, n_kept, _ = inverse.shape
     blocks = cross.reshape(len(cross), n_judges, n_kept)
-    return np.einsum("ika,kab->ikb", blocks, inverse).reshape(len(cross), n_judges * n_kept)
+    product: FloatArray = np.einsum("ika,kab->ikb", blocks, inverse).reshape(len(cross), n_judges * n_kept)
+    return product

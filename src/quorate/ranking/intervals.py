@@ -17,7 +17,7 @@ from quorate.progress import report
 from quorate.ranking.bradley_terry import Response, cell_response, centre_by_part, row_response
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.fit import Fit
-from quorate.ranking.information import JointInformation, joint_information
+from quorate.ranking.information import JointInformation, inverse_of, joint_information
 
 MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the matrix: n^3 operations and n^2 numbers
 N_DRAWS = 4000  # from the covariance: the standard error of a probability is below 0.008
@@ -61,7 +61,9 @@ class Uncertainty:
         return np.sqrt(np.maximum(variance, 0))
 
 
-def uncertainty(comparisons: Comparisons, cells: Cells, fit: Fit, *, by_task: bool = True, seed: int = 0) -> Uncertainty:
+def uncertainty(
+    comparisons: Comparisons, cells: Cells, fit: Fit, *, by_task: bool = True, seed: int = 0
+) -> Uncertainty:
     """Measure the uncertainty of a fit.
 
     Args:
@@ -74,10 +76,7 @@ def uncertainty(comparisons: Comparisons, cells: Cells, fit: Fit, *, by_task: bo
     response = cell_response(cells, fit.parameters)
     joint = joint_information(cells, response, fit.parameters, fit.estimated, fit.strength_precision)
     has_tasks = by_task and comparisons.task is not None
-    if has_tasks:
-        rows = _Rows.of_tasks(comparisons, cells, fit)
-    else:
-        rows = _Rows.of_cells(cells, response, fit)
+    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, response, fit)
     if cells.n_items <= MAX_COVARIANCE_ITEMS:
         return _sandwich(rows, joint, cells, fit, seed)
     return _multiplier_draws(rows, joint, cells, fit, comparisons.task_hash if has_tasks else None, seed)
@@ -160,14 +159,14 @@ class _Rows:
 def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed: int) -> Uncertainty:
     """Return the sandwich covariance, never narrower than the model's, and draws from it."""
     n = cells.n_items
-    bread = np.linalg.inv(joint.schur())
+    bread = inverse_of(joint.schur())
     variances = joint.judge_variances(bread)
     own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
     meat = _dense(own.T @ own)
     prior = np.zeros(len(bread))
     prior[:n] = fit.strength_precision
     used = len(bread) - float(np.diag(bread) @ prior)
-    judge_prior = 0.0
+    judge_prior = np.zeros_like(bread)
     if joint.kept:
         gain = joint.gain
         mixed = _dense((own.T @ judges) @ gain.T)
@@ -226,10 +225,7 @@ def _multiplier_draws(
     """Draw strengths by one Newton step of a bootstrap with random signs for tasks: no matrix of items by items."""
     n = cells.n_items
     own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
-    if task_hash is None:
-        keys = stirred(rows.cluster.astype(np.uint64))
-    else:
-        keys = task_hash
+    keys = stirred(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
     n_core = own.shape[1]
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
     at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
@@ -278,7 +274,7 @@ def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArra
     salts = stirred(np.arange(n_words, dtype=np.uint64) + np.uint64(seed * n_words))
     words = stirred(keys[:, None] ^ salts[None, :])
     bits = np.unpackbits(words.view(np.uint8).reshape(len(keys), -1), axis=1)[:, :n_draws]
-    return 2.0 * bits - 1.0
+    return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
 
 
 def conjugate_gradients(

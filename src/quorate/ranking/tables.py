@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.ranking.bradley_terry import log_odds, outcome_moments
-from quorate.ranking.comparisons import LEFT, RIGHT, TIE, Cells, Comparisons
+from quorate.ranking.comparisons import LEFT, RIGHT, TIE, Cells, Comparisons, sum_by
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.fit import Fit
 from quorate.ranking.intervals import Ranks, Uncertainty
@@ -47,8 +47,8 @@ def items_table(
         error = uncertainty.gap_error(np.arange(n), np.full(n, baseline))
     seen = _by_either(cells, cells.weight)
     decided = _by_either(cells, np.where(cells.outcome == TIE, 0.0, cells.weight))
-    wins = np.bincount(cells.left, cells.weight * (cells.outcome == LEFT), n)
-    wins = wins + np.bincount(cells.right, cells.weight * (cells.outcome == RIGHT), n)
+    wins = sum_by(cells.left, cells.weight * (cells.outcome == LEFT), n)
+    wins = wins + sum_by(cells.right, cells.weight * (cells.outcome == RIGHT), n)
     ties = _by_either(cells, np.where(cells.outcome == TIE, cells.weight, 0.0))
     pairs = np.unique(
         np.concatenate([cells.left, cells.right]) * cells.n_judges + np.concatenate([cells.judge, cells.judge])
@@ -82,7 +82,7 @@ def items_table(
 
 
 def _by_either(cells: Cells, values: FloatArray) -> FloatArray:
-    return np.bincount(cells.left, values, cells.n_items) + np.bincount(cells.right, values, cells.n_items)
+    return sum_by(cells.left, values, cells.n_items) + sum_by(cells.right, values, cells.n_items)
 
 
 def _counts(weights: FloatArray) -> np.ndarray:
@@ -108,10 +108,10 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     n_items = comparisons.n_items
     judge = comparisons.judge
     weight = comparisons.weight
-    total = np.bincount(judge, weight, n_judges)
+    total = sum_by(judge, weight, n_judges)
     if comparisons.task is None:
         task_count = np.rint(total).astype(np.int64)
-        task = np.zeros(comparisons.n_rows, np.int64)
+        task: IntArray = np.zeros(comparisons.n_rows, np.int64)
     else:
         task = comparisons.task
         task_count = np.bincount(np.unique(task * n_judges + judge) % n_judges, minlength=n_judges)
@@ -123,23 +123,22 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     groups, group = np.unique(key, return_inverse=True)
     group = group.reshape(-1)
     n_groups = len(groups)
-    sums = {}
-    for side in (False, True):
-        chosen = np.where(is_swapped == side, weight, 0.0)
-        sums[side] = np.bincount(group, chosen, n_groups)
-        for value in (LEFT, TIE, RIGHT):
-            sums[side, value] = np.bincount(group, np.where(winner == value, chosen, 0.0), n_groups)
-    asked = sums[False] * sums[True]
-    agreed = sum(sums[False, value] * sums[True, value] for value in (LEFT, TIE, RIGHT))
+    one_way = np.where(is_swapped, 0.0, weight)
+    other_way = np.where(is_swapped, weight, 0.0)
+    asked = sum_by(group, one_way, n_groups) * sum_by(group, other_way, n_groups)
+    agreed = np.zeros(n_groups)
+    for value in (LEFT, TIE, RIGHT):
+        is_value = winner == value
+        agreed += sum_by(group, one_way * is_value, n_groups) * sum_by(group, other_way * is_value, n_groups)
     is_asked = asked > 0
     of_judge = (groups // (n_items * n_items)) % n_judges
     rate = np.where(is_asked, agreed / np.where(is_asked, asked, 1.0), 0.0)
     return JudgeCounts(
         total,
         task_count,
-        np.bincount(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges),
-        np.bincount(of_judge, is_asked.astype(float), n_judges),
-        np.bincount(of_judge, rate, n_judges),
+        sum_by(judge, np.where(comparisons.outcome == TIE, weight, 0.0), n_judges),
+        sum_by(of_judge, is_asked.astype(float), n_judges),
+        sum_by(of_judge, rate, n_judges),
     )
 
 
@@ -153,8 +152,8 @@ def judges_table(
     n_judges = comparisons.n_judges
     gap = parameters.strength[cells.left] - parameters.strength[cells.right]
     decided = np.where(cells.outcome == TIE, 0.0, cells.weight)
-    agreed = np.bincount(cells.judge, decided * (np.sign(gap) == cells.outcome), n_judges)
-    n_decided = np.bincount(cells.judge, decided, n_judges)
+    agreed = sum_by(cells.judge, decided * (np.sign(gap) == cells.outcome), n_judges)
+    n_decided = sum_by(cells.judge, decided, n_judges)
     median_gap = float(np.median(np.abs(gap))) if len(gap) else 0.0
     tie_term = parameters.log_tie if cells.has_ties else None
     mean, tie = outcome_moments(parameters.skill * median_gap, tie_term)
@@ -168,9 +167,7 @@ def judges_table(
     side_error = np.sqrt(uncertainty.side_error**2 + (common_error**2 if n_judges == 1 else 0.0))
     no_skill = np.full(n_judges, not estimated)
     no_side = np.full(n_judges, not has_position)
-    status = [
-        _judge_status(estimated, low[place], high[place], counts.comparisons[place]) for place in range(n_judges)
-    ]
+    status = [_judge_status(estimated, low[place], high[place], counts.comparisons[place]) for place in range(n_judges)]
     is_swapped = counts.swap_pairs > 0
     columns = {
         "judge": from_strings(list(comparisons.judges)),
@@ -244,7 +241,7 @@ def pair_fit(cells: Cells, fit: Fit) -> PairFit:
     n_pairs = len(cells.pair_low)
 
     def by_pair(values: FloatArray) -> FloatArray:
-        return np.bincount(cells.pair, values, n_pairs)
+        return sum_by(cells.pair, values, n_pairs)
 
     return PairFit(
         cells.pair_low,
@@ -258,7 +255,7 @@ def pair_fit(cells: Cells, fit: Fit) -> PairFit:
 
 
 def more_comparisons_needed(gap: FloatArray, error: FloatArray, z: float) -> tuple[FloatArray, BoolArray]:
-    """Return how many more comparisons by a typical judge make the interval of each gap exclude zero; and where none do.
+    """Return how many more comparisons by a typical judge would make each gap's interval exclude zero; where none do.
 
     One answer adds information 1/(4 cosh^2(gap/2)) to 1/error^2, and (z/gap)^2 is needed.
     """

@@ -92,15 +92,19 @@ def propose_rank(content: Content) -> PairProposal | None:
     """
     kinds = set(_question_kinds(content))
     if kinds and kinds <= {"pairwise", "ranker", "ranking"}:
-        return PairProposal(PairLayout("rankings" if "pairwise" not in kinds else "winner", "left", "right"),
-                            f"quorate rank {content.name}")
+        return PairProposal(
+            PairLayout("rankings" if "pairwise" not in kinds else "winner", "left", "right"),
+            f"quorate rank {content.name}",
+        )
     if content.layout not in ("rows", "records") or not content.fields:
         return None
     if looks_like_pairs(content.fields) is None:
         return None
     try:
         head = content.sample[:SAMPLE_ROWS] if content.layout == "rows" else content.records[:SAMPLE_ROWS]
-        columns = {name: pa.array([as_text(record.get(name)) for record in head], pa.string()) for name in content.fields}
+        columns = {
+            name: pa.array([as_text(record.get(name)) for record in head], pa.string()) for name in content.fields
+        }
     except Exception:
         return None
     return looks_like_pairs(pa.table(columns), content.name)
@@ -189,8 +193,8 @@ def _ranker_order(value: Any, name: str, task: str) -> list[str]:
     lists = [each for key, each in value.items() if key != "_"] if isinstance(value, Mapping) else [value]
     if len(lists) != 1 or not isinstance(lists[0], Sequence):
         raise InputError(
-            f"the ranker of task {shown(task)} in {name} sorts items into buckets, whose order is unknown; only a ranker "
-            "without buckets is a ranking"
+            f"the ranker of task {shown(task)} in {name} sorts items into buckets, whose order is unknown; only a "
+            "ranker without buckets is a ranking"
         )
     return [text for each in lists[0] if (text := as_text(each)) is not None]
 
@@ -209,7 +213,11 @@ def _argilla_values(record: Record) -> Iterator[tuple[str, Any, str]]:
 
 def _argilla_order(value: Any) -> list[list[str]] | None:
     """Return the ranked values, best first, equals together; None where the value is no ranking."""
-    if not isinstance(value, list) or not value or not all(isinstance(each, Mapping) and "rank" in each for each in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(each, Mapping) and "rank" in each for each in value)
+    ):
         return None
     ranks: dict[int, list[str]] = {}
     for each in value:
@@ -236,9 +244,7 @@ def _from_argilla(content: Content) -> pa.Table:
     return _plain_table([], rankings, content.name, "answers to a ranking question")
 
 
-def _plain_table(
-    pairs: list[dict[str, Any]], rankings: list[dict[str, Any]], name: str, expected: str
-) -> pa.Table:
+def _plain_table(pairs: list[dict[str, Any]], rankings: list[dict[str, Any]], name: str, expected: str) -> pa.Table:
     if pairs and rankings:
         raise OptionError(f"{name} holds both pairwise and ranker results; export one of them")
     if pairs:
@@ -249,12 +255,16 @@ def _plain_table(
     columns: dict[str, list[Any]] = {f"item{place + 1}": [] for place in range(width)}
     columns |= {f"rank{place + 1}": [] for place in range(width)}
     for row in rankings:
-        flat = [(item, rank) for rank, level in enumerate(row["order"], start=1) for item in level]
+        flat: list[tuple[Any, Any]] = [
+            (item, rank) for rank, level in enumerate(row["order"], start=1) for item in level
+        ]
         flat += [(None, None)] * (width - len(flat))
         for place, (item, rank) in enumerate(flat, start=1):
             columns[f"item{place}"].append(item)
             columns[f"rank{place}"].append(rank)
-    table = {key: pa.array(values, pa.string() if key.startswith("item") else pa.int64()) for key, values in columns.items()}
+    table = {
+        key: pa.array(values, pa.string() if key.startswith("item") else pa.int64()) for key, values in columns.items()
+    }
     table["judge"] = pa.array([row["judge"] for row in rankings], pa.string())
     table["task"] = pa.array([row["task"] for row in rankings], pa.string())
     return pa.table(table)

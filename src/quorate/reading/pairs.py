@@ -69,20 +69,76 @@ SCORE_NAMES = (
     ("ratinga", "ratingb"), ("rating1", "rating2"), ("modelascore", "modelbscore"),
 )  # fmt: skip
 SWAPPED_NAMES = (("pickoriginal", "pickswapped"), ("winneroriginal", "winnerswapped"), ("original", "swapped"))
-WIDE_WINNER = re.compile(r"(winner|label|preference|verdict|vote|choice|judgment)(\d+|.*judge.*|.*annotator.*|.*rater.*)")
+WIDE_WINNER = re.compile(
+    r"(winner|label|preference|verdict|vote|choice|judgment)(\d+|.*judge.*|.*annotator.*|.*rater.*)"
+)
 RANKED_ITEM = re.compile(r"(system|item|model|output|response|candidate|option|answer)(\d+)(id|name)?")
-RANK_OF = (re.compile(r"(?:system|item|model|output|response|candidate|option|answer)(\d+)rank"), re.compile(r"rank(\d+)"))
+RANK_OF = (
+    re.compile(r"(?:system|item|model|output|response|candidate|option|answer)(\d+)rank"),
+    re.compile(r"rank(\d+)"),
+)
 
 LEFT_LABELS = frozenset(
-    "left a modela model1 itema 1 x first l awins win playera player1 systema system1 outputa output1 responsea "
-    "response1 answera answer1 optiona option1 >".split()
+    [
+        "left",
+        "a",
+        "modela",
+        "model1",
+        "itema",
+        "1",
+        "x",
+        "first",
+        "l",
+        "awins",
+        "win",
+        "playera",
+        "player1",
+        "systema",
+        "system1",
+        "outputa",
+        "output1",
+        "responsea",
+        "response1",
+        "answera",
+        "answer1",
+        "optiona",
+        "option1",
+        ">",
+    ]
 )
 RIGHT_LABELS = frozenset(
-    "right b modelb model2 itemb 2 y second r bwins loss playerb player2 systemb system2 outputb output2 responseb "
-    "response2 answerb answer2 optionb option2 <".split()
+    [
+        "right",
+        "b",
+        "modelb",
+        "model2",
+        "itemb",
+        "2",
+        "y",
+        "second",
+        "r",
+        "bwins",
+        "loss",
+        "playerb",
+        "player2",
+        "systemb",
+        "system2",
+        "outputb",
+        "output2",
+        "responseb",
+        "response2",
+        "answerb",
+        "answer2",
+        "optionb",
+        "option2",
+        "<",
+    ]
 )
 BOTH_BAD_LABELS = frozenset(["tie(bothbad)", "bothbad", "neither", "bothbadtie"])
-TIE_LABELS = frozenset("tie draw equal same both t c 0.5 1.5 none ties even tied =".split()) | BOTH_BAD_LABELS
+TIE_LABELS = (
+    frozenset(["tie", "draw", "equal", "same", "both", "t", "c", "0.5", "1.5", "none", "ties", "even", "tied", "="])
+    | BOTH_BAD_LABELS
+)
 DEFAULT_JUDGE = "judge"
 
 
@@ -93,6 +149,11 @@ def normal_name(name: str) -> str:
     ('modela', 'tie(bothbad)')
     """
     return re.sub(r"[\s\-_.]", "", name).lower()
+
+
+def normal_label(label: str) -> str:
+    """Return a label as it is compared: without case, spaces, hyphens and underscores; 0.5 keeps its dot."""
+    return re.sub(r"[\s\-_]", "", label).lower()
 
 
 @dataclass(frozen=True)
@@ -404,7 +465,12 @@ class _Expanded:
 
 
 def read_pair_rows(
-    table: pa.Table, layout: PairLayout, options: PairOptions, *, weight: FloatArray | None = None, name: str = "the table"
+    table: pa.Table,
+    layout: PairLayout,
+    options: PairOptions,
+    *,
+    weight: FloatArray | None = None,
+    name: str = "the table",
 ) -> PairRows:
     """Read comparisons from the columns of a layout.
 
@@ -551,7 +617,7 @@ def _text(value: object) -> str:
 
 
 def _canonical(names: Sequence[str], *codes: IntArray) -> tuple[list[int], IntArray]:
-    """Number the names that occur in canonical order; return them in that order, and the number of each old code."""
+    """Return the codes that occur, in the canonical order of their names, and the new number of each code."""
     used = np.unique(np.concatenate(codes)) if codes else np.zeros(0, np.int64)
     order = used[canonical_order(from_strings([names[place] for place in used]))] if len(used) else used
     new_code = np.full(len(names) + 1, -1, np.int64)
@@ -578,7 +644,9 @@ def _tasks_of(
     column = layout.task
     if one_task and (column is None or (layout.kind == "rankings" and options.task is None)):
         # The row is the task. Equal rows are told apart by how many came before, so that their order does not matter.
-        used = list(dict.fromkeys([*layout.columns, *(each for pair in options.covariate_columns.values() for each in pair)]))
+        used = list(
+            dict.fromkeys([*layout.columns, *(each for pair in options.covariate_columns.values() for each in pair)])
+        )
         parts = [_as_texts(table.column(each)) for each in used]
         content, _ = encode(_joined(parts), "row")
         number = _occurrence(content)
@@ -610,7 +678,7 @@ def _joined(parts: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
 
 
 def _occurrence(codes: IntArray) -> IntArray:
-    """Number the occurrences of each code.
+    """Return how often each code came before.
 
     >>> _occurrence(np.array([5, 3, 5])).tolist()
     [0, 0, 1]
@@ -707,12 +775,12 @@ def _label_outcomes(
     """
     codes, values = encode(column, column_name, is_label=True)
     labels = [_text(value) for value in values.to_pylist()]
-    ties = {normal_name(label) for label in options.tie} | TIE_LABELS
-    no_answers = {normal_name(label) for label in options.abstain}
+    ties = {normal_label(label) for label in options.tie} | TIE_LABELS
+    no_answers = {normal_label(label) for label in options.abstain}
     meaning = np.full(len(labels) + 1, UNKNOWN, np.int64)
     named = np.full(len(labels) + 1, -2, np.int64)
     for place, label in enumerate(labels):
-        normal = normal_name(label)
+        normal = normal_label(label)
         named[place] = names.code_of.get(label, -2)
         if normal in no_answers:
             meaning[place] = ABSTAINED
@@ -726,7 +794,7 @@ def _label_outcomes(
     item = named[codes]
     outcome = np.where(item == right, RIGHT, outcome)
     outcome = np.where(item == left, LEFT, outcome)
-    is_both_bad = np.array([normal_name(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
+    is_both_bad = np.array([normal_label(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
     return outcome, codes, labels, is_both_bad
 
 
@@ -813,9 +881,7 @@ def _expand_wide(table: pa.Table, layout: PairLayout, options: PairOptions, name
     n_missing = 0
     n_both_bad = 0
     for judge, column in enumerate(layout.values):
-        outcome, codes, labels, is_both_bad = _label_outcomes(
-            table.column(column), column, left, right, options, names
-        )
+        outcome, codes, labels, is_both_bad = _label_outcomes(table.column(column), column, left, right, options, names)
         row = np.flatnonzero(codes >= 0)
         n_missing += len(codes) - len(row)
         n_both_bad += int(is_both_bad[codes[row]].sum())
@@ -897,7 +963,9 @@ def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, n
 def _expand_rankings(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
     """Make k(k-1)/2 comparisons of a ranking of k items, each of weight 2/k: k - 1 comparisons' worth in all."""
     item = np.stack([names.codes(table.column(column), column) for column in layout.items])
-    rank = np.stack([_numbers(table.column(column), column, "the table", allow_missing=True) for column in layout.values])
+    rank = np.stack(
+        [_numbers(table.column(column), column, "the table", allow_missing=True) for column in layout.values]
+    )
     is_ranked = (rank > 0) & (item >= 0)  # -1 and 0 stand for items that were not ranked
     size = is_ranked.sum(axis=0)
     rows = []

@@ -56,9 +56,24 @@ def rank(
 
     Args:
         source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
-        engine, memory, temp, master, connect, table, most: see `quorate.warehouse.engine.EngineOptions`.
-        level, cluster, judge_skill, position, shrink, baseline, gold, adaptive, seed: see `quorate.rank`.
-        format, delimiter: of files.
+        engine: duckdb or spark.
+        memory: what DuckDB may use, as 4GB.
+        temp: the folder that it spills to.
+        master: of Spark.
+        connect: an ibis connection string, for any other engine.
+        table: there, instead of files.
+        most: different rows that are read into memory.
+        level: of the intervals.
+        cluster: ``"task"``, ``"none"`` or a column.
+        judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
+        position: estimate the leaning of judges to the left side.
+        shrink: shrink strengths to their mean.
+        baseline: item whose strength is zero.
+        gold: known comparisons, which decide the direction.
+        adaptive: whether pairs were chosen because of earlier answers.
+        seed: of the draws behind rank intervals.
+        format: of files.
+        delimiter: of CSV files.
         options: how comparisons are read, see `quorate.reading.pairs.PairOptions`.
 
     Raises:
@@ -133,8 +148,8 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
     layout = find_layout(list(table.columns), options)
     if layout is None:
         raise MissingColumnError(
-            f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a winner; "
-            "name them with left=, right=, winner= (--left, --right, --winner)"
+            f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
+            "winner; name them with left=, right=, winner= (--left, --right, --winner)"
         )
     columns = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
     if options.by is not None:
