@@ -67,6 +67,10 @@ class UnknownFormatError(InputError):
     """Neither the name nor the content says what kind of file or object this is."""
 
 
+class PairwiseFileError(UnknownFormatError):
+    """The file holds pairwise comparisons, which `quorate rank` takes, and not one label per task."""
+
+
 class WrongFormatError(InputError):
     """The file is not what its name says."""
 

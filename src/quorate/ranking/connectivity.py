@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsmr
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.ranking.comparisons import LEFT, TIE, Comparisons
+from quorate.ranking.comparisons import LEFT, TIE, Comparisons, sum_by
 
 LSMR_ITERATIONS = 300
 
@@ -69,13 +69,24 @@ def connectivity(comparisons: Comparisons) -> Connectivity:
 
 def _free_shares(comparisons: Comparisons) -> FloatArray:
     """Return, for the side and each covariate, the share of its sum of squares outside the span of item differences."""
-    n_rows = comparisons.n_rows
-    root = np.sqrt(comparisons.weight)
+    left = comparisons.left
+    right = comparisons.right
+    weight = comparisons.weight
+    covariates = comparisons.covariates
+    n_items = comparisons.n_items
+    if not covariates.shape[1]:  # the side alone: one row per ordered pair is enough
+        pairs, pair = np.unique(left * n_items + right, return_inverse=True)
+        weight = sum_by(pair.reshape(-1), weight, len(pairs))
+        left = pairs // n_items
+        right = pairs % n_items
+        covariates = np.zeros((len(pairs), 0))
+    n_rows = len(left)
+    root = np.sqrt(weight)
     row = np.arange(n_rows)
     values = np.concatenate([root, -root])
-    places = (np.concatenate([row, row]), np.concatenate([comparisons.left, comparisons.right]))
-    differences = sparse.csr_matrix((values, places), shape=(n_rows, comparisons.n_items))
-    effects = np.column_stack([np.ones(n_rows), comparisons.covariates])
+    places = (np.concatenate([row, row]), np.concatenate([left, right]))
+    differences = sparse.csr_matrix((values, places), shape=(n_rows, n_items))
+    effects = np.column_stack([np.ones(n_rows), covariates])
     shares = []
     for column in effects.T:
         target = column * root

@@ -12,7 +12,12 @@ from quorate.ranking.comparisons import Comparisons, make_cells
 from quorate.ranking.fit import fit_ranking
 
 N_FOLDS = 4
+FOLD_BITS = 8
+SAMPLE_BITS = 24
 FOLD_TOLERANCE = 1e-3  # of the short fits
+# Above twice as many comparisons a sample of whole tasks is tried first. With more answers per judge skills are known
+# better, so where they help the sample they help all; where they do not, all comparisons decide.
+SAMPLE_COMPARISONS = 50_000
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,17 @@ class SkillChoice:
 
 def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool = True) -> SkillChoice:
     """Estimate skills where they predict held-out tasks better, on average over the folds."""
-    weights = fold_weights(comparisons)
+    n_samples = int(comparisons.n_comparisons // SAMPLE_COMPARISONS)
+    if n_samples >= 2:
+        sample = _weighted(comparisons, fold_weights(comparisons, n_samples, shift=SAMPLE_BITS)[0])
+        choice = _cross_validate(sample, part, position=position, shrink=shrink)
+        if choice.used:
+            return choice
+    return _cross_validate(comparisons, part, position=position, shrink=shrink)
+
+
+def _cross_validate(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool) -> SkillChoice:
+    weights = fold_weights(comparisons, N_FOLDS, shift=FOLD_BITS)
     losses = np.zeros(2)
     total = 0.0
     for fold in range(N_FOLDS):
@@ -55,24 +70,29 @@ def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, sh
     return SkillChoice(bool(with_skill < without), float(with_skill), float(without))
 
 
-def fold_weights(comparisons: Comparisons) -> FloatArray:
+def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int = FOLD_BITS) -> FloatArray:
     """Return the weight of each row that belongs to each fold [folds, rows].
 
     Whole tasks go to one fold, by a hash of their id. Without tasks the repeats of a row are dealt out one by one,
     beginning at a fold that depends on the row.
+
+    Args:
+        comparisons: the rows.
+        n_folds: number of folds.
+        shift: the bits of the hash that decide; folds of other bits are independent.
     """
     rows = np.arange(comparisons.n_rows)
-    weights = np.zeros((N_FOLDS, comparisons.n_rows))
+    weights = np.zeros((n_folds, comparisons.n_rows))
     if comparisons.task is not None:
-        fold = (comparisons.task_hash[comparisons.task] >> np.uint64(8)) % np.uint64(N_FOLDS)
+        fold = (comparisons.task_hash[comparisons.task] >> np.uint64(shift)) % np.uint64(n_folds)
         weights[fold.astype(np.int64), rows] = comparisons.weight
         return weights
-    whole = np.floor(comparisons.weight / N_FOLDS)
+    whole = np.floor(comparisons.weight / n_folds)
     weights += whole
-    rest = comparisons.weight - N_FOLDS * whole
-    start = (stirred(rows.astype(np.uint64)) % np.uint64(N_FOLDS)).astype(np.int64)
-    for turn in range(N_FOLDS):
-        weights[(start + turn) % N_FOLDS, rows] += np.clip(rest - turn, 0, 1)
+    rest = comparisons.weight - n_folds * whole
+    start = ((stirred(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
+    for turn in range(n_folds):
+        weights[(start + turn) % n_folds, rows] += np.clip(rest - turn, 0, 1)
     return weights
 
 

@@ -21,7 +21,7 @@ from quorate.ranking.information import JointInformation, inverse_of, joint_info
 
 MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the matrix: n^3 operations and n^2 numbers
 N_DRAWS = 4000  # from the covariance: the standard error of a probability is below 0.008
-N_MULTIPLIER_DRAWS = 256  # each needs a sparse solve; four words of 64 random signs per task
+N_MULTIPLIER_DRAWS = 128  # each needs a sparse solve; two words of 64 random signs per task
 CG_TOLERANCE = 1e-5
 CG_MAX_ITERATIONS = 300
 WORD_BITS = 64
@@ -282,7 +282,7 @@ def conjugate_gradients(
 ) -> FloatArray:
     """Solve a positive definite system for many right-hand sides together, preconditioned by its diagonal.
 
-    One sparse product with 256 columns costs a tenth of 256 products with one, which is what scipy's ``cg`` does.
+    One sparse product with 128 columns costs a fraction of 128 products with one, which is what scipy's ``cg`` does.
     """
     scale = 1 / diagonal[:, None]
     solution = np.zeros_like(right_side)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
@@ -60,6 +60,7 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
         return found[0]
     if found:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
+    refuse_pairs(content)
     if readable:
         refuse_other_names(content.fields, reading.chosen, content.name)
     named = met or any((reading.task, reading.worker, reading.label))
@@ -70,6 +71,19 @@ def _recognise(content: Content, reading: ReadOptions) -> str:
         "of a plain table with task=, worker=, label= (--task, --worker, --label), or the tool that wrote it with "
         f"tool= (--from). Looked for the marks of {', '.join(FORMATS)}"
     )
+
+
+def refuse_pairs(content: Content) -> None:
+    """Refuse a file of pairwise comparisons, and name the command that ranks its items.
+
+    Raises:
+        PairwiseFileError: it is one.
+    """
+    from quorate.reading.pair_exports import propose_rank
+
+    proposal = propose_rank(content)
+    if proposal is not None:
+        raise PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
 
 
 @keep_pipes()
