@@ -194,7 +194,7 @@ def skill_scale(skill: FloatArray, variance: FloatArray, weight: FloatArray) -> 
         variance: posterior variance.
         weight: comparisons of each judge.
 
-    >>> skill_scale(np.array([1.0, 1.0, 0.0]), np.zeros(3), np.array([5.0, 5.0, 90.0]))
+    >>> round(skill_scale(np.array([1.0, 1.0, 0.0]), np.zeros(3), np.array([5.0, 5.0, 90.0])), 3)
     1.0
     """
     deviation = np.sqrt(np.maximum(variance, 1e-12))
