@@ -66,6 +66,8 @@ def llmfao(path: Path, splits: int) -> None:
         results.append(line)
     with_skill, three_way, without, three_way_without = np.mean(results, axis=0)
     verdict = "held" if with_skill <= MAX_LLMFAO_LOSS else "MISSED"
+    target = f"(target <= {MAX_LLMFAO_LOSS}: {verdict})"
+    print(f"LLMFAO, {splits} splits: log-loss of decided held-out rows {with_skill:.3f} {target}")
     print(f"  without skills {without:.3f}; three-way {three_way:.3f} against {three_way_without:.3f}")
 
 
@@ -77,9 +79,8 @@ def wmt(path: Path) -> None:
     independent = quorate.rank(str(path), cluster="none", judge_skill="on")
     widths = [np.asarray(each.uncertainty.standard_error) for each in (by_ranking, independent)]
     ratio = widths[0] / widths[1]
-    print(
-        f"WMT 2013 fr-en: {cpu:.1f} s CPU with cross-validation; widths by ranking {ratio.min():.2f} to {ratio.max():.2f}"
-    )
+    print(f"WMT 2013 fr-en: {cpu:.1f} s CPU with cross-validation")
+    print(f"  widths by ranking over those by row: {ratio.min():.2f} to {ratio.max():.2f}")
     choice = by_ranking.choice
     print(f"  held-out log-loss with skills {choice.loss_with:.4f}, without {choice.loss_without:.4f}")
 

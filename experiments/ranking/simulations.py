@@ -48,9 +48,8 @@ def main() -> None:
         )
     average = float(np.mean(means))
     is_held = MEAN_COVERAGE[0] - TOLERANCE <= average <= MEAN_COVERAGE[1] + TOLERANCE
-    print(
-        f"mean coverage {average:.3f} (target {MEAN_COVERAGE[0]} to {MEAN_COVERAGE[1]}): {'held' if is_held else 'MISSED'}"
-    )
+    verdict = "held" if is_held else "MISSED"
+    print(f"mean coverage {average:.3f} (target {MEAN_COVERAGE[0]} to {MEAN_COVERAGE[1]}): {verdict}")
 
 
 def mean_figures(figures: list[Figures]) -> Figures:
@@ -59,7 +58,7 @@ def mean_figures(figures: list[Figures]) -> Figures:
         name: float(np.mean([getattr(each, name) for each in figures]))
         for name in ("tau", "log_loss", "coverage", "rank_coverage", "skill_coverage", "cpu")
     }
-    return Figures(**values)
+    return Figures(refused=False, **values)
 
 
 def _verdict(is_held: bool, text: str) -> str:
