@@ -241,6 +241,9 @@ def _multiplier_draws(
     right_side *= np.sqrt(rows.weight / max(rows.weight - min(used, rows.weight / 2), 1.0))
     rng = np.random.default_rng(seed)
     right_side[:n] += rng.standard_normal((n, N_MULTIPLIER_DRAWS)) * np.sqrt(fit.strength_precision)
+    if joint.kept:
+        noise = rng.standard_normal((len(joint.prior_precision), N_MULTIPLIER_DRAWS))
+        right_side -= joint.gain @ (noise * np.sqrt(joint.prior_precision)[:, None])
 
     def apply(vectors: FloatArray) -> FloatArray:
         product: FloatArray = joint.core @ vectors
