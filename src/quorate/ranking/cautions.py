@@ -34,15 +34,15 @@ def cautions(
             f"the items fall into {connected.n_parts:,} parts ({sizes} items) that no comparison connects, so each "
             "part has a list of its own; --next proposes the pairs that connect them",
         )
-    for names, verb, bound in (
-        (_named(ranking, connected.never_loses), "never lose", "upper"),
-        (_named(ranking, connected.never_wins), "never win", "lower"),
+    for chosen, verb, bound in (
+        (connected.never_loses, "lost", "upper"),
+        (connected.never_wins, "won", "lower"),
     ):
-        if names:
+        if chosen.any():
             yield RankingWarning(
                 "open bound",
-                f"{names} {verb} against the others, so how far they are from them has no {bound} bound; compare them "
-                "with their neighbours more often",
+                f"these items have never {verb} against the others, so their strength has no {bound} bound: "
+                f"{_named(ranking, chosen)}; compare them with their neighbours more often",
             )
     if ranking.fit.flipped:
         yield RankingWarning(

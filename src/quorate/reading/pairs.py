@@ -140,6 +140,7 @@ TIE_LABELS = (
     | BOTH_BAD_LABELS
 )
 DEFAULT_JUDGE = "judge"
+MAX_NAMED_SIDES = 3  # items up to which the labels 1 and 2 may well be the names of the only winners
 
 
 def normal_name(name: str) -> str:
@@ -792,6 +793,13 @@ def _label_outcomes(
             meaning[place] = RIGHT
     outcome = meaning[codes]
     item = named[codes]
+    is_elsewhere = (item >= 0) & (item != left) & (item != right) & (codes >= 0)
+    words = set(meaning[: len(labels)].tolist())
+    if is_elsewhere.any() and UNKNOWN not in words and {LEFT, RIGHT} <= words and len(names.code_of) > MAX_NAMED_SIDES:
+        # Items are called 1, 2, 3, ... and the labels 1 and 2 are sides: else they would name items of their row.
+        item = np.full(len(item), -2)
+    elif is_elsewhere.any():
+        outcome = np.where(is_elsewhere, UNKNOWN, outcome)
     outcome = np.where(item == right, RIGHT, outcome)
     outcome = np.where(item == left, LEFT, outcome)
     is_both_bad = np.array([normal_label(label) in BOTH_BAD_LABELS for label in labels] + [False], dtype=bool)
