@@ -206,7 +206,7 @@ bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of 
 	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
 
 bench-rank: .venv/.dev $(RANK_PEERS)  ## quorate rank beside choix, evalica and crowd-kit: log-loss, tau, coverage, CPU
-	@$(BIN)/python -m benchmarks.ranking --peers .venv-rank-peers/$(notdir $(BIN))/python
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ranking --peers .venv-rank-peers/$(notdir $(BIN))/python
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest .venv-rank-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist

@@ -1,5 +1,7 @@
 """Laws of the ranking: what must not change the result, what must change it in a known way, and what it must cover."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from experiments.ranking.figures import score_quorate
@@ -14,7 +16,7 @@ from tests.ranking.panels import Columns, rows_of, strengths, swapped, votes
 RICH = votes(log_tie=-0.5, side=0.4, skills=[1.5, 1.0, 1.0, 0.6, 0.0, -0.8], n_tasks=60)
 
 
-def judge_column(ranking: quorate.Ranking, name: str) -> dict[str, float]:
+def judge_column(ranking: quorate.Ranking, name: str) -> dict[str, Any]:
     table = ranking.judges.to_arrow()
     return dict(zip(table["judge"].to_pylist(), table[name].to_pylist(), strict=True))
 

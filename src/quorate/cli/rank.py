@@ -37,7 +37,8 @@ def _rank_options(
     ] = None,
     judge: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the judges.")] = None,
     task: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the tasks (questions), for honest intervals.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of the tasks (questions); intervals allow for their dependence."),
     ] = None,
     tie: Annotated[str | None, typer.Option(metavar="LABELS", help="Labels that mean a tie, as equal,same.")] = None,
     abstain: Annotated[
@@ -53,7 +54,7 @@ def _rank_options(
         str | None, typer.Option(metavar="COLUMN", help="Rank each value of this column, shrunk to the common ranking.")
     ] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ITEM", help="Item whose strength is zero.")] = None,
-    units: Annotated[str, typer.Option(help="Of the strengths printed and written: logit or elo.")] = "logit",
+    units: Annotated[str, typer.Option(help="Units of the strengths: logit or elo.")] = "logit",
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
     cluster: Annotated[
         str, typer.Option(metavar="COLUMN", help="Comparisons that depend on each other: task, none or a column.")
@@ -77,7 +78,7 @@ def _rank_options(
         bool, typer.Option("--adaptive", help="Pairs were chosen because of earlier answers: warn about intervals.")
     ] = False,
     next: Annotated[int | None, typer.Option(metavar="N", help="Propose the N pairs to compare next.")] = None,
-    aim: Annotated[str, typer.Option(help="Of --next: information, order or best.")] = "information",
+    aim: Annotated[str, typer.Option(help="What --next aims at: information, order or best.")] = "information",
     difference: Annotated[
         str | None, typer.Option(metavar="X,Y", help="State how much stronger item X is than item Y, with an interval.")
     ] = None,
@@ -94,7 +95,7 @@ def _rank_options(
     ] = None,
     format: Annotated[str | None, typer.Option(help="Format of what is written: csv, parquet or jsonl.")] = None,
     input_format: Annotated[
-        str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not tell.")
+        str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not show it.")
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",

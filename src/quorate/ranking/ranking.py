@@ -269,10 +269,8 @@ class Ranking(Shown):
         if self.n_both_bad:
             text.append(f"ties: {self.n_both_bad:,} call both items bad; they count as ties")
         for row in self.effects.to_arrow().to_pylist():
-            text.append(
-                f"{row['effect']}: {row['estimate']:+.3g} log-odds "
-                f"({self.level:.0%} interval {row['low']:.3g} to {row['high']:.3g})"
-            )
+            estimate, low, high = (_figure(row[name], row["effect"]) for name in ("estimate", "low", "high"))
+            text.append(f"{row['effect']}: {estimate} log-odds ({self.level:.0%} interval {low} to {high})")
         text += [f"{warning.kind}: {warning.text}" for warning in self.warnings]
         return text
 
@@ -318,6 +316,13 @@ class Ranking(Shown):
             "left_out": dict(self.left_out),
             "warnings": [{"kind": warning.kind, "text": warning.text} for warning in self.warnings],
         } | ({"groups": {name: each.to_dict() for name, each in self.groups.items()}} if self.groups else {})
+
+
+def _figure(value: float, effect: str) -> str:
+    """Write an effect: with two decimals for the side, three digits for a covariate, whose unit may be anything."""
+    if effect == "left side":
+        return f"{round(value, 2) + 0.0:.2f}"
+    return f"{value:.3g}"
 
 
 def _percent(probability: float) -> str:

@@ -644,7 +644,7 @@ def _tasks_of(
     """Return the task of each table row: the column, or the row's content where one row makes several comparisons."""
     column = layout.task
     if one_task and (column is None or (layout.kind == "rankings" and options.task is None)):
-        # The row is the task. Equal rows are told apart by how many came before, so that their order does not matter.
+        # The row is the task. Equal rows are numbered, so that their order does not matter.
         used = list(
             dict.fromkeys([*layout.columns, *(each for pair in options.covariate_columns.values() for each in pair)])
         )
