@@ -40,8 +40,9 @@ def test_row_order_changes_no_byte() -> None:
 
 
 def test_the_same_seed_gives_the_same_draws_and_another_gives_others() -> None:
-    assert quorate.rank(RICH, seed=3).items == quorate.rank(RICH, seed=3).items
-    assert not np.array_equal(quorate.rank(RICH, seed=3).uncertainty.draws, quorate.rank(RICH).uncertainty.draws)
+    one, again, other = (quorate.rank(RICH, judge_skill="on", seed=seed) for seed in (3, 3, 0))
+    assert one.items == again.items
+    assert not np.array_equal(one.uncertainty.draws, other.uncertainty.draws)
 
 
 def test_renaming_items_and_judges_renames_the_result() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import quorate
 from quorate.errors import GoldError, OptionError, UndeterminedError
+from quorate.ranking.comparisons import combine_codes
 from quorate.ranking.cross_validation import fold_weights
 from quorate.ranking.rank import comparisons_of
 from quorate.reading.pair_exports import read_pairs
@@ -154,6 +155,35 @@ def test_probabilities_and_differences_are_antisymmetric() -> None:
     assert ranking.probability("i0", "i7") > 0.99
     with pytest.raises(quorate.errors.UnknownNameError, match="no item 'nobody'"):
         ranking.probability("i0", "nobody")
+
+
+def test_predictions_follow_the_judge_and_sum_to_one() -> None:
+    ranking = quorate.rank(votes(skills=[1.5, 1.5, 1.5, 0, 0, -1.5], n_rows=2000, log_tie=-0.5), judge_skill="on")
+    good = ranking.predict("i0", "i7", judge="j0")
+    bad = ranking.predict("i0", "i7", judge="j5")
+    assert sum(good.values()) == pytest.approx(1)
+    assert good["left"] > 0.7 > 0.3 > bad["left"]
+    swapped_sides = ranking.predict("i7", "i0")
+    assert swapped_sides["right"] > swapped_sides["left"]
+    with pytest.raises(quorate.errors.UnknownNameError, match="no judge 'nobody'"):
+        ranking.predict("i0", "i1", judge="nobody")
+
+
+def test_a_covariate_that_sways_one_judge_only_is_pointed_out() -> None:
+    rng = np.random.default_rng(1)
+    columns = votes(n_rows=2400)
+    length = rng.normal(0, 1, 2400)
+    is_swayed = np.array(columns["judge"]) == "j0"
+    columns["winner"] = np.where(is_swayed, np.where(length > 0, "left", "right"), columns["winner"]).tolist()
+    ranking = quorate.rank({**columns, "length": length.tolist()}, covariates=["length"])
+    assert "covariate by judge" in kinds(ranking)
+
+
+def test_codes_beyond_64_bits_keep_their_order() -> None:
+    first = np.array([3, 1 << 40, 1 << 40])
+    second = np.array([1, 0, (1 << 30) - 1])
+    key = combine_codes(first, (second, 1 << 30), (np.array([0, 5, 2]), 1 << 30))
+    assert np.argsort(key).tolist() == [0, 1, 2]
 
 
 def test_a_baseline_has_strength_zero() -> None:

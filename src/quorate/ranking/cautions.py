@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.stats import chi2
 
 from quorate.errors import count
-from quorate.ranking.bradley_terry import row_response
+from quorate.ranking.bradley_terry import cell_response, row_response
 from quorate.ranking.ranking import Ranking, RankingWarning
 from quorate.ranking.tables import judge_counts
 
@@ -58,6 +59,7 @@ def cautions(
         )
     yield from _share_cautions(ranking)
     yield from _judge_cautions(ranking)
+    yield from _covariate_cautions(ranking)
     if np.isfinite(ranking.dispersion) and ranking.dispersion > MAX_PAIR_DISPERSION:
         yield RankingWarning(
             "misfit",
@@ -135,6 +137,27 @@ def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
             f"{poor:,} of {comparisons.n_judges:,} judges are no better than chance or answer the opposite "
             f"({n_reversed:,} reversed); the ranking already gives them little or negative weight",
         )
+
+
+def _covariate_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+    """Compare each judge's score of a covariate with what one common effect allows."""
+    cells = ranking.cells
+    if cells.n_judges == 1:
+        return
+    response = cell_response(cells, ranking.fit.parameters)
+    first = int(ranking.has_position)
+    for place, name in enumerate(ranking.comparisons.covariate_names):
+        values = cells.effects[:, first + place]
+        score = cells.by_judge(response.score * values)
+        information = np.maximum(cells.by_judge(response.information * values**2), 1e-12)
+        dispersion = float((score**2 / information).sum()) / (cells.n_judges - 1)
+        limit = float(chi2.ppf(0.99, cells.n_judges - 1)) / (cells.n_judges - 1)
+        if dispersion > limit:
+            yield RankingWarning(
+                "covariate by judge",
+                f"the effect of {name!r} differs between judges by more than chance ({dispersion:.1f} times the "
+                "variation of one common effect); the figure is an average over judges",
+            )
 
 
 def task_dispersion(ranking: Ranking) -> float:

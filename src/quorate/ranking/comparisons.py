@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
 LEFT, TIE, RIGHT = 1, 0, -1  # outcomes
+MAX_KEY = 1 << 62
 
 
 def sum_by(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
@@ -149,15 +150,27 @@ def _row_key(
     judge: IntArray,
     task: IntArray | None,
 ) -> IntArray:
-    """Return one integer per row that sorts by task, judge, left, right, outcome.
-
-    Tasks times judges times squared items stays below 2^63 for 10^6 tasks, 10^4 judges and 10^4 items.
-    """
+    """Return one integer per row that sorts by task, judge, left, right, outcome."""
     key = np.zeros(len(left), np.int64) if task is None else task.astype(np.int64)
-    key = key * max(n_judges, 1) + judge
-    key = key * max(n_items, 1) + left
-    key = key * max(n_items, 1) + right
-    return key * 3 + (outcome + 1)
+    return combine_codes(key, (judge, n_judges), (left, n_items), (right, n_items), (outcome + 1, 3))
+
+
+def combine_codes(first: IntArray, *others: tuple[IntArray, int]) -> IntArray:
+    """Return one integer per row that sorts as the codes do, the first of them first.
+
+    Args:
+        first: codes.
+        others: further codes, each with their number.
+
+    >>> combine_codes(np.array([1, 0]), (np.array([0, 2]), 3)).tolist()
+    [3, 2]
+    """
+    key = first.astype(np.int64)
+    for codes, size in others:
+        if len(key) and int(key.max()) >= MAX_KEY // max(size, 1):  # numbered anew before they exceed 64 bits
+            key = np.unique(key, return_inverse=True)[1].reshape(-1)
+        key = key * max(size, 1) + codes
+    return key
 
 
 def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArray, IntArray]:

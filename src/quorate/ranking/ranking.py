@@ -12,6 +12,7 @@ from scipy.stats import norm
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, UnknownNameError, count, listing, shown
+from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import Cells, Comparisons
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.cross_validation import SkillChoice
@@ -29,6 +30,9 @@ class RankingWarning:
 
     kind: str
     text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -185,6 +189,38 @@ class Ranking(Shown):
             "p_win": 1 / (1 + float(np.exp(-gap))),
         }
 
+    def predict(self, left: str, right: str, judge: str | None = None) -> dict[str, float]:
+        """Return the probabilities of the answers left, tie and right when these items are shown, covariates at zero.
+
+        Args:
+            left: item on the left.
+            right: item on the right.
+            judge: who answers; None: the typical judge.
+        """
+        i = self._place(left)
+        j = self._place(right)
+        parameters = self.fit.parameters
+        skill = 1.0
+        side = float(parameters.effects[0]) if self.has_position else 0.0
+        log_tie = parameters.mean_log_tie
+        if judge is not None:
+            if judge not in self.comparisons.judges:
+                raise UnknownNameError(
+                    f"there is no judge {shown(judge)}; there are {listing(self.comparisons.judges)}"
+                )
+            place = self.comparisons.judges.index(judge)
+            skill = float(parameters.skill[place])
+            side += float(parameters.side_bias[place])
+            log_tie = float(parameters.log_tie[place])
+        eta = np.array([skill * (self.strengths[i] - self.strengths[j]) + side])
+        mean, tie = outcome_moments(eta, np.array([log_tie]) if self.cells.has_ties else None)
+        undecided = float(tie[0])
+        return {
+            "left": (1 - undecided + float(mean[0])) / 2,
+            "tie": undecided,
+            "right": (1 - undecided - float(mean[0])) / 2,
+        }
+
     def next(self, n: int = 10, aim: str = "information", random_share: float = RANDOM_SHARE) -> Table:
         """Return the pairs to compare next, best first: item_x, item_y, gain, chosen.
 
@@ -271,7 +307,7 @@ class Ranking(Shown):
         for row in self.effects.to_arrow().to_pylist():
             estimate, low, high = (_figure(row[name], row["effect"]) for name in ("estimate", "low", "high"))
             text.append(f"{row['effect']}: {estimate} log-odds ({self.level:.0%} interval {low} to {high})")
-        text += [f"{warning.kind}: {warning.text}" for warning in self.warnings]
+        text += [str(warning) for warning in self.warnings]
         return text
 
     def _skill_line(self) -> str:

@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.ranking.bradley_terry import log_odds, outcome_moments
-from quorate.ranking.comparisons import LEFT, RIGHT, TIE, Cells, Comparisons, sum_by
+from quorate.ranking.comparisons import LEFT, RIGHT, TIE, Cells, Comparisons, combine_codes, sum_by
 from quorate.ranking.connectivity import Connectivity
 from quorate.ranking.fit import Fit
 from quorate.ranking.intervals import Ranks, Uncertainty
@@ -119,10 +119,10 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
     high = np.maximum(comparisons.left, comparisons.right)
     is_swapped = comparisons.left > comparisons.right
     winner = np.where(is_swapped, -comparisons.outcome, comparisons.outcome)
-    key = ((task * n_judges + judge) * n_items + low) * n_items + high
-    groups, group = np.unique(key, return_inverse=True)
+    key = combine_codes(task, (judge, n_judges), (low, n_items), (high, n_items))
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
     group = group.reshape(-1)
-    n_groups = len(groups)
+    n_groups = len(first)
     one_way = np.where(is_swapped, 0.0, weight)
     other_way = np.where(is_swapped, weight, 0.0)
     asked = sum_by(group, one_way, n_groups) * sum_by(group, other_way, n_groups)
@@ -131,7 +131,7 @@ def judge_counts(comparisons: Comparisons) -> JudgeCounts:
         is_value = winner == value
         agreed += sum_by(group, one_way * is_value, n_groups) * sum_by(group, other_way * is_value, n_groups)
     is_asked = asked > 0
-    of_judge = (groups // (n_items * n_items)) % n_judges
+    of_judge = judge[first]
     rate = np.where(is_asked, agreed / np.where(is_asked, asked, 1.0), 0.0)
     return JudgeCounts(
         total,
