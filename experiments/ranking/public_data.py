@@ -14,14 +14,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr
+from scipy.stats import kendalltau, spearmanr
 
 import quorate
 from experiments.ranking.figures import decided_log_loss, three_way_loss
 from experiments.ranking.simulated import coded
+from quorate.arrays import FloatArray
 from quorate.ranking.bradley_terry import outcome_moments
-from quorate.ranking.comparisons import LEFT, RIGHT, make_cells
+from quorate.ranking.comparisons import LEFT, RIGHT, Comparisons, make_cells
 from quorate.ranking.connectivity import connectivity
+from quorate.ranking.cross_validation import choose_skill
 from quorate.ranking.fit import fit_ranking
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.rank import comparisons_of
@@ -40,6 +42,7 @@ def main() -> None:
     folder = Path(os.environ.get("QUORATE_DATASETS", "../shared/datasets"), "pairs")
     llmfao(folder / "llmfao.csv", given.splits)
     wmt(folder / "wmt13_fr_en.csv")
+    wmt_subsets(folder / "wmt13_fr_en.csv")
     alpaca(folder)
     clustered_rows()
 
@@ -83,6 +86,39 @@ def wmt(path: Path) -> None:
     print(f"  widths by ranking over those by row: {ratio.min():.2f} to {ratio.max():.2f}")
     choice = by_ranking.choice
     print(f"  held-out log-loss with skills {choice.loss_with:.4f}, without {choice.loss_without:.4f}")
+
+
+def wmt_subsets(path: Path, subsets: int = 6) -> None:
+    """Rank few rankings of turkers, with and without skills and by the data's choice; truth: all researchers' rankings.
+
+    With about one ranking per judge skills are noise, and the held-out log-loss must drop them.
+    """
+    rows = read_pairs(str(path))
+    comparisons, _ = comparisons_of(rows)
+    assert comparisons.task is not None
+    is_turker = np.array([name.startswith("turker") for name in comparisons.judges])[comparisons.judge]
+    reference = _strengths(comparisons.select(~is_turker), skill=False)
+    for n_rankings in (100, 400):
+        taus = np.zeros(3)
+        n_used = 0
+        for subset in range(subsets):
+            rng = np.random.default_rng([subset, n_rankings])
+            tasks = rng.choice(np.unique(comparisons.task[is_turker]), n_rankings, replace=False)
+            part = comparisons.select(is_turker & np.isin(comparisons.task, tasks))
+            used = choose_skill(part, connectivity(part).part, position=False).used
+            n_used += used
+            by_skill = [kendalltau(_strengths(part, skill=skill), reference)[0] for skill in (True, False)]
+            taus += [*by_skill, by_skill[0 if used else 1]]
+        with_skill, without, chosen = taus / subsets
+        print(
+            f"WMT, {n_rankings} rankings of turkers: tau {with_skill:.3f} with skills, {without:.3f} without, "
+            f"{chosen:.3f} by choice (skills in {n_used} of {subsets})"
+        )
+
+
+def _strengths(comparisons: Comparisons, *, skill: bool) -> FloatArray:
+    cells = make_cells(comparisons, connectivity(comparisons).part, position=False)
+    return fit_ranking(comparisons, cells, skill=skill, position=False).parameters.strength
 
 
 def alpaca(folder: Path) -> None:
