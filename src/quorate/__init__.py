@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
+    from quorate.ranking.rank import rank as rank
+    from quorate.ranking.ranking import Ranking as Ranking
     from quorate.reading.exports import read_export as read_export
     from quorate.reading.formats.export import Export as Export
     from quorate.reading.read import read as read
@@ -76,6 +78,7 @@ _HOMES = {
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
+    "Ranking": "ranking.ranking",
     "Report": "reporting",
     "Result": "result",
     "Score": "evaluation.score",
@@ -102,6 +105,7 @@ _HOMES = {
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "evaluation.oracle",
     "plug_in_bound": "evaluation.oracle",
+    "rank": "ranking.rank",
     "read": "reading.read",
     "read_export": "reading.exports",
     "read_times": "reading.times",

@@ -72,6 +72,10 @@ class UnknownFormatError(InputError):
     """Neither the name nor the content says what kind of file or object this is."""
 
 
+class PairwiseFileError(UnknownFormatError):
+    """The file holds pairwise comparisons, which `quorate rank` takes, and not one label per task."""
+
+
 class WrongFormatError(InputError):
     """The file is not what its name says."""
 
@@ -138,6 +142,10 @@ class CostError(InputError):
 
 class ConflictingGroupsError(InputError):
     """A worker is in two groups."""
+
+
+class UndeterminedError(InputError):
+    """The data are readable, and do not determine what was asked for: exit code 3."""
 
 
 class UnwritableFileError(QuorateError):

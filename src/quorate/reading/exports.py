@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Unpack
 
-from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
@@ -85,7 +85,22 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
         return found[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
         return TABLE  # which says what it may be
+    if layout_is_plain(reading) and not content.parts and not named:
+        refuse_pairs(content)
     return LAYOUT
+
+
+def refuse_pairs(content: Content) -> None:
+    """Refuse a file of pairwise comparisons, and name the command that ranks its items.
+
+    Raises:
+        PairwiseFileError: it is one.
+    """
+    from quorate.reading.pair_exports import propose_rank
+
+    proposal = propose_rank(content)
+    if proposal is not None:
+        raise PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
 
 
 @keep_pipes()
