@@ -47,9 +47,13 @@ if TYPE_CHECKING:
     from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
+    from quorate.rating.rate import rate as rate
+    from quorate.rating.rating import Rating as Rating
     from quorate.reading.exports import read_export as read_export
     from quorate.reading.formats.export import Export as Export
     from quorate.reading.read import read as read
+    from quorate.reading.scores import Scores as Scores
+    from quorate.reading.scores import read_scores as read_scores
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
     from quorate.reporting import charts as charts
@@ -76,9 +80,11 @@ _HOMES = {
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
+    "Rating": "rating.rating",
     "Report": "reporting",
     "Result": "result",
     "Score": "evaluation.score",
+    "Scores": "reading.scores",
     "SkillError": "meetings.needs",
     "adaptive_skills": "advice",
     "advise": "advice",
@@ -102,8 +108,10 @@ _HOMES = {
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "evaluation.oracle",
     "plug_in_bound": "evaluation.oracle",
+    "rate": "rating.rate",
     "read": "reading.read",
     "read_export": "reading.exports",
+    "read_scores": "reading.scores",
     "read_times": "reading.times",
     "report": "reporting",
     "skill_error": "evaluation.guarantees",

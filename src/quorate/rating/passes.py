@@ -201,9 +201,10 @@ def plain_pass(
     for column, summand in zip(range(SUM_1, N_COLUMNS), columns, strict=True):
         table[:, column] += np.bincount(worker, summand, n_raters)
     totals[T_NM] += per_task @ task_mean
-    totals[T_M] += task_mean.sum()
-    totals[T_MM] += task_mean @ task_mean
-    totals[T_V] += task_variance.sum()
+    rated = per_task > 0
+    totals[T_M] += task_mean[rated].sum()
+    totals[T_MM] += task_mean[rated] @ task_mean[rated]
+    totals[T_V] += task_variance[rated].sum()
     residual = (y - a - b * mean) * b
     totals[T_FLOOR] += _pairs_between(residual, task, cell, task_of_cell, cell_size, n_tasks)
     totals[T_FLOOR_WEIGHT] += _pairs_between(b * b, task, cell, task_of_cell, cell_size, n_tasks)

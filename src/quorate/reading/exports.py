@@ -40,6 +40,15 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     return _recognise(_look(source, reading), reading)
 
 
+def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
+    """Name the columns or fields of a source by its first bytes; none where it cannot be read.
+
+    >>> fields_of({"task": [1], "score": [2.5]})
+    ('task', 'score')
+    """
+    return tuple(_look(source, reading).fields)
+
+
 def _look(source: Source, reading: ReadOptions) -> Content:
     if isinstance(source, str | Path) and str(source) and reading.tool != TABLE and Path(source).is_dir():
         from quorate.reading.log_folders import look_into

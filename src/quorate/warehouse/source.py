@@ -105,6 +105,7 @@ def open_table(
     try:
         found = source if is_there else _found(home, source, reading, where)
         record_engine_inputs(home, found, source)
+        found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):
             refuse_other_names(found.columns, reading.chosen, "the table")
         check_columns(found.columns, wanted_columns(reading, where), "the table")
@@ -118,6 +119,21 @@ def open_table(
         home.close()
         raise
     return home, found
+
+
+def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
+    """Add the columns that scores may lack: one worker for all, and the scores under another usual name."""
+    if not reading.is_score:
+        return table
+    from quorate.reading.scores import COLUMN_NAMES
+
+    _, worker, score = reading.columns
+    if not reading.has_workers:
+        table = table.mutate(**{worker: worker})
+    other = next((name for name in COLUMN_NAMES if name in table.columns), None)
+    if reading.label is None and score not in table.columns and other is not None:
+        table = table.mutate(**{score: table[other]})
+    return table
 
 
 def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
