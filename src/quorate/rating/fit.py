@@ -10,7 +10,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.progress import report
 from quorate.rating.hyperparameters import START_NOISE_DF, START_SCALE_VARIANCE, Design, Raters, update
-from quorate.rating.passes import rating_sums, task_posteriors
+from quorate.rating.passes import rating_sums, small_pieces, task_posteriors
 
 START_SWEEPS = 8  # alternating means of tasks and raters
 RANK_ONE_SWEEPS = 30
@@ -172,7 +172,7 @@ def start_values(table: ScoreTable, design: Design) -> Raters:
 def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
     """Sum over each rater's answers y - q_t, q_t the shrunk mean of the task's answers less the raters' biases."""
     sums = np.zeros(len(bias))
-    for block in blocks:
+    for block in small_pieces(blocks, len(bias)):
         task, worker, y = answers_of(block, values)
         level = np.bincount(task, y - bias[worker], block.n_tasks) / (block.per_task + 1)
         sums += np.bincount(worker, y - level[task], len(bias))
@@ -230,7 +230,7 @@ def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray
     peers = np.zeros(len(g))
     covariance = np.zeros(1)
     square = np.zeros(1)
-    for block in blocks:
+    for block in small_pieces(blocks, len(g)):
         task, worker, y = answers_of(block, values)
         r = y - level[worker]
         rg = r * g[worker]

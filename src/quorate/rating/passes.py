@@ -9,7 +9,7 @@ The answers of one cell (a rater, or a group of raters, on one task) are left ou
 divided by 1 + rho·(answers in the cell - 1).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +28,8 @@ T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_
 N_TOTALS = 10
 # How answers of a task are put into cells.
 BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
+PIECE_ANSWERS = 1 << 13  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
+PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
 SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
 
 
@@ -111,8 +113,11 @@ def _pass(
     cells: int,
     posteriors: FloatArray | None,
 ) -> None:
-    if kernels.native is None or not hasattr(kernels.native, "rating"):
-        plain_pass(block, values, table, numbers, totals, group, cells, posteriors)
+    if kernels.native is None:
+        for piece in small_pieces([block], len(table)):
+            first = piece.first - block.first
+            out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
+            plain_pass(piece, values, table, numbers, totals, group, cells, out)
         return
     largest = int(block.per_task.max(initial=0))
     n_groups = int(group.max(initial=-1)) + 1
@@ -130,6 +135,12 @@ def _pass(
         largest,
         n_groups,
     )
+
+
+def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
+    """Divide blocks so that numpy's arrays of the answers of each stay in the cache."""
+    for block in blocks:
+        yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
 
 
 def plain_pass(
@@ -153,7 +164,8 @@ def plain_pass(
     mean, prior, bias_precision, scale_precision, rho, is_first = numbers
     cell, task_of_cell, cell_size = cells_of(block, group, cells)
     thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
-    a, b, noise, p11, p12, p22, h1, h2 = table[worker, :N_INPUTS].T
+    columns = np.ascontiguousarray(table[:, :N_INPUTS].T)
+    a, b, noise, p11, p12, p22, h1, h2 = (column[worker] for column in columns)
 
     def cavity(precision: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Posterior precision and shift of each task, and mean and variance without the answer's own cell."""
@@ -195,10 +207,13 @@ def plain_pass(
     error = y - line_bias - line_scale * m
     predictive = answer_variance + line_scale * line_scale * v
     noise_part = noise / predictive
-    noise_square = noise_part * noise_part * error * error + noise_part * (predictive - noise)
+    noise_square = noise_part * (noise_part * error * error + (predictive - noise))
     d = noise + b * b * v
-    columns = (1 / d, m / d, m * m / d, y / d, y * m / d, noise_square, error**2, error**4)
-    for column, summand in zip(range(SUM_1, N_COLUMNS), columns, strict=True):
+    over_d = 1 / d
+    m_over_d = m * over_d
+    square = error * error
+    summands = (over_d, m_over_d, m * m_over_d, y * over_d, y * m_over_d, noise_square, square, square * square)
+    for column, summand in zip(range(SUM_1, N_COLUMNS), summands, strict=True):
         table[:, column] += np.bincount(worker, summand, n_raters)
     totals[T_NM] += per_task @ task_mean
     rated = per_task > 0

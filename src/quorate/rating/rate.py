@@ -278,7 +278,8 @@ def _task_scores(
         is_known[known[0]] = True
         score[known[0]] = known[1]
         se[known[0]] = 0.0
-    half = stats.t.ppf(0.5 + level / 2, df) * se
+    distinct, inverse = np.unique(df, return_inverse=True)
+    half = stats.t.ppf(0.5 + level / 2, distinct)[inverse] * se
     low = score - half
     high = score + half
     above = None

@@ -18,6 +18,7 @@ from quorate.rating.fit import Fit
 from quorate.rating.scores import ScoreBlocks
 
 MAX_RATERS = 1000  # of whom all pairs are formed, those with most answers: three tables of 8 MB
+MAX_SOLVED_RATERS = 500  # whose matrix of information is inverted
 MIN_SHARED_TASKS = 10  # of a pair, to take part in the test
 MIN_PAIRS = 3
 SIGNIFICANT_Z = 3.0  # conventional; independent raters give -3.9 to 1.2
@@ -136,6 +137,11 @@ def log_scale_errors(pairs: PairTables, fit: Fit) -> tuple[FloatArray, BoolArray
     bipartite. Infinite for raters beyond `MAX_RATERS`, who are not marked.
     """
     n_raters = len(fit.design.n_answers)
+    if len(pairs.raters) > MAX_SOLVED_RATERS:
+        n = fit.design.n_answers[pairs.raters]
+        kept = np.sort(np.lexsort([pairs.raters, -n])[:MAX_SOLVED_RATERS])
+        within = np.ix_(kept, kept)
+        pairs = PairTables(pairs.raters[kept], pairs.shared[within], pairs.products[within], pairs.expected[within])
     signal = fit.raters.line[1] ** 2 * fit.raters.variance
     reliability = (signal / (signal + fit.raters.noise))[pairs.raters]
     product = np.outer(reliability, reliability)
