@@ -21,6 +21,7 @@ from quorate.cli import (
     estimate,
     ledger,
     push,
+    rate,
     report,
     reproduce,
     score,
@@ -64,6 +65,7 @@ def quorate(
 # In the order of `quorate --help`.
 for command in (
     aggregate.aggregate,
+    rate.rate,
     diagnose.diagnose,
     agreement.agreement,
     estimate.estimate,

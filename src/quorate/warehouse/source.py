@@ -129,7 +129,9 @@ def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
 
     _, worker, score = reading.columns
     if not reading.has_workers:
-        table = table.mutate(**{worker: worker})
+        import ibis
+
+        table = table.mutate(**{worker: ibis.literal(worker)})
     other = next((name for name in COLUMN_NAMES if name in table.columns), None)
     if reading.label is None and score not in table.columns and other is not None:
         table = table.mutate(**{score: table[other]})
