@@ -138,7 +138,7 @@ def rate(
     from quorate.writing.tables import to_json, write_table, write_tables
     from quorate.writing.whole import together
 
-    ends = None if bounds is None else _bounds(bounds)
+    ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
     with showing_progress():
         found = _rate(scores, options)
@@ -195,7 +195,8 @@ def _print_tables(found: "Rating") -> None:
         print_head("Raters", found.workers, by=found.raters.weight, how="of least weight")
 
 
-def _bounds(text: str) -> tuple[float, float]:
+def parse_bounds(text: str) -> tuple[float, float]:
+    """Read the two ends of a scale."""
     from quorate.errors import OptionError
 
     try:

@@ -10,6 +10,7 @@ from scipy import stats
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.scatter import scattered
 from quorate.errors import OptionError, ScoreError
+from quorate.meetings.intraclass import intraclass, variance_components
 from quorate.rating.fit import Fit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design
@@ -28,11 +29,11 @@ from quorate.rating.rating import (
     RaterLines,
     TaskScores,
 )
-from quorate.rating.reliability import Reliability, intraclass, variance_components
+from quorate.rating.reliability import Reliability
 from quorate.rating.scores import ScoreBlocks, component_of_tasks, score_blocks
 from quorate.rating.shared_error import SharedError, correlated_errors, log_scale_errors, pair_tables
 from quorate.reading.groups import groups_of
-from quorate.reading.scores import Scores, read_known_scores, read_scores
+from quorate.reading.scores import read_known_scores, read_scores
 
 MIN_ANSWERS = 4  # of a rater, below which its status is `few answers`
 MIN_TREND_TASKS = 20  # tasks with two answers, to estimate how disagreement depends on the score
@@ -86,9 +87,7 @@ def rate(
     if isinstance(group, str):
         reading["group"] = group
         group = None
-    scores = answers if isinstance(answers, Scores) else read_scores(answers, **reading)
-    if isinstance(answers, Scores) and reading:
-        scores = read_scores(answers, **reading)  # which refuses options that come too late
+    scores = read_scores(answers, **reading)
     if group is not None and not scores.has_workers:
         raise OptionError("group= names groups of raters, and worker='none' states that none are known")
     codes = None if group is None else groups_of(group, scores.answers)

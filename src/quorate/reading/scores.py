@@ -28,7 +28,6 @@ from quorate.errors import (
     listing,
     rows_phrase,
     shown,
-    unknown,
 )
 from quorate.reading.abstaining import codes_of
 from quorate.reading.columns import as_type, encode, positions
@@ -210,12 +209,31 @@ def read_scores(source: "Source | Scores", **reading: Any) -> Scores:
     >>> read_scores({"task": [1, 1], "worker": ["ann", "bob"], "rating": ["3", "4.5"]}).score.tolist()
     [3.0, 4.5]
     """
-    if isinstance(source, Scores):
+    from quorate.reading.read import Reading
+
+    if isinstance(source, Scores | Answers | Reading):
         if reading:
             named = ", ".join(f"{name}=" for name in reading)
             raise OptionError(f"these scores have been read already; give {named} to quorate.read_scores")
-        return source
+        return source if isinstance(source, Scores) else _from_answers(source)
     return read_score_source(source, score_options(reading))
+
+
+def _from_answers(source: Any) -> Scores:
+    """Take answers, or a reading of them, for scores: the classes must be numbers."""
+    answers = source if isinstance(source, Answers) else source.answers
+    options = getattr(source, "options", None)
+    if options is None or not options.is_score:
+        options = ScoreOptions()
+
+    def rows_of(code: int) -> Sequence[int]:
+        rows: list[int] = np.flatnonzero(answers.label == code).tolist()
+        return rows
+
+    values = numbers_of(answers.classes, options.columns[2], rows_of, lambda rows: count(len(rows), "answer"))
+    distinct, inverse = np.unique(values, return_inverse=True)
+    numbered = replace(answers, label=inverse[answers.label].astype(np.int32), classes=from_numpy(distinct))
+    return Scores(numbered, options.has_workers, getattr(source, "name", None), options)
 
 
 def read_score_source(source: Source, options: ScoreOptions) -> Scores:
@@ -223,8 +241,6 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
     from quorate.reading.read import read_source
 
     source = hold(source)
-    if isinstance(source, Answers):
-        raise OptionError("these answers have been read as classes; read them with quorate.read_scores")
     found = read_source(source, resolve_score_column(source, options))
     name = str(source) if isinstance(source, str | Path) else None
     return Scores(found.answers, options.has_workers, name, found.options)
@@ -448,8 +464,3 @@ def _all_numbers(labels: pa.Array) -> FloatArray | None:
         return None
     return values if np.isfinite(values).all() else None
 
-
-def check_policy(policy: str) -> None:
-    """Refuse a policy for repeated scores that there is not."""
-    if policy not in SCORE_POLICIES:
-        raise unknown(policy, SCORE_POLICIES, "conflict policy")
