@@ -131,6 +131,7 @@ class Rating(Shown):
             "bias_se": from_numpy(raters.bias_se, mask=unused | np.isnan(raters.bias_se)),
             "scale": from_numpy(raters.scale, mask=unused),
             "scale_se": from_numpy(raters.scale_se, mask=unused | np.isnan(raters.scale_se)),
+            "intercept": from_numpy(self.intercept, mask=unused),
             "noise": from_numpy(raters.noise, mask=unused),
             "weight": raters.weight,
             "n_answers": raters.n_answers.astype(np.int64),
@@ -146,6 +147,11 @@ class Rating(Shown):
                 columns["group"] = take(pa.concat_arrays([names, pa.nulls(1, names.type)]), raters.group)
         whole = table_of(columns)
         return Table(whole if self.has_workers else whole.slice(0, 0))
+
+    @property
+    def intercept(self) -> FloatArray:
+        """Score that each rater would give a task of score 0: answer = intercept + scale × score + noise."""
+        return self.centre + self.raters.bias - self.raters.scale * self.centre
 
     def status_counts(self) -> dict[str, int]:
         """The number of raters of each status."""
