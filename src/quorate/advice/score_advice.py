@@ -192,7 +192,9 @@ class _Plan:
         self.precision = precision
 
     def half_width(self) -> FloatArray:
-        return self.quantile * np.sqrt(self.variance)
+        """Half-width of the interval of each task, as it stands."""
+        half: FloatArray = self.quantile * np.sqrt(self.variance)
+        return half
 
     def choose(self, budget: int) -> list[tuple[int, int, float]]:
         """Ask for the task with the widest interval, by the rater who adds most per cost and has room."""

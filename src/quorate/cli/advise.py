@@ -33,7 +33,8 @@ def advise(
         bool, typer.Option("--scores", help="The labels are scores: the next answer goes where the interval is widest.")
     ] = False,
     max_half_width: Annotated[
-        float | None, typer.Option(metavar="H", help="Of scores: stop where the intervals are expected to be as narrow.")
+        float | None,
+        typer.Option(metavar="H", help="Of scores: stop where the intervals are expected to be as narrow."),
     ] = None,
     expert: Annotated[
         int | None, typer.Option(metavar="N", help="Choose N tasks for an expert to label, instead of whom to ask.")

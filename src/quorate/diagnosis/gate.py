@@ -227,7 +227,9 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     """Compare answers that are scores with limits."""
     for name in ("max_error", "max_unsure", "max_undetermined"):
         if getattr(limits, name) is not None:
-            raise OptionError(f"{flag(name)} is a limit of labels, and --min-reliability and --max-half-width of scores")
+            raise OptionError(
+                f"{flag(name)} is a limit of labels, and --min-reliability and --max-half-width of scores"
+            )
     if limits.fail_on:
         raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
     scores = read_scores(source, **reading)

@@ -98,7 +98,9 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
         table = table.filter(has_score)
     table = table.filter(pa.array([str(value).strip() != "" for value in table.column(column).to_pylist()]))
     found = read_known_scores(
-        {task: table.column(task), column: table.column(column)}, table.column(task).combine_chunks(), ScoreOptions(task=task, label=column)
+        {task: table.column(task), column: table.column(column)},
+        table.column(task).combine_chunks(),
+        ScoreOptions(task=task, label=column),
     )
     order, given = found
     ids = table.column(task).combine_chunks()
@@ -116,7 +118,7 @@ def score_scores(scores: Source, truth: Source, *, task: str = "task", score: st
 
 
 def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray]:
-    """The ids, as text, and the scores of a table of known scores."""
+    """Return the ids, as text, and the scores of a table of known scores."""
     from collections.abc import Mapping
 
     truth = hold(truth)
@@ -223,9 +225,7 @@ def _row(name: str, estimates: Any, known: Any) -> dict[str, Any]:
         at = known[0]
         ends = () if low is None else (low[at], high[at])
         return {"method": name, **score_errors(estimate.score[at], known[1], *ends)}
-    others = [
-        _correlation(estimate.score, other.score) for label, other in estimates.items() if label != name
-    ]
+    others = [_correlation(estimate.score, other.score) for label, other in estimates.items() if label != name]
     defined = [value for value in others if value is not None]
     half = None if low is None else float(np.nanmedian(high - low)) / 2
     mean = float(np.mean(defined)) if defined else None

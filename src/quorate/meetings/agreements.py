@@ -25,8 +25,8 @@ from quorate.meetings.coefficients import (
     rows_of,
     with_intervals,
 )
-from quorate.meetings.intraclass import Intraclass, intraclass_of
 from quorate.meetings.coincidences import Scale, Sums, Tallied, summed, tallied
+from quorate.meetings.intraclass import Intraclass, intraclass_of
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
@@ -192,8 +192,8 @@ def agreement(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
-            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass correlations
-            for absolute agreement and for consistency.
+            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
+            correlations for absolute agreement and for consistency.
         ranked: every class from lowest to highest, for a scale with an order; numbers need none.
         level: of the intervals.
         draws: of the bootstrap.

@@ -57,9 +57,9 @@ def intraclass_of(task: IntArray, worker: IntArray, y: FloatArray) -> Intraclass
     components = variance_components(
         float(y @ y),
         float((task_sums[rated] ** 2 / n_task[rated]).sum()),
-        np.bincount(worker, y),
+        np.bincount(worker, y).astype(np.float64),
         n_worker,
-        np.bincount(key % len(n_worker), square, len(n_worker)),
+        np.bincount(key % len(n_worker), square, len(n_worker)).astype(np.float64),
         float((square / n_task[key // len(n_worker)]).sum()),
         float((n_task**2).sum()),
         int(rated.sum()),

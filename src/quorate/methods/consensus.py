@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from quorate.reading.values import id_text
 from quorate.result import Result
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import plug_in_vote, weight
-
-if TYPE_CHECKING:
-    from quorate.rating.consensus import ScoreConsensus
 
 OTHERS = ("accuracy", "n_answers")  # columns that a table of skills may lack
 NEEDED = "It is the table of workers that `quorate aggregate --workers-out` writes"
@@ -99,7 +96,7 @@ class Consensus:
 
 
 @keep_pipes()
-def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> "Consensus | ScoreConsensus":
+def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
     """Make of stored skills what answers with the consensus of a panel, one output at a time.
 
     Weights are those of `aggregate`: the log-odds of each judge's skill; a judge who is not in the table, or whose

@@ -51,7 +51,7 @@ class ScoreConsensus:
         >>> panel({"a": 4.0, "b": 3.0}).score
         3.0
         """
-        usual = np.mean([line for line in self.lines.values()], axis=0)
+        usual = np.mean(list(self.lines.values()), axis=0)
         precision = 0.0
         total = 0.0
         n_used = 0

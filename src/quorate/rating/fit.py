@@ -180,7 +180,7 @@ def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) ->
 
 
 def task_moments(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
-    """Number of tasks, Σ and Σ² of the tasks' shrunk levels, Σ of residuals, number of answers."""
+    """Return number of tasks, Σ and Σ² of the tasks' shrunk levels, Σ of residuals, number of answers."""
     out = np.zeros(5)
     for block in blocks:
         task, worker, y = answers_of(block, values)

@@ -91,7 +91,21 @@ def to_gold(
     residual = z - z.mean() - slope * x[1]
     uses_pulls = g >= MIN_KNOWN_FOR_PULLS
     points = _grid(base, near, slope**2 * variance[tasks], residual, reference, PULL_GRID if uses_pulls else (0.0,))
-    arguments = (table.values, line, mean, variance, deviation, rows, points, x, flat, centre, slope, z.mean(), reference)
+    arguments = (
+        table.values,
+        line,
+        mean,
+        variance,
+        deviation,
+        rows,
+        points,
+        x,
+        flat,
+        centre,
+        slope,
+        z.mean(),
+        reference,
+    )
     parts = list(table.blocks.each(predict_gold, *arguments))
     new_mean = np.concatenate([part[0] for part in parts])
     new_variance = np.concatenate([part[1] for part in parts])
@@ -110,7 +124,7 @@ def _leftover_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) 
 
 
 def leftover_sums(block: Block, values: FloatArray, line: FloatArray, mean: FloatArray) -> FloatArray:
-    """Number, sum and sum of squares of the residuals of a block."""
+    """Return number, sum and sum of squares of the residuals of a block."""
     left = _leftovers(block, values, line, mean)[2]
     return np.array([len(left), left.sum(), left @ left])
 
@@ -138,9 +152,15 @@ def _features(
 
 
 def rater_features(
-    block: Block, values: FloatArray, line: FloatArray, mean: FloatArray, deviation: float, tasks: IntArray, n_raters: int
+    block: Block,
+    values: FloatArray,
+    line: FloatArray,
+    mean: FloatArray,
+    deviation: float,
+    tasks: IntArray,
+    n_raters: int,
 ) -> sparse.csr_matrix:
-    """The features of the known tasks of a block, in their order."""
+    """Return the features of the known tasks of a block, in their order."""
     within = block.tasks
     inside = tasks[(tasks >= within.start) & (tasks < within.stop)] - within.start
     return _features(block, values, line, mean, deviation, n_raters)[inside]
@@ -168,7 +188,7 @@ def _grid(
     points = []
     for share, (_, shared, pull, covariance), is_kept in zip(weight / weight[kept].sum(), systems, kept, strict=True):
         if is_kept:
-            inverse = np.linalg.inv(covariance)
+            inverse = np.asarray(np.linalg.inv(covariance), np.float64)
             points.append(_Point(float(share), float(shared), float(pull), inverse @ residual, inverse))
     return tuple(points)
 

@@ -1,7 +1,7 @@
 """Rater-sized sums of a pass -> lines and noises of the raters, and the crowd's hyperparameters (empirical Bayes).
 
-Priors: (a_w, b_w) ~ N((0, 1), diag(V_a, V_b)); s_w² ~ scaled inverse chi² (s_0², nu_0); q_t ~ N(mu, tau²). All of mu, tau²,
-V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so that the bounds below have no unit.
+Priors: (a_w, b_w) ~ N((0, 1), diag(V_a, V_b)); s_w² ~ scaled inverse chi² (s_0², nu_0); q_t ~ N(mu, tau²). All of mu,
+tau², V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so that the bounds below have no unit.
 """
 
 from dataclasses import dataclass, replace
@@ -219,7 +219,7 @@ def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design)
 
 
 def tail_factor(square: FloatArray, fourth: FloatArray, n: FloatArray) -> float:
-    """Normal answers that one answer is worth for a variance: 2/(kurtosis - 1), kurtosis within raters, pooled.
+    """Return normal answers that one answer is worth for a variance: 2/(kurtosis - 1), kurtosis within raters, pooled.
 
     The denominator of the kurtosis is a U-statistic: products of squared errors of different answers.
     """

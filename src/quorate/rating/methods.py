@@ -26,11 +26,12 @@ class ScoreEstimate:
 
 
 def _by_task(scores: Scores, x: FloatArray) -> FloatArray:
-    return np.bincount(scores.task, x, scores.n_tasks)
+    return np.bincount(scores.task, x, scores.n_tasks).astype(np.float64)
 
 
 def _n(scores: Scores) -> FloatArray:
-    return np.bincount(scores.task, minlength=scores.n_tasks).astype(np.float64)
+    counts: FloatArray = np.bincount(scores.task, minlength=scores.n_tasks).astype(np.float64)
+    return counts
 
 
 def mean(scores: Scores) -> ScoreEstimate:

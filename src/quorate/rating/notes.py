@@ -41,18 +41,18 @@ def rating_notes(
     gold: GoldFit | None,
     *,
     n_known: int,
-    held_scales: bool,
+    held: str,
 ) -> tuple[tuple[Note, ...], bool]:
     """Every note, and whether the plain mean is to be listed beside the score."""
     notes: list[Note] = []
-    shows_mean = not fit.converged or held_scales
+    shows_mean = not fit.converged or bool(held)
     unit = table.unit
-    if held_scales:
+    if held:
         notes.append(
             Note(
                 NOT_CONVERGED,
-                f"Warning: the fit with one scale per rater did not converge in {fit.passes:,} passes or more, so all "
-                "scales are held at 1 (as with --same-scale). The column mean has the plain mean for comparison.",
+                f"Warning: the fit with a scale and a noise of each rater did not converge, so {held}. The column mean "
+                "has the plain mean for comparison.",
             )
         )
     elif not fit.converged:
@@ -69,13 +69,17 @@ def rating_notes(
             for i, j, value in shared.pairs[:3]
         ]
         wider = np.sqrt(np.median(shared.widening(tasks.n_answers)))
-        remedy = "" if gold is not None else f" {_command(table, '--group COLUMN')} or {_command(table, '--gold FILE')}"
+        remedy = ""
+        if gold is None:
+            remedy = (
+                f" Name the groups or give known scores: {_command(table, '--group COLUMN')} or "
+                f"{_command(table, '--gold FILE')}"
+            )
         notes.append(
             Note(
                 CORRELATED_ERRORS,
-                f"Warning: some raters err together (typical correlation of errors {shared.size:.2f}, z {shared.z:.1f}); "
-                f"most of all {', '.join(names)}. Intervals are widened by a factor of {wider:.2f}. Name the groups or "
-                f"give known scores:{remedy}",
+                f"Warning: some raters err together (typical error correlation {shared.size:.2f}, z {shared.z:.1f}), "
+                f"most of all {', '.join(names)}. Intervals are widened by a factor of {wider:.2f}.{remedy}",
             )
         )
     notes += _level_notes(table, fit, gold, n_known, unit)
@@ -106,8 +110,8 @@ def rating_notes(
         notes.append(
             Note(
                 REPEATS,
-                f"{count(table.counts.n_repeats, 'answer')} repeat a rater on a task: repeats of one rater count as one "
-                f"source, not as several raters (correlation of their errors {fit.raters.rho:.2f}).",
+                f"{count(table.counts.n_repeats, 'answer')} repeat a rater on a task: repeats of one rater count as "
+                f"one source, not as several raters (correlation of their errors {fit.raters.rho:.2f}).",
             )
         )
     return tuple(notes), shows_mean
@@ -226,7 +230,7 @@ def _range_notes(table: ScoreBlocks) -> list[Note]:
 
 
 def _command(table: ScoreBlocks, option: str) -> str:
-    """The command that the user would run next; in Python the keyword."""
+    """Return the command that the user would run next; in Python the keyword."""
     if not in_shell.get():
         return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
     words = ["quorate", "rate", table.name or "FILE"]

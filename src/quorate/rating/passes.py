@@ -28,7 +28,9 @@ T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_
 N_TOTALS = 10
 # How answers of a task are put into cells.
 BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
-PIECE_ANSWERS = 1 << 13  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
+PIECE_ANSWERS = (
+    1 << 13
+)  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
 PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
 SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
 
@@ -153,7 +155,7 @@ def plain_pass(
     cells: int,
     posteriors: FloatArray | None,
 ) -> None:
-    """The pass in numpy; `rating` in native.c is its twin and is tested against it."""
+    """Return the pass in numpy; `rating` in native.c is its twin and is tested against it."""
     inside = block.answers
     n_tasks = block.n_tasks
     n_raters = len(table)
@@ -175,8 +177,8 @@ def plain_pass(
             task_precision = prior + np.bincount(task, precision, n_tasks)
             task_shift = mean * prior + np.bincount(task, shift, n_tasks)
         else:
-            cell_precision = thinning * np.bincount(cell, precision, len(cell_size))
-            cell_shift = thinning * np.bincount(cell, shift, len(cell_size))
+            cell_precision: FloatArray = thinning * np.bincount(cell, precision, len(cell_size)).astype(np.float64)
+            cell_shift: FloatArray = thinning * np.bincount(cell, shift, len(cell_size)).astype(np.float64)
             task_precision = prior + np.bincount(task_of_cell, cell_precision, n_tasks)
             task_shift = mean * prior + np.bincount(task_of_cell, cell_shift, n_tasks)
             own_precision = cell_precision[cell]
@@ -188,9 +190,9 @@ def plain_pass(
     _, _, m, v = cavity(b * b / noise, b * (y - a) / noise)
     if not is_first:
         d = noise + b * b * v
-        p11 = np.maximum(p11 - 1 / d, bias_precision)
+        p11 = np.maximum(p11 - 1 / d, float(bias_precision))
         p12 = p12 - m / d
-        p22 = np.maximum(p22 - m * m / d, scale_precision)
+        p22 = np.maximum(p22 - m * m / d, float(scale_precision))
         h1 = h1 - y / d
         h2 = h2 - y * m / d
     determinant = np.maximum(p11 * p22 - p12 * p12, SMALLEST_DETERMINANT)

@@ -1,6 +1,7 @@
 """Numeric scores of many raters -> one score per task with an interval; `quorate.rate`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ from quorate.rating.rating import (
     STATUSES,
     UNINFORMATIVE,
     WEAKLY_IDENTIFIED,
-    Rating,
     RaterLines,
+    Rating,
     TaskScores,
 )
 from quorate.rating.reliability import Reliability
@@ -91,7 +92,14 @@ def rate(
     if group is not None and not scores.has_workers:
         raise OptionError("group= names groups of raters, and worker='none' states that none are known")
     codes = None if group is None else groups_of(group, scores.answers)
-    options = {"bounds": bounds, "cut": cut, "level": level, "same_scale": same_scale, "passes": passes, "tol": tol}
+    options: dict[str, Any] = {
+        "bounds": bounds,
+        "cut": cut,
+        "level": level,
+        "same_scale": same_scale,
+        "passes": passes,
+        "tol": tol,
+    }
     return rate_blocks(score_blocks(scores, codes), gold=gold, **options)
 
 
@@ -117,12 +125,13 @@ def rate_blocks(
         known = read_known_scores(gold, task_ids, options)
     design = _design(table, same_scale)
     found = fit(table, design, passes=passes, tol=tol)
-    held_scales = False
-    if not found.converged and design.has_free_scales:
-        alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
+    held = ""
+    for simpler, what in _simpler_designs(table, design) if not found.converged else ():
+        alternative = fit(table, simpler, passes=passes, tol=tol)
         if alternative.converged:
             found = alternative
-            held_scales = True
+            held = what
+            break
     posterior, density = posteriors(table, found)
     per_task = table.per_task
     disagreement = task_disagreement(posterior, per_task, found)
@@ -146,9 +155,9 @@ def rate_blocks(
     tasks = _task_scores(
         table, found, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
     )
-    raters = _rater_lines(table, found, log_scale_se, is_weak, same_scale or held_scales)
+    raters = _rater_lines(table, found, log_scale_se, is_weak, same_scale or bool(held))
     reliability = _reliability(table, found, known_fit)
-    counts = {"n_known": 0 if known is None else len(known[0]), "held_scales": held_scales}
+    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "held": held}
     notes, shows_mean = rating_notes(table, found, tasks, raters, shared, known_fit, **counts)
     return Rating(
         task_ids=task_ids,
@@ -227,6 +236,15 @@ def _design(table: ScoreBlocks, same_scale: bool) -> Design:
     return Design(n, n_tasks, free, noise_pool=pool if in_pair.any() else None)
 
 
+def _simpler_designs(table: ScoreBlocks, design: Design) -> Iterator[tuple[Design, str]]:
+    """Designs with fewer parameters, for scores that the full one does not converge on, and what each holds."""
+    same_scale = _design(table, same_scale=True)
+    if design.has_free_scales:
+        yield same_scale, "all scales are held at 1 (as with --same-scale)"
+    if not design.one_noise:
+        yield replace(same_scale, one_noise=True), "all scales are held at 1 and all raters have one noise"
+
+
 def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> FloatArray:
     """Noise of each task relative to the raters' own: by its place on the scale, and by its own answers, shrunk.
 
@@ -249,7 +267,8 @@ def task_disagreement(posterior: FloatArray, per_task: IntArray, found: Fit) -> 
         ratio = noise_sum[several] / n[several] / expected[several]
         excess = float(np.mean((ratio - 1) ** 2) - np.mean(2 / (raters.tails * n[several])))
     df = float(np.clip(2 / max(excess, 1e-3), *DISAGREEMENT_DF_BOUNDS))
-    return expected * (df + raters.tails * noise_sum / expected) / (df + raters.tails * n)
+    factor = expected * (df + raters.tails * noise_sum / expected) / (df + raters.tails * n)
+    return np.asarray(factor, np.float64)
 
 
 def _task_scores(

@@ -154,7 +154,7 @@ class Rating(Shown):
         return self.centre + self.raters.bias - self.raters.scale * self.centre
 
     def status_counts(self) -> dict[str, int]:
-        """The number of raters of each status."""
+        """Return the number of raters of each status."""
         counts = np.bincount(self.raters.status, minlength=len(STATUSES))
         return {name: int(n) for name, n in zip(STATUSES, counts, strict=True)} if self.has_workers else {}
 
@@ -205,7 +205,7 @@ class Rating(Shown):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Counts; range and precision; reliability; raters that stand out; what is not determined; warnings."""
+        """Return counts; range and precision; reliability; raters that stand out; what is not determined; warnings."""
         tasks = self.tasks
         rated = tasks.n_answers > 0
         who = f" by {count(len(self.worker_ids), 'rater')}" if self.has_workers else ", raters unknown"
@@ -231,8 +231,8 @@ class Rating(Shown):
         needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]
         return (
             f"Reliability: {one:.2f} for one rater, {many:.2f} for the {model.k:.1f} answers of a task (consistency; "
-            f"absolute agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}). A reliability of "
-            f"{' raters per task, '.join(needed)}."
+            f"absolute agreement {model.agreement() or 0:.2f} and {model.agreement(model.k) or 0:.2f}). A reliability "
+            f"of {' raters per task, '.join(needed)}."
         )
 
     def _outstanding_line(self) -> str:

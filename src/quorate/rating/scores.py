@@ -159,18 +159,18 @@ def joined_distinct(block: Block, n_raters: int) -> IntArray:
 
 
 def answers_per_task(block: Block) -> IntArray:
-    """The number of answers of each task of a block."""
+    """Return the number of answers of each task of a block."""
     return block.per_task
 
 
 def task_means(block: Block, values: FloatArray) -> FloatArray:
-    """The plain mean of each task of a block."""
+    """Return the plain mean of each task of a block."""
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
     return np.bincount(task, values[block.label[block.answers]], block.n_tasks) / np.maximum(block.per_task, 1)
 
 
 def rater_ranges(block: Block, raw_values: FloatArray, n_raters: int) -> tuple[FloatArray, FloatArray]:
-    """The least and the greatest score of each rater in a block."""
+    """Return the least and the greatest score of each rater in a block."""
     low = np.full(n_raters, np.inf)
     high = np.full(n_raters, -np.inf)
     worker = block.worker[block.answers]
@@ -181,13 +181,13 @@ def rater_ranges(block: Block, raw_values: FloatArray, n_raters: int) -> tuple[F
 
 
 def component_of_tasks(block: Block, component: IntArray) -> IntArray:
-    """The component of each task of a block: that of its raters."""
+    """Return the component of each task of a block: that of its raters."""
     first = np.minimum(block.start[:-1], max(len(block.worker) - 1, 0))
     return component[block.worker[first]]
 
 
 def group_codes(group: IntArray | None, n_raters: int) -> tuple[IntArray, bool]:
-    """A code of the group of each rater, raters without a group each in one of their own; whether there are groups."""
+    """Return the group of each rater, those without one each in a group of their own; whether there are groups."""
     own = np.arange(n_raters)
     if group is None or (group < 0).all():
         return own, False
@@ -223,5 +223,5 @@ def score_blocks(scores: Scores, group: IntArray | None = None) -> ScoreBlocks:
 
 
 def score_values(classes: pa.Array) -> FloatArray:
-    """The numbers behind the classes of an engine's answers."""
+    """Return the numbers behind the classes of an engine's answers."""
     return to_numpy(classes).astype(np.float64)

@@ -122,15 +122,13 @@ def correlated_errors(pairs: PairTables, group: IntArray, rho: float) -> SharedE
     excess = float((z**2).mean() - 1)
     size = float(np.sqrt(max(excess, 0.0) / shared.mean()))
     top = np.lexsort([j, i, -np.round(z, 12)])[:N_LISTED_PAIRS]
-    listed = tuple(
-        (int(pairs.raters[i[k]]), int(pairs.raters[j[k]]), float(correlation[i[k], j[k]])) for k in top
-    )
+    listed = tuple((int(pairs.raters[i[k]]), int(pairs.raters[j[k]]), float(correlation[i[k], j[k]])) for k in top)
     correlation = np.where(pairs.shared >= MIN_SHARED_TASKS, correlation, np.nan)
     return SharedError(size, excess / np.sqrt(2 / len(z)), listed, correlation, pairs.raters, rho)
 
 
 def log_scale_errors(pairs: PairTables, fit: Fit) -> tuple[FloatArray, BoolArray]:
-    """Standard error of each log scale from the raters' covariances, and whether it is weakly identified.
+    """Return standard error of each log scale from the raters' covariances, and whether it is weakly identified.
 
     cov(r_w, r_v) = b_w b_v tau²: each pair has information n rho_w rho_v / (1 + rho_w rho_v) about log|b_w| + log|b_v|,
     rho the reliability of one answer; the matrix of information is a signless Laplacian, singular where the graph is

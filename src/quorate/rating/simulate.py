@@ -29,7 +29,9 @@ class ScoreCrowd:
     @property
     def answer_table(self) -> Table:
         """task, worker, score."""
-        return Table(table_of({"task": self._ids("t", self.task), "worker": self._ids("w", self.worker), "score": self.score}))
+        return Table(
+            table_of({"task": self._ids("t", self.task), "worker": self._ids("w", self.worker), "score": self.score})
+        )
 
     @property
     def truth_table(self) -> Table:

@@ -124,8 +124,14 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     if reading.is_score:
         if export.several:
             raise OptionError("answers that choose several labels at once have no score; choose another question")
-        usual = {"task": None, "tool": "table", "question": None, "join_choices": False, "keep_rejected": False}
-        file_options = {"format": None, "delimiter": None, "encoding": "utf-8"}
+        usual: dict[str, Any] = {
+            "task": None,
+            "tool": "table",
+            "question": None,
+            "join_choices": False,
+            "keep_rejected": False,
+        }
+        file_options: dict[str, Any] = {"format": None, "delimiter": None, "encoding": "utf-8"}
         plain = replace(reading, label="label", group=group, **usual, **file_options)
     else:
         plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)

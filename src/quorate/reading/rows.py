@@ -155,9 +155,7 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhras
     raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
 
 
-def _refuse_conflicts(
-    rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]
-) -> None:
+def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
     for k in range(len(rows)):

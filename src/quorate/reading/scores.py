@@ -317,7 +317,8 @@ def _remedy(value: Any) -> str:
     if text.strip().lower().lstrip("+-") in ("inf", "infinity"):
         return "Write the end of the scale, or leave the row out"
     if text.strip().lower() in ("n/a", "na", "none", "null", "-", "?", "unsure", "skip", "nan"):
-        return f"If it stands for no score, name it with abstain=[{text.strip()!r}] (--abstain {shlex.quote(text.strip())})"
+        word = text.strip()
+        return f"If it stands for no score, name it with abstain=[{word!r}] (--abstain {shlex.quote(word)})"
     return "Name the column of the scores with score= (--score); for classes in words use quorate aggregate"
 
 
@@ -441,7 +442,9 @@ def looks_like_scores(
         return None
     options = options or ReadOptions()
     named: list[str] = []
-    for role, column, usual in zip(("task", "worker", "score"), options.columns, ("task", "worker", "score"), strict=True):
+    for role, column, usual in zip(
+        ("task", "worker", "score"), options.columns, ("task", "worker", "score"), strict=True
+    ):
         if column != usual:
             named += [f"--{role}", column]
     command = shlex.join(["quorate", "rate", file or "FILE", *named])
@@ -463,4 +466,3 @@ def _all_numbers(labels: pa.Array) -> FloatArray | None:
     else:
         return None
     return values if np.isfinite(values).all() else None
-

@@ -54,7 +54,7 @@ def rate(source: Source = None, **options: Any) -> Rating:
 
 
 def scores_in(reading: EngineReading) -> Scores:
-    """The scores that were read out of an engine."""
+    """Return the scores that were read out of an engine."""
     return Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
 
 
@@ -95,5 +95,5 @@ def held_blocks(held: Held, group: Any = None) -> ScoreBlocks:
 
 
 def names_only(block: Block, names: pa.Array) -> pa.Array:
-    """The ids of the tasks of a block."""
+    """Return the ids of the tasks of a block."""
     return names

@@ -65,7 +65,7 @@ def scores_chart(rating: Rating) -> Spec:
 
 
 def lines_chart(rating: Rating) -> Spec:
-    """What each rater answers to a task of each score: bias and scale as a line, noise as its width."""
+    """Return what each rater answers to a task of each score: bias and scale as a line, noise as its width."""
     raters = rating.raters
     order = np.lexsort([np.arange(len(raters.n_answers)), -raters.n_answers])[:MAX_LINES]
     rated = rating.tasks.n_answers > 0
@@ -80,7 +80,14 @@ def lines_chart(rating: Rating) -> Spec:
             answer = rating.intercept[k] + raters.scale[k] * x
             width = float(np.clip(2 * raters.noise[k] / max(typical, 1e-12), 0.6, 6))
             rows.append(
-                {"rater": name, "score": float(x), "answer": float(answer), "status": status, "width": width, "told": told}
+                {
+                    "rater": name,
+                    "score": float(x),
+                    "answer": float(answer),
+                    "status": status,
+                    "width": width,
+                    "told": told,
+                }
             )
     there = [status for status in STATUSES if any(row["status"] == status for row in rows)]
     colour = coded("status", there, [STATUS_COLOURS[status] for status in there], title=None)
@@ -102,7 +109,9 @@ def needed_chart(rating: Rating) -> Spec:
     for target in RELIABILITIES:
         needed = rating.reliability.raters_needed(target)
         if needed is not None:
-            rows.append({"reliability": target, "raters": needed, "told": f"reliability {target:.2f}: {needed:,} raters"})
+            rows.append(
+                {"reliability": target, "raters": needed, "told": f"reliability {target:.2f}: {needed:,} raters"}
+            )
     x = quantitative("reliability", title="reliability of the score", scale={"zero": False, "nice": False})
     y = quantitative("raters", title="raters per task", scale={"type": "symlog"})
     layers = [
