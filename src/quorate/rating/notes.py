@@ -14,6 +14,7 @@ from quorate.rating.shared_error import SharedError
 from quorate.skills.notes import Note
 
 NOT_CONVERGED = "not-converged"
+SIMPLER_MODEL = "simpler-model"
 CORRELATED_ERRORS = "correlated-errors"
 NO_KNOWN_SCORES = "no-known-scores"
 COMPONENTS = "components"
@@ -50,9 +51,9 @@ def rating_notes(
     if held:
         notes.append(
             Note(
-                NOT_CONVERGED,
-                f"Warning: the fit with a scale and a noise of each rater did not converge, so {held}. The column mean "
-                "has the plain mean for comparison.",
+                SIMPLER_MODEL,
+                f"Warning: {held}, because the fit with a scale of each rater did not converge or predicts worse. The "
+                "column mean has the plain mean for comparison.",
             )
         )
     elif not fit.converged:
@@ -95,7 +96,7 @@ def rating_notes(
         )
     counts = table.value_counts
     at_end = max(counts[0], counts[-1]) / counts.sum()
-    if at_end > PILED_UP_SHARE and len(counts) > 2:
+    if piled_up(table):
         shows_mean = True
         end = table.raw_values[0] if counts[0] >= counts[-1] else table.raw_values[-1]
         notes.append(
@@ -115,6 +116,12 @@ def rating_notes(
             )
         )
     return tuple(notes), shows_mean
+
+
+def piled_up(table: ScoreBlocks) -> bool:
+    """Whether many answers lie at one end of the scale."""
+    counts = table.value_counts
+    return len(counts) > 2 and bool(max(counts[0], counts[-1]) > PILED_UP_SHARE * counts.sum())
 
 
 def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: int, unit: float) -> list[Note]:

