@@ -5,7 +5,7 @@ regressions, used from 20 known scores on; the variances of pulls and of the sha
 marginal likelihood. The interval is that of Student's t with G - 2 degrees of freedom.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse, special
@@ -40,13 +40,20 @@ class GoldFit:
 
 @dataclass(frozen=True)
 class _Point:
-    """A grid point: its weight, variances, and the solved system."""
+    """A grid point: its weight, variances, and the solved system.
+
+    With the covariance A of what the line leaves, the line is the generalised least squares of the known scores; so
+    its flat prior enters no matrix that is inverted.
+    """
 
     weight: float
     shared: float
     pull: float
-    solve: FloatArray  # V⁻¹ r
-    inverse: FloatArray  # V⁻¹
+    line: FloatArray  # level and slope, posterior mean
+    line_covariance: FloatArray  # 2 × 2
+    inverse: FloatArray  # A⁻¹
+    projected: FloatArray  # X A⁻¹, 2 × known
+    residual: FloatArray  # A⁻¹ (known - line)
 
 
 def to_gold(
@@ -86,11 +93,10 @@ def to_gold(
     centre = mean[tasks].mean()
     x = np.stack([np.ones(g), mean[tasks] - centre])
     flat = np.array([LINE_LEVEL_VARIANCE * reference, slope**2])
-    base = (x.T * flat) @ x
     near = np.asarray((rows @ rows.T).todense())
     residual = z - z.mean() - slope * x[1]
     uses_pulls = g >= MIN_KNOWN_FOR_PULLS
-    points = _grid(base, near, slope**2 * variance[tasks], residual, reference, PULL_GRID if uses_pulls else (0.0,))
+    points = _grid(x, flat, near, slope**2 * variance[tasks], residual, reference, PULL_GRID if uses_pulls else (0.0,))
     arguments = (
         table.values,
         line,
@@ -99,8 +105,6 @@ def to_gold(
         deviation,
         rows,
         points,
-        x,
-        flat,
         centre,
         slope,
         z.mean(),
@@ -167,30 +171,35 @@ def rater_features(
 
 
 def _grid(
-    base: FloatArray,
+    x: FloatArray,
+    flat: FloatArray,
     near: FloatArray,
     panel_variance: FloatArray,
     residual: FloatArray,
     reference: float,
     pulls: tuple[float, ...],
 ) -> tuple[_Point, ...]:
-    """Weigh the grid of variances by marginal likelihood, and solve those that matter."""
-    systems = []
+    """Weigh the grid of variances by marginal likelihood, and keep the points that matter."""
+    points = []
+    scores = []
     for shared in reference * SHARED_GRID:
         for pull in pulls:
-            covariance = base + np.diag(panel_variance + shared) + pull * reference * near
-            factor = np.linalg.cholesky(covariance)
-            white = np.linalg.solve(factor, residual)
-            score = -0.5 * white @ white - np.log(np.diag(factor)).sum() - PULL_PENALTY * (pull > 0)
-            systems.append((score, shared, pull, covariance))
-    weight = special.softmax([system[0] for system in systems])
-    kept = weight > SMALLEST_WEIGHT
-    points = []
-    for share, (_, shared, pull, covariance), is_kept in zip(weight / weight[kept].sum(), systems, kept, strict=True):
-        if is_kept:
+            covariance = np.diag(panel_variance + shared) + pull * reference * near
             inverse = np.asarray(np.linalg.inv(covariance), np.float64)
-            points.append(_Point(float(share), float(shared), float(pull), inverse @ residual, inverse))
-    return tuple(points)
+            projected = x @ inverse
+            precision = np.diag(1 / flat) + projected @ x.T
+            line_covariance = np.asarray(np.linalg.inv(precision), np.float64)
+            shift = projected @ residual
+            line = line_covariance @ shift
+            left = inverse @ (residual - x.T @ line)
+            log_determinant = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
+            fitted = residual @ inverse @ residual - shift @ line
+            scores.append(-0.5 * (fitted + log_determinant) - PULL_PENALTY * (pull > 0))
+            points.append(_Point(0.0, float(shared), float(pull), line, line_covariance, inverse, projected, left))
+    weight = special.softmax(scores)
+    kept = np.flatnonzero(weight > SMALLEST_WEIGHT)
+    weight = weight / weight[kept].sum()
+    return tuple(replace(points[k], weight=float(weight[k])) for k in kept)
 
 
 def predict_gold(
@@ -202,28 +211,28 @@ def predict_gold(
     deviation: float,
     rows: sparse.csr_matrix,
     points: tuple[_Point, ...],
-    x: FloatArray,
-    flat: FloatArray,
     centre: float,
     slope: float,
     level: float,
     reference: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance of each task of a block on the scale of the known scores."""
+    """Return mean and variance of each task of a block on the scale of the known scores."""
     n_raters = line.shape[1]
     own = _features(block, values, line, mean, deviation, n_raters)
     here = mean[block.tasks]
     design = np.stack([np.ones(len(here)), here - centre])
-    line_cross = (design.T * flat) @ x
     near = np.asarray((own @ rows.T).todense())
     own_square = np.asarray(own.multiply(own).sum(axis=1)).ravel()
-    line_square = design.T**2 @ flat
-    total = np.zeros(len(here))
-    square = np.zeros(len(here))
-    for point in points:
-        cross = line_cross + point.pull * reference * near
-        prediction = level + slope * design[1] + cross @ point.solve
-        spread = line_square + point.pull * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
-        total += point.weight * prediction
-        square += point.weight * (spread + slope**2 * variance[block.tasks] + point.shared + prediction**2)
-    return total, np.maximum(square - total**2, TINY)
+    panel = slope**2 * variance[block.tasks]
+    offset = np.zeros((len(points), len(here)))
+    spread = np.zeros((len(points), len(here)))
+    weight = np.array([point.weight for point in points])
+    for k, point in enumerate(points):
+        cross = point.pull * reference * near
+        offset[k] = point.line @ design + cross @ point.residual
+        of_line = design - point.projected @ cross.T
+        spread[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
+        spread[k] += point.pull * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+    average = weight @ offset
+    between = weight @ (offset - average) ** 2
+    return level + slope * design[1] + average, np.maximum(weight @ spread + between, TINY)
