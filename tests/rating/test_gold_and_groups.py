@@ -61,7 +61,9 @@ def test_without_gold_the_shared_error_is_not_measured() -> None:
     assert few.scores.to_pylist()[0]["score"] == 1.0
 
 
-def panel(seed: int, sizes: tuple[int, ...], n_tasks: int = 300) -> tuple[dict[str, object], dict[int, int], np.ndarray]:
+def panel(
+    seed: int, sizes: tuple[int, ...], n_tasks: int = 300
+) -> tuple[dict[str, object], dict[int, int], np.ndarray]:
     """Judges who all rate all; those of one group share an error."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=n_tasks)
@@ -199,7 +201,10 @@ def test_predict_has_the_crowds_values_for_strangers() -> None:
     found = quorate.rate(table(rows))
     task, rater, score, _ = rows
     known = found.predict(task.tolist(), rater.tolist())
-    inside = [low <= y <= high for low, y, high in zip(known["score_low"].to_pylist(), score, known["score_high"].to_pylist(), strict=True)]
+    inside = [
+        low <= y <= high
+        for low, y, high in zip(known["score_low"].to_pylist(), score, known["score_high"].to_pylist(), strict=True)
+    ]
     assert 0.93 < np.mean(inside) < 1.0
     stranger = found.predict([9999], [9999]).to_pylist()[0]
     assert stranger["score"] == pytest.approx(found.centre)

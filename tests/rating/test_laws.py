@@ -48,9 +48,7 @@ def test_result_follows_the_unit_of_the_scores(factor: float, shift: float) -> N
             in_order(moved, column, "workers"), factor * in_order(plain, column, "workers"), atol=tolerance
         )
     for column in ("scale", "weight"):
-        np.testing.assert_allclose(
-            in_order(moved, column, "workers"), in_order(plain, column, "workers"), atol=1e-8
-        )
+        np.testing.assert_allclose(in_order(moved, column, "workers"), in_order(plain, column, "workers"), atol=1e-8)
     assert plain.reliability.consistency_one == pytest.approx(moved.reliability.consistency_one, abs=1e-9)
 
 
