@@ -331,7 +331,7 @@ def errors_together(n_panels: int) -> list[Target]:
 
 
 def speed() -> list[Target]:
-    """A million answers on a 5-point scale."""
+    """Rate a million answers on a 5-point scale."""
     rng = np.random.default_rng(0)
     n_tasks, n_raters = 200_000, 2_000
     truth = rng.normal(size=n_tasks)
@@ -366,7 +366,7 @@ def speed() -> list[Target]:
 
 
 def beside_others() -> list[Target]:
-    """sureal and statsmodels on three small sets, where there is a Python that has them."""
+    """Run sureal and statsmodels on three small sets, where there is a Python that has them."""
     python = os.environ.get("QUORATE_OTHERS")
     if python is None:
         print("\nsureal and statsmodels: skipped (QUORATE_OTHERS names no Python that has them)")

@@ -64,7 +64,7 @@ def gtm(answers: Answers) -> FloatArray:
         level = np.bincount(answers.task, weight * y, answers.n_tasks) / total
         square = np.bincount(answers.rater, (y - level[answers.task]) ** 2, answers.n_raters)
         variance = (2 * 10 + square) / (2 * (10 + 1) + n)
-    return level * unit + middle
+    return np.asarray(level * unit + middle, np.float64)
 
 
 def bt500(answers: Answers) -> FloatArray:

@@ -7,9 +7,11 @@ import csv
 import json
 import sys
 import time
+from typing import Any, ClassVar
 
 
-def with_sureal(rows):
+def with_sureal(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Scores of ITU-T P.910 by sureal."""
     from sureal.dataset_reader import RawDatasetReader
     from sureal.subjective_model import SubjectMLEModelProjectionSolver2 as Model  # ITU-T P.910
 
@@ -19,8 +21,8 @@ def with_sureal(rows):
         dataset_name = "scores"
         yuv_fmt = "yuv420p"
         width = height = 1
-        ref_videos = [{"content_id": k, "content_name": t, "path": t} for k, t in enumerate(tasks)]
-        dis_videos = [
+        ref_videos: ClassVar = [{"content_id": k, "content_name": t, "path": t} for k, t in enumerate(tasks)]
+        dis_videos: ClassVar = [
             {
                 "content_id": k,
                 "asset_id": k,
@@ -34,7 +36,8 @@ def with_sureal(rows):
     return dict(zip(tasks, map(float, result["quality_scores"]), strict=True))
 
 
-def with_statsmodels(rows):
+def with_statsmodels(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Scores of crossed random effects by statsmodels."""
     import numpy as np
     import pandas as pd
     import statsmodels.api as sm
@@ -53,10 +56,11 @@ def with_statsmodels(rows):
     return scores
 
 
-def main():
+def main() -> None:
+    """Print the scores of both."""
     with open(sys.argv[1]) as file:
         rows = list(csv.DictReader(file))
-    out = {}
+    out: dict[str, Any] = {}
     for name, run in (("sureal", with_sureal), ("statsmodels", with_statsmodels)):
         begun = time.process_time()
         try:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quorate.advice import advise as advise
     from quorate.advice import advise_gold as advise_gold
     from quorate.advice import advise_result as advise_result
+    from quorate.advice.score_advice import advise_scores as advise_scores
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
     from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
     from quorate.evaluation.score import Score as Score
+    from quorate.evaluation.score_metrics import compare_scores as compare_scores
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
@@ -87,6 +89,8 @@ _HOMES = {
     "Scores": "reading.scores",
     "SkillError": "meetings.needs",
     "adaptive_skills": "advice",
+    "advise_scores": "advice.score_advice",
+    "compare_scores": "evaluation.score_metrics",
     "advise": "advice",
     "advise_gold": "advice",
     "advise_result": "advice",

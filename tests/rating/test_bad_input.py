@@ -117,7 +117,7 @@ def test_options_of_classes_are_refused() -> None:
         quorate.rate(GOOD, classes=["1"])
     for options in ({"level": 2.0}, {"bounds": (5, 1)}, {"cut": float("nan")}, {"passes": 0}, {"tol": 0.0}):
         with pytest.raises(OptionError):
-            quorate.rate(GOOD, **options)  # type: ignore[arg-type]
+            quorate.rate(GOOD, **options)
 
 
 def test_gold_that_cannot_be_used() -> None:

@@ -1,9 +1,12 @@
 """Known scores, raters who err together, repeats, reliability."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import quorate
+from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.meetings.intraclass import intraclass_of
 from tests.rating.crowds import crowd, in_order, table
@@ -61,9 +64,7 @@ def test_without_gold_the_shared_error_is_not_measured() -> None:
     assert few.scores.to_pylist()[0]["score"] == 1.0
 
 
-def panel(
-    seed: int, sizes: tuple[int, ...], n_tasks: int = 300
-) -> tuple[dict[str, object], dict[int, int], np.ndarray]:
+def panel(seed: int, sizes: tuple[int, ...], n_tasks: int = 300) -> tuple[dict[str, Any], dict[int, int], FloatArray]:
     """Judges who all rate all; those of one group share an error."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=n_tasks)
@@ -93,8 +94,8 @@ def test_group_of_each_alone_is_no_group() -> None:
 
 
 def test_raters_who_err_together_are_found_and_groups_repair_it() -> None:
-    covered = {"plain": [], "grouped": []}  # type: ignore[var-annotated]
-    correlation = {"plain": [], "grouped": []}  # type: ignore[var-annotated]
+    covered: dict[str, list[float]] = {"plain": [], "grouped": []}
+    correlation: dict[str, list[float]] = {"plain": [], "grouped": []}
     for seed in range(4):
         rows, group, truth = panel(seed, (5, 2, 1, 1, 1))
         plain = quorate.rate(rows)
@@ -125,7 +126,9 @@ def test_repeats_of_one_judge_are_one_source() -> None:
     truth = rng.normal(size=150)
     judges = 5
     own = 0.6 * rng.normal(size=(judges, 150))  # what a judge thinks of a task, whenever it is asked
-    task, worker, score = [], [], []
+    task: list[int] = []
+    worker: list[int] = []
+    score: list[float] = []
     for w in range(judges):
         for _ in range(5):
             task += range(150)
@@ -173,7 +176,9 @@ def test_intraclass_correlations_are_unbiased_on_unbalanced_data() -> None:
         task = np.repeat(np.arange(120), rng.integers(2, 7, 120))
         rater = np.concatenate([rng.choice(30, n, replace=False) for n in np.bincount(task)])
         y = q[task] + a[rater] + rng.normal(size=len(task))
-        figures.append(intraclass_of(task, rater, y).consistency)
+        one = intraclass_of(task, rater, y).consistency
+        assert one is not None
+        figures.append(one)
     assert np.mean(figures) == pytest.approx(0.5, abs=0.03)  # tau² / (tau² + s²)
 
 

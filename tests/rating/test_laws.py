@@ -83,7 +83,7 @@ def test_start_does_not_matter() -> None:
     for _ in range(3):
         start = start_values(scores, design)
         line = start.line + 0.5 * rng.normal(size=start.line.shape)
-        other = SimpleNamespace(**{**start.__dict__})
+        other = SimpleNamespace(**start.__dict__)
         shifted = type(start)(**{**other.__dict__, "line": line, "variance": start.variance * rng.uniform(0.3, 3)})
         found = fit(scores, design, passes=300, tol=1e-7, start=shifted)
         np.testing.assert_allclose(found.raters.line, usual.raters.line, atol=1e-4)

@@ -1,5 +1,7 @@
 """The pass: numpy and C against a naive double loop; blocks of any size."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,9 +22,22 @@ def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
     return str(request.param)
 
 
-def naive(block, values, raters, numbers, group, cells):  # type: ignore[no-untyped-def]
+def one_posterior(
+    numbers: Any, y: list[float], cell: list[int], lines: Any, variances: Any, without: int | None
+) -> tuple[float, float]:
+    mean, prior, _, _, rho, _ = numbers
+    p, h = prior, mean * prior
+    for i in range(len(y)):
+        if without is None or cell[i] != cell[without]:
+            thin = 1 / (1 + rho * (cell.count(cell[i]) - 1))
+            p += thin * lines[i][1] ** 2 / variances[i]
+            h += thin * lines[i][1] * (y[i] - lines[i][0]) / variances[i]
+    return h / p, 1 / p
+
+
+def naive(block: Block, values: Any, raters: Any, numbers: Any, group: Any, cells: int) -> tuple[Any, Any, Any]:
     """Every posterior formed anew for every answer, by loops."""
-    mean, prior, least11, least22, rho, is_first = numbers
+    mean, _, least11, least22, _, is_first = numbers
     sums = np.zeros((len(raters), 8))
     totals = np.zeros(10)
     out = []
@@ -31,22 +46,11 @@ def naive(block, values, raters, numbers, group, cells):  # type: ignore[no-unty
         who = [int(block.worker[k]) for k in span]
         y = [float(values[block.label[k]]) for k in span]
         cell = {BY_RATER: who, BY_GROUP: [int(group[w]) for w in who], BY_ANSWER: list(range(len(who)))}[cells]
-        size = [cell.count(c) for c in cell]
-
-        def posterior(lines, variances, without=None):  # type: ignore[no-untyped-def]
-            p, h = prior, mean * prior
-            for i in range(len(who)):
-                if without is None or cell[i] != cell[without]:
-                    thin = 1 / (1 + rho * (size[i] - 1))
-                    p += thin * lines[i][1] ** 2 / variances[i]
-                    h += thin * lines[i][1] * (y[i] - lines[i][0]) / variances[i]
-            return h / p, 1 / p
-
         stand = [(raters[w, 0], raters[w, 1]) for w in who]
         noise = [raters[w, 2] for w in who]
         lines, wide = [], []
         for i, w in enumerate(who):
-            m, v = posterior(stand, noise, i)
+            m, v = one_posterior(numbers, y, cell, stand, noise, i)
             precision = np.array([[raters[w, 3], raters[w, 4]], [raters[w, 4], raters[w, 5]]])
             shift = raters[w, 6:8].copy()
             if not is_first:
@@ -60,11 +64,12 @@ def naive(block, values, raters, numbers, group, cells):  # type: ignore[no-unty
             lines.append(tuple(covariance @ shift))
             x = np.array([1.0, m])
             wide.append(noise[i] + max(x @ covariance @ x, 0.0))
-        task_mean, task_variance = posterior(lines, wide)
+        task_mean, task_variance = one_posterior(numbers, y, cell, lines, wide, None)
         ratio = density = 0.0
-        errors, fits = {}, {}
+        errors: dict[int, list[float]] = {}
+        fits: dict[int, list[float]] = {}
         for i, w in enumerate(who):
-            m, v = posterior(lines, wide, i)
+            m, v = one_posterior(numbers, y, cell, lines, wide, i)
             error = y[i] - lines[i][0] - lines[i][1] * m
             predictive = wide[i] + lines[i][1] ** 2 * v
             part = noise[i] / predictive
@@ -92,7 +97,7 @@ def naive(block, values, raters, numbers, group, cells):  # type: ignore[no-unty
     return sums, totals, np.array(out)
 
 
-def example(seed: int, repeats: bool):  # type: ignore[no-untyped-def]
+def example(seed: int, repeats: bool) -> tuple[Block, Any, Any, Any]:
     rng = np.random.default_rng(seed)
     n_raters, n_values = 7, 300 if seed % 2 else 9  # wide and narrow labels
     workers = []
