@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
     from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
     from quorate.evaluation.score import Score as Score
-    from quorate.evaluation.score_metrics import compare_scores as compare_scores
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
+    from quorate.evaluation.score_metrics import compare_scores as compare_scores
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
     from quorate.meetings.agreements import agreement as agreement

@@ -214,7 +214,7 @@ class Rating(Shown):
         half = np.median((tasks.high - tasks.low)[unknown]) / 2 if unknown.any() else 0.0
         low, high = tasks.score[rated].min(), tasks.score[rated].max()
         lines.append(
-            f"Scores range from {_short(low)} to {_short(high)}; the median half-width of the {self.level:.0%} intervals "
+            f"Scores range from {_short(low)} to {_short(high)}; the median half-width of {self.level:.0%} intervals "
             f"is {_short(half)}."
         )
         lines.append(self._reliability_line())
