@@ -14,6 +14,7 @@ KINDS = (
     "loosely-tied",
     "near-bipartite",
     "class-dependent-accuracy",
+    "copying-group",
     "several-factors",
     "adversary",
     "one-button",
@@ -32,7 +33,7 @@ class Finding:
 
     >>> finding = Finding("spammer", "worker 'w7' answers at random", 0.003, "adjusted p-value", workers=(7,))
     >>> finding.rank
-    6
+    7
     """
 
     kind: str  # one of KINDS
