@@ -132,6 +132,10 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class ScoreError(InputError):
+    """A score is not a number, or the scores determine nothing."""
+
+
 class MapError(InputError):
     """The table that says which class an answer points to cannot be used."""
 

@@ -23,6 +23,7 @@ from quorate.cli import (
     ledger,
     push,
     rank,
+    rate,
     report,
     reproduce,
     score,
@@ -67,6 +68,7 @@ def quorate(
 for command in (
     doctor.doctor,
     aggregate.aggregate,
+    rate.rate,
     diagnose.diagnose,
     agreement.agreement,
     estimate.estimate,

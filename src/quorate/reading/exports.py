@@ -47,6 +47,15 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     return TABLE
 
 
+def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
+    """Name the columns or fields of a source by its first bytes; none where it cannot be read.
+
+    >>> fields_of({"task": [1], "score": [2.5]})
+    ('task', 'score')
+    """
+    return tuple(_look(source, reading).fields)
+
+
 def _look(source: Source, reading: ReadOptions) -> Content:
     if reading.tool == TABLE and not isinstance(source, list | tuple):
         return look(source, reading)
