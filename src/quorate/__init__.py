@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from quorate.result import Result as Result
     from quorate.skills.completion import Completion as Completion
     from quorate.skills.completion import complete as complete
+    from quorate.skills.completion import complete_rank_one as complete_rank_one
     from quorate.writing.results import write_results as write_results
     from quorate.writing.tables import write_table as write_table
 
@@ -92,6 +93,7 @@ _HOMES = {
     "committee_potential": "evaluation.oracle",
     "compare": "evaluation.compare",
     "complete": "skills.completion",
+    "complete_rank_one": "skills.completion",
     "consensus": "methods.consensus",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",

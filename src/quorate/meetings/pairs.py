@@ -7,6 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks.block import Block
+from quorate.blocks.memory import Answered, answers_in
 
 MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
 # A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
@@ -59,9 +61,7 @@ class PairStats:
 
     def __add__(self, other: "PairStats") -> "PairStats":
         """Merge the statistics of two disjoint sets of tasks, over the same worker codes."""
-        return _collect(
-            *(np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("i", "j", "shared", "agreed"))
-        )
+        return _merge([self, other])
 
 
 def pair_stats(answers: Answers) -> PairStats:
@@ -79,6 +79,39 @@ def pair_stats(answers: Answers) -> PairStats:
         counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + counted if len(total) else counted
     return total
+
+
+def pair_table(answered: Answered) -> PairStats:
+    """Count N_ij and the agreements of every pair as a sum over blocks, wherever the answers are.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> pair_table(blocks_of(answers)).agreed.tolist()
+    [1]
+    """
+    if isinstance(answered, Answers):
+        return pair_stats(answered)
+    total = PairStats.none()
+    waiting: list[PairStats] = []
+    n_waiting = 0
+    for part in answered.each(_pairs_of_block):
+        waiting.append(part)
+        n_waiting += len(part)
+        if n_waiting > max(len(total), CHUNK):  # merged in runs, so that merging costs no more than counting
+            total = _merge([total, *waiting])
+            waiting = []
+            n_waiting = 0
+    return _merge([total, *waiting])
+
+
+def _pairs_of_block(block: Block) -> PairStats:
+    return pair_stats(answers_in(block))
+
+
+def _merge(parts: list[PairStats]) -> PairStats:
+    columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
+    return _collect(*(np.concatenate(column) for column in columns))
 
 
 def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
@@ -186,7 +219,11 @@ def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> Pa
     if len(i) == 0:
         return PairStats(i, j, shared, agreed)
     width = int(j.max()) + 1
-    keys, place = np.unique(i * width + j, return_inverse=True)
     # Counts stay far below 2^53, so summing them as floats is exact.
+    if width * width <= 4 * len(i):  # few workers: a dense table instead of sorting
+        dense = [np.bincount(i * width + j, counts, width * width).astype(np.int64) for counts in (shared, agreed)]
+        keys = np.flatnonzero(dense[0])
+        return PairStats(keys // width, keys % width, dense[0][keys], dense[1][keys])
+    keys, place = np.unique(i * width + j, return_inverse=True)
     sums = [np.bincount(place, counts, len(keys)).astype(np.int64) for counts in (shared, agreed)]
     return PairStats(keys // width, keys % width, *sums)

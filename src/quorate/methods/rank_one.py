@@ -21,7 +21,7 @@ from quorate.voting.vote import check_prior, vote_weights
 def fit(
     blocks: Blocks,
     *,
-    solver: str = "coordinate",
+    solver: str = "flow",
     tau: float = 1.0,
     weighting: str = "shared",
     threshold: float | None = None,
@@ -34,7 +34,8 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
-        solver: ``coordinate``, ``gradient`` or ``exponentiated``.
+        solver: ``flow``, the limit of the gradient flow (above 200,000 worker pairs ``coordinate``); ``gradient``,
+            the paper's projected gradient descent with a fixed step; ``exponentiated``, its Eq. expgrad.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
         weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
         threshold: the paper's delta; pairs with |C_ij| < delta + sqrt(log W / N_ij) are dropped. Off by default.
@@ -90,7 +91,7 @@ def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -
 
 
 def check_choices(
-    *, solver: str = "coordinate", tau: float = 1.0, weighting: str = "shared", signs: str = "descent"
+    *, solver: str = "flow", tau: float = 1.0, weighting: str = "shared", signs: str = "descent"
 ) -> None:
     """Refuse choices that there are not, before any work is done.
 

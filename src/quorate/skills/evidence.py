@@ -5,7 +5,7 @@ Known labels are a worker of skill one.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -13,10 +13,14 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.gilded import GildedBlocks
 from quorate.blocks.kernels import pair_counts
-from quorate.blocks.memory import Answered, blocks_of, collected
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.meetings.graph import Identifiability, identify, identify_pairs
-from quorate.meetings.pairs import PairStats, correlations, drop_weak, pair_stats
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats, correlations, drop_weak, pair_table
 from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
+
+# Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
+# (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
+MAX_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,23 @@ class Evidence:
     all_moments: Callable[[], Moments]  # with the weights N_ij
     settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
 
+    @property
+    def most_pairs(self) -> int:
+        """How many worker pairs there can be at the most: an upper bound that takes no table."""
+        n_workers = len(self.per_worker)
+        return min(self.n_meetings, n_workers * (n_workers - 1) // 2)
+
+    @property
+    def has_pair_table(self) -> bool:
+        """Whether a table of all worker pairs is made; decided by the crowd's size alone, on every backend alike."""
+        return self.most_pairs <= MAX_PAIRS and self.n_meetings <= MOST_MEETINGS
+
     @cached_property
     def moments(self) -> Moments:
-        """The products that the solvers need."""
-        return self.all_moments() if self.chosen is None else from_pairs(len(self.per_worker), *self.table)
+        """The products that the solvers need: of the pair table, or sums over tasks where that is too large."""
+        if self.chosen is None and not self.has_pair_table:
+            return self.all_moments()
+        return from_pairs(len(self.per_worker), *self.table)
 
     @cached_property
     def absolute_moments(self) -> Moments:
@@ -94,7 +111,7 @@ def gather(
     """
     crowd = answers if gold is None else _with_gold(answers, gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
-    all_pairs = partial(_pairs, crowd)
+    all_pairs = cache(partial(pair_table, crowd))
     chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
     verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
     return AnswerEvidence(
@@ -116,10 +133,6 @@ def _with_gold(answers: Answered, gold: IntArray) -> Answered:
     return answers.with_worker(gold) if isinstance(answers, Answers) else GildedBlocks(answers)
 
 
-def _pairs(answers: Answered) -> PairStats:
-    return pair_stats(answers if isinstance(answers, Answers) else collected(answers))
-
-
 def choose(
     all_pairs: Callable[[], PairStats], n_workers: int, n_classes: int, *, weighting: str, threshold: float | None
 ) -> PairStats | None:
@@ -137,7 +150,8 @@ def choose(
 
 
 IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
-DETERMINED = (IDENTIFIED, COPYING)
+WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
+DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
 # Why a worker's skill is not determined, by its status.
 UNDETERMINED = {
     ISOLATED: "shares no task with anyone",
@@ -154,6 +168,7 @@ STATUSES = (
     f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
     "copies: it repeats other workers, and its skill is by agreement with all others",
+    "weakly identified",
 )
 
 

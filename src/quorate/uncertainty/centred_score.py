@@ -127,6 +127,13 @@ class CentredInference(Estimated):
         agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
         return agreed
 
+    @property
+    def is_known_before(self) -> BoolArray:
+        """Which workers' skills are known from an earlier run."""
+        if self.priors is None:
+            return np.zeros(len(self.skills), dtype=bool)
+        return self.priors.is_known
+
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers); what is known is part of it."""
         batch = self.batch_score()
