@@ -22,21 +22,24 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.kernels import agreement_products, joined_workers
+from quorate.blocks.kernels import agreement_products, joined_workers, pair_counts
 from quorate.blocks.plain_meetings import unite
 from quorate.meetings.graph import parted
-from quorate.meetings.pairs import PairStats
+from quorate.meetings.pairs import PairStats, pair_table
+from quorate.skills.signs import settle_signs, tree_signs
 
 # |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 %. Of 2.0, 2.6 and
 # 3.2 the one at which workers called identified are covered at the stated level while fewest are weak
 # (`python -m experiments.rank_one.identifiability`).
 STRONG_Z = 2.576
+MAX_ANSWER_PAIRS = 2_000_000  # above, no crowd is so sparse that its odd cycles rest on a few pairs; counting takes 1 s
 
 
 @dataclass(frozen=True)
 class WeakIdentification:
     """Which workers are weakly identified, and the set of skills that is left to each; one entry a worker."""
 
+    skills: FloatArray  # the estimate
     is_weak: BoolArray
     is_strong: BoolArray
     is_between: BoolArray  # not strong, and sharing tasks with weakly identified strong workers
@@ -45,6 +48,7 @@ class WeakIdentification:
     error: FloatArray  # standard error at skill zero; zero where the set is the whole range
     component: IntArray  # of the graph of strong workers
     side: BoolArray  # in a bipartite component of strong workers
+    log_scale_error: FloatArray  # of an identified worker: standard error of the logarithm of its component's scale
 
     def first(self, n_workers: int) -> "WeakIdentification":
         """Return the entries of the first workers: those without gold."""
@@ -55,7 +59,18 @@ class WeakIdentification:
         return WeakIdentification(*(getattr(self, name)[unit] for name in self.__dataclass_fields__))
 
     def widen(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
-        """Return intervals that contain the identified set of every weakly identified worker."""
+        """Return intervals that contain the identified set of every weakly identified worker.
+
+        Those of identified workers contain what the error of their component's scale leaves: where its odd cycles rest
+        on few pairs, that error is large and far from normal on the scale of skills.
+        """
+        factor = np.exp(z * self.log_scale_error)
+        skills = self.skills
+        scaled_low = np.maximum(np.where(skills > 0, skills / factor, skills * factor), lowest)
+        scaled_high = np.minimum(np.where(skills > 0, skills * factor, skills / factor), 1.0)
+        is_scaled = ~self.is_weak & (self.log_scale_error > 0) & ~np.isnan(low)
+        low = np.where(is_scaled, np.minimum(low, scaled_low), low)
+        high = np.where(is_scaled, np.maximum(high, scaled_high), high)
         set_low = np.maximum(self.low - z * self.error, lowest)
         set_high = np.minimum(self.high + z * self.error, 1.0)
         is_weak = self.is_weak & ~np.isnan(low)
@@ -70,6 +85,9 @@ class Graph(Protocol):
 
     def has_peer(self, is_chosen: BoolArray) -> BoolArray:
         """Return which workers share a task with a chosen one."""
+
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Return the pairs of kept workers; None where counting them costs too much."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +111,14 @@ class BlockGraph:
         has_peer: BoolArray = n_peers > 0.5
         return has_peer
 
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Count the pairs of a crowd with few answer pairs."""
+        (counts,) = self.blocks.sums(pair_counts)
+        if counts.sum() > MAX_ANSWER_PAIRS:
+            return None
+        pairs = pair_table(self.blocks)
+        return pairs.among(is_kept[pairs.i] & is_kept[pairs.j])
+
 
 @dataclass(frozen=True)
 class PairGraph:
@@ -114,6 +140,10 @@ class PairGraph:
         has_peer[self.pairs.i[is_chosen[self.pairs.j]]] = True
         has_peer[self.pairs.j[is_chosen[self.pairs.i]]] = True
         return has_peer
+
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Return the pairs of kept workers."""
+        return self.pairs.among(is_kept[self.pairs.i] & is_kept[self.pairs.j])
 
 
 def weak_identification(
@@ -152,13 +182,37 @@ def weak_identification(
     component, bipartite = parted(root)
     is_identifiable = ~bipartite
     is_identifiable[component[is_anchor]] = True
+    scale_error = _log_scale_error(graph, skills, is_strong, component, lowest)
+    scale_error[component[is_anchor]] = 0.0
     is_core = is_strong & is_identifiable[component]
     is_known = is_core | graph.has_peer(is_core)
     is_weak = is_determined & ~is_known & ~is_anchor
     side = root[:n] < root[n:]
     low, high, set_error = _identified_sets(skills, error, lowest, is_weak & is_strong, component, side)
     is_between = ~is_strong & is_determined & graph.has_peer(is_weak & is_strong)
-    return WeakIdentification(is_weak, is_strong, is_between, low, high, set_error, component, side)
+    log_scale_error = np.where(is_core, scale_error[component], 0.0)
+    return WeakIdentification(skills, is_weak, is_strong, is_between, low, high, set_error, component, side, log_scale_error)
+
+
+def _log_scale_error(
+    graph: Graph, skills: FloatArray, is_strong: BoolArray, component: IntArray, lowest: float
+) -> FloatArray:
+    """Return the standard error of the logarithm of each component's scale, as far as its odd cycles determine it.
+
+    In ln|x| the information of a pair is omega = N (x_i x_j)² (M - 1), the squared ratio of its correlation to its
+    standard error. Scaling one side of a two-colouring by e^t and the other by e^-t changes only the pairs within a
+    side, by 2t, so t has the information 4 sum omega over those pairs; the colouring is one with a small sum.
+    """
+    n_components = int(component.max()) + 1
+    pairs = graph.pairs_among(is_strong)
+    if pairs is None or len(pairs) == 0:
+        return np.zeros(n_components)
+    product = np.nan_to_num(skills)[pairs.i] * np.nan_to_num(skills)[pairs.j]
+    omega = pairs.shared * product**2 / -lowest
+    colour = settle_signs(tree_signs(len(skills), pairs.i, pairs.j, -omega), pairs.i, pairs.j, -omega).sign
+    within = np.where(colour[pairs.i] == colour[pairs.j], omega, 0.0)
+    information = 4 * np.bincount(component[pairs.i], within, n_components)
+    return np.divide(1.0, np.sqrt(information), out=np.zeros(n_components), where=information > 0)
 
 
 def _identified_sets(

@@ -25,6 +25,7 @@ from quorate.skills.centred_pairs import centred_pairs, pairs_pay, peer_sums
 from quorate.skills.priors import Priors
 from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.intervals import WorkerScore
+from quorate.uncertainty.rank_one_score import OneCoinInference
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -126,6 +127,14 @@ class CentredInference(Estimated):
         y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
         agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
         return agreed
+
+    def agreement_score(self) -> WorkerScore:
+        """Return the score of rank-one at these skills, without centring.
+
+        One test for all methods: the centred score, whose variance includes that of the response bias, would call 20
+        workers of the public sets weakly identified instead of none.
+        """
+        return OneCoinInference(self.crowd, self.skills, self.is_free).score()
 
     @property
     def is_known_before(self) -> BoolArray:

@@ -53,6 +53,10 @@ class Estimated:
         """Return what each worker's answers say of its skill."""
         raise NotImplementedError
 
+    def agreement_score(self) -> WorkerScore:
+        """Return what each worker's agreement says of its skill, from which strong workers are told."""
+        return self.score()
+
     @property
     def is_known_before(self) -> BoolArray:
         """Which workers' skills are known from an earlier run."""
@@ -60,7 +64,7 @@ class Estimated:
 
     def weak(self, n_workers: int) -> WeakIdentification:
         """Test which of the first workers are only weakly identified; the others are gold."""
-        score = self.score()
+        score = self.agreement_score()
         is_gold = np.arange(len(self.skills)) >= n_workers
         return weak_identification(
             BlockGraph(blocks_of(self.crowd)),
