@@ -208,7 +208,10 @@ def exact_recovered() -> int:
         total = np.bincount(graph.component, skills)
         skills = np.where(total[graph.component] < 0, -skills, skills)
         pairs = PairTable(
-            edges[:, 0], edges[:, 1], np.full(len(edges), float(EXACT_SHARED)), skills[edges[:, 0]] * skills[edges[:, 1]]
+            edges[:, 0],
+            edges[:, 1],
+            np.full(len(edges), float(EXACT_SHARED)),
+            skills[edges[:, 0]] * skills[edges[:, 1]],
         )
         reach = np.full(n, 1 - 1 / np.sqrt(EXACT_SHARED))
         moments = from_pairs(n, pairs.i, pairs.j, pairs.weights, pairs.correlation)
@@ -236,7 +239,9 @@ def slowest_large_graph() -> tuple[str, float]:
     worst = ("", 0.0)
     for family in FAMILIES:
         for skills in SKILLS:
-            crowd: SparseCrowd = draw(family, LARGE, 3 if family in ("complete", "cliques+bridge") else 30, skills, 2, 0)
+            crowd: SparseCrowd = draw(
+                family, LARGE, 3 if family in ("complete", "cliques+bridge") else 30, skills, 2, 0
+            )
             start = time.process_time()
             quorate.aggregate(crowd.simulated.answers, "rank-one", intervals="none")
             seconds = time.process_time() - start

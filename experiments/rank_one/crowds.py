@@ -133,9 +133,7 @@ SKILLS: dict[str, Callable[[np.random.Generator, int], FloatArray]] = {
 POSITIVE = ("U(0,1)", "U(.2,.9)", "30 % guessers")  # no skill below zero
 
 
-def draw(
-    family: str, n_workers: int, tasks_per_edge: int, skills: str, n_classes: int, seed: int
-) -> SparseCrowd:
+def draw(family: str, n_workers: int, tasks_per_edge: int, skills: str, n_classes: int, seed: int) -> SparseCrowd:
     """Simulate one crowd; with M classes a negative skill s becomes s/(M-1), the same share of the range."""
     rng = np.random.default_rng(
         [seed, n_workers, tasks_per_edge, n_classes, [*FAMILIES].index(family), [*SKILLS].index(skills)]

@@ -153,7 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         Target("coverage of identified workers, worst family", float(np.nanmin([*identified.values()])), least=0.90),
         Target("coverage of weakly identified workers", everyone.coverage(WEAKLY_IDENTIFIED), least=0.97),
         Target("share of workers weakly identified", everyone.share(WEAKLY_IDENTIFIED), most=0.45),
-        Target("coverage beside the guesser, worst number of tasks", run_counterexample(30 * options.seeds), least=0.94),
+        Target(
+            "coverage beside the guesser, worst number of tasks", run_counterexample(30 * options.seeds), least=0.94
+        ),
         Target("weak workers of ordinary crowds", weak_in_ordinary_crowds(5), most=0),
     ]
     if not options.no_public:

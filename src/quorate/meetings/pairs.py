@@ -179,27 +179,65 @@ def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
     return (n_classes * agreement - 1) / (n_classes - 1)
 
 
-def drop_weak(pairs: PairStats, n_classes: int, n_workers: int, delta: float) -> PairStats:
-    """Drop the pairs whose correlation is below delta + sqrt(log W / N_ij) in absolute value [Ma20, after Thm pert].
+def guesser_threshold(
+    n_workers: int | IntArray, n_shared: FloatArray | IntArray | int, n_classes: int, *, for_all: bool = False
+) -> FloatArray:
+    """Return M/(M-1)·sqrt(log W / N), which no correlation of a worker of skill zero reaches, with high probability.
 
-    With high probability a worker of skill zero loses every pair, and so falls out of the estimate. The paper writes
-    T for the tasks that a correlation averages over; in a sparse crowd those are the N_ij that the pair shares.
+    A worker of skill zero agrees with any peer on a share Bin(N, 1/M)/N of N shared tasks, so its correlation has mean
+    zero and range M/(M-1). By Hoeffding's inequality it reaches the threshold with probability at most 2/W², and any of
+    its at most W - 1 pairs does with less than 2/W.
+
+    Args:
+        n_workers: W, or that of each pair's component.
+        n_shared: N_ij of each pair; the paper writes T, all tasks, which is right where each pair shares all of them.
+        n_classes: M.
+        for_all: longer by sqrt(3/2), so that the probability that **any** guesser of the crowd keeps a pair is below
+            1/W.
+
+    >>> guesser_threshold(100, 400, 2).round(3).item()
+    0.215
+    """
+    exponent = 1.5 if for_all else 1.0
+    noise = np.sqrt(exponent * np.log(np.maximum(n_workers, 2)) / np.asarray(n_shared, dtype=np.float64))
+    threshold: FloatArray = n_classes / (n_classes - 1) * noise
+    return threshold
+
+
+def drop_weak(
+    pairs: PairStats, n_classes: int, n_workers: int, delta: float, *, n_tasks: int | None = None
+) -> PairStats:
+    """Drop the pairs whose correlation is below delta + M/(M-1)·sqrt(log W / N_ij) in absolute value.
+
+    A worker of skill zero loses all of its pairs with probability above 1 - 2/W and so leaves the estimate. With the
+    same probability a pair with |s_i s_j| of at least delta and twice the threshold is kept (at W = 100 and N = 400 with
+    two classes .43; at N = 20 none can be).
+
+    Args:
+        pairs: of workers.
+        n_classes: M.
+        n_workers: W.
+        delta: added to the threshold.
+        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 3, thm:pert].
 
     >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
     1
     """
-    return pairs.among(stand_out(pairs, n_classes, n_workers, delta))
+    return pairs.among(stand_out(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
 
 
-def stand_out(pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float) -> BoolArray:
-    """Say which pairs that leaves; the number of workers W may be that of each pair's component.
+def stand_out(
+    pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float, *, n_tasks: int | None = None
+) -> BoolArray:
+    """Return which pairs `drop_weak` keeps; the number of workers W may be that of each pair's component.
 
     >>> stand_out(PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]])), 2, np.array([3, 3]), 0.05).tolist()
     [True, False]
     """
-    noise = np.sqrt(np.log(np.maximum(n_workers, 2)) / pairs.shared)
-    strong: BoolArray = np.abs(correlations(pairs, n_classes)) >= delta + noise
+    n_shared = pairs.shared if n_tasks is None else np.full(len(pairs), n_tasks)
+    threshold = delta + guesser_threshold(n_workers, n_shared, n_classes)
+    strong: BoolArray = np.abs(correlations(pairs, n_classes)) >= threshold
     return strong
 
 

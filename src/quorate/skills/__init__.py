@@ -27,8 +27,8 @@ __all__ = [
     "box",
     "coordinate_descent",
     "exponentiated_gradient",
+    "follow_gradient_flow",
     "from_answers",
     "from_pairs",
-    "follow_gradient_flow",
     "projected_gradient",
 ]

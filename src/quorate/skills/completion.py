@@ -185,9 +185,7 @@ class _Scaled:
     start: FloatArray  # y by the fit of the logarithms, signs along the strongest spanning tree
 
 
-def _scale(
-    n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatArray, component: IntArray
-) -> _Scaled:
+def _scale(n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatArray, component: IntArray) -> _Scaled:
     """Scale by x = y d, ln d fitted to ln|v_ij| = ln d_i + ln d_j; products of scales stay logarithms throughout."""
     is_nonzero = values != 0
     log_values = np.log(np.abs(np.where(is_nonzero, values, 1.0)))
@@ -235,15 +233,11 @@ def _solve(
     return SOLVERS[solver](problem, begin, **options)
 
 
-def _fixed_step(
-    scaled: _Scaled, problem: Problem, begin: FloatArray, step: float, tolerance: float
-) -> Solution:
+def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: float, tolerance: float) -> Solution:
     """Run projected gradient descent with the caller's step in the caller's units."""
     scale = np.exp(scaled.log_scale)
     product = scale[scaled.i] * scale[scaled.j]
-    moments = from_pairs(
-        scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product
-    )
+    moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product)
     unscaled = Problem(moments, problem.lower * scale, problem.upper * scale, np.ones(scaled.n))
     found = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
     return _with_skills(found, found.skills / scale)

@@ -16,11 +16,13 @@ from quorate.blocks.kernels import pair_counts
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.meetings.graph import Identifiability, identify, identify_pairs
 from quorate.meetings.pairs import MOST_MEETINGS, PairStats, correlations, drop_weak, pair_table
-from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
+from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
 
 # Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
 # (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
 MAX_PAIRS = 200_000
+SHARED_TASKS, ALL_TASKS = "shared", "all"  # what the threshold of a pair is a function of
+THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Evidence:
     n_classes: int
     is_gold: BoolArray  # of each worker
     chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
-    weighting: str
+    weighting: Weighting
     verdict: Identifiability
     n_meetings: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
@@ -66,7 +68,7 @@ class Evidence:
     def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Every pair that counts: i, j, weight, correlation."""
         pairs = self.all_pairs() if self.chosen is None else self.chosen
-        return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.n_classes)
+        return pairs.i, pairs.j, weights_of(self.weighting, pairs.shared), correlations(pairs, self.n_classes)
 
     @cached_property
     def gold_component(self) -> IntArray:
@@ -94,15 +96,21 @@ class AnswerEvidence(Evidence):
 
 
 def gather(
-    answers: Answered, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
+    answers: Answered,
+    gold: IntArray | None = None,
+    *,
+    weighting: Weighting = "shared",
+    threshold: float | None = None,
+    threshold_by: str = SHARED_TASKS,
 ) -> AnswerEvidence:
     """Choose the pairs that count, and judge their graph.
 
     Args:
         answers: who answered what.
         gold: the known class of each task, -1 where unknown; answers them as one more worker.
-        weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
+        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij.
         threshold: drop pairs of small correlation; see `quorate.meetings.pairs.drop_weak`.
+        threshold_by: ``shared`` for the number of tasks of each pair, ``all`` for the paper's T, all tasks.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -112,7 +120,10 @@ def gather(
     crowd = answers if gold is None else _with_gold(answers, gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
     all_pairs = cache(partial(pair_table, crowd))
-    chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
+    n_tasks = crowd.n_tasks if threshold_by == ALL_TASKS else None
+    chosen = choose(
+        all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold, n_tasks=n_tasks
+    )
     verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
     return AnswerEvidence(
         crowd.per_worker,
@@ -134,7 +145,13 @@ def _with_gold(answers: Answered, gold: IntArray) -> Answered:
 
 
 def choose(
-    all_pairs: Callable[[], PairStats], n_workers: int, n_classes: int, *, weighting: str, threshold: float | None
+    all_pairs: Callable[[], PairStats],
+    n_workers: int,
+    n_classes: int,
+    *,
+    weighting: Weighting,
+    threshold: float | None,
+    n_tasks: int | None = None,
 ) -> PairStats | None:
     """Return the pairs that count; None where all do, by N_ij, and none need be formed.
 
@@ -146,7 +163,7 @@ def choose(
     if n_classes < 2 or (weighting == "shared" and threshold is None):
         return None
     pairs = all_pairs()
-    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)
+    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold, n_tasks=n_tasks)
 
 
 IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)

@@ -78,7 +78,11 @@ def solve(
     solution = replace(solution, skills=skills[~evidence.is_gold])
     # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
     told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
-    notes = (*solver_notes, *alternative_note(solution), *sign_note(skills, told, evidence.verdict.component, evidence.free))
+    notes = (
+        *solver_notes,
+        *alternative_note(solution),
+        *sign_note(skills, told, evidence.verdict.component, evidence.free),
+    )
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
 
 

@@ -191,7 +191,9 @@ def weak_identification(
     low, high, set_error = _identified_sets(skills, error, lowest, is_weak & is_strong, component, side)
     is_between = ~is_strong & is_determined & graph.has_peer(is_weak & is_strong)
     log_scale_error = np.where(is_core, scale_error[component], 0.0)
-    return WeakIdentification(skills, is_weak, is_strong, is_between, low, high, set_error, component, side, log_scale_error)
+    return WeakIdentification(
+        skills, is_weak, is_strong, is_between, low, high, set_error, component, side, log_scale_error
+    )
 
 
 def _log_scale_error(

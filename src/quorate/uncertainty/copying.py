@@ -13,9 +13,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.centred import habits_of
-from quorate.skills.weak_identification import WeakIdentification
 from quorate.skills.evidence import COPYING, IDENTIFIED, gather
 from quorate.skills.priors import Priors
+from quorate.skills.weak_identification import WeakIdentification
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.uncertainty.intervals import WorkerScore
