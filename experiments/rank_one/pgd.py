@@ -5,6 +5,7 @@ It shares no code with the package, and is run until the projected-gradient norm
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -94,7 +95,7 @@ def _sweeps(
             if norms.max() <= TOLERANCE:
                 break
         x = new
-    return [x[low:high] for low, high in zip(offsets[:-1], offsets[1:], strict=True)], norms.tolist()
+    return [x[low:high] for low, high in pairwise(offsets)], norms.tolist()
 
 
 def oriented(table: Table, x: FloatArray) -> FloatArray:

@@ -210,8 +210,8 @@ def drop_weak(
     """Drop the pairs whose correlation is below delta + M/(M-1)·sqrt(log W / N_ij) in absolute value.
 
     A worker of skill zero loses all of its pairs with probability above 1 - 2/W and so leaves the estimate. With the
-    same probability a pair with |s_i s_j| of at least delta and twice the threshold is kept (at W = 100 and N = 400 with
-    two classes .43; at N = 20 none can be).
+    same probability a pair with |s_i s_j| of at least delta and twice the threshold is kept (at W = 100 and N = 400
+    with two classes .43; at N = 20 none can be).
 
     Args:
         pairs: of workers.

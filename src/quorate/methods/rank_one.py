@@ -40,7 +40,8 @@ def fit(
             the paper's projected gradient descent with a fixed step; ``exponentiated``, its Eq. expgrad.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
         weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij that returns weights.
-        threshold: the paper's delta; pairs with |C_ij| < delta + M/(M-1)·sqrt(log W / N_ij) are dropped. Off by default.
+        threshold: the paper's delta; pairs with |C_ij| < delta + M/(M-1)·sqrt(log W / N_ij) are dropped. Off by
+            default.
         threshold_by: ``shared`` for N_ij in that formula, ``all`` for the paper's T, the number of all tasks.
         signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
         prior: probability of each class in order; uniform by default.

@@ -278,8 +278,8 @@ def _claims(iterations: list[tuple[int, int, int, int]]) -> tuple[Claim, ...]:
         Claim(
             "PGD requires fewer iterations than other iterative methods.",
             verdict(*fewer),
-            f"until no label changes: PGD {ranges[0]} sweeps (gradient flow {ranges[1]} steps), IWMV {ranges[2]} votes; "
-            "M3V 50 sweeps by setting",
+            f"until no label changes: PGD {ranges[0]} sweeps (gradient flow {ranges[1]} steps), IWMV {ranges[2]} "
+            "votes; M3V 50 sweeps by setting",
         ),
     )
 
