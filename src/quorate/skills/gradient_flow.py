@@ -189,7 +189,7 @@ def follow_gradient_flow(
         residual = pairs.weights * (pairs.correlation - x_i * x_j)
         gradient = -pairs.at_workers(residual * x_j, residual * x_i)
         curvature = pairs.at_workers(pairs.weights * x_j**2, pairs.weights * x_i**2)
-        newton_step = NEWTON_STEP / max(float(curvature.max(initial=0.0)), 1e-300)
+        newton_step = NEWTON_STEP / max(float(curvature.max(initial=0.0)), 1e-30)
         h = newton_step if is_newton else min(h, newton_step)
         at_bound = ((x <= lower) & (gradient >= 0)) | ((x >= upper) & (gradient <= 0))
         off_diagonal = h * pairs.weights * (2 * x_i * x_j - pairs.correlation)
