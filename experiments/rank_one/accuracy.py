@@ -27,7 +27,9 @@ from experiments.rank_one.crowds import (
     SIZES,
     SKILLS,
     TASKS_PER_EDGE,
+    BoolArray,
     FloatArray,
+    IntArray,
     SparseCrowd,
     draw,
 )
@@ -120,7 +122,7 @@ def run_cell(cell: Cell, n_seeds: int, max_sweeps: int) -> tuple[dict[str, tuple
     return {method: mean_pair(errors) for method, errors in by_method.items()}, n_capped
 
 
-def mean_error(skills: FloatArray, truth: FloatArray, is_identified: FloatArray) -> float:
+def mean_error(skills: FloatArray, truth: FloatArray, is_identified: BoolArray) -> float:
     """Return the mean absolute error of the identified skills; a missing estimate counts as one half."""
     return float(np.abs(np.where(np.isnan(skills), 0.5, skills) - truth)[is_identified].mean())
 
@@ -221,7 +223,7 @@ def exact_recovered() -> int:
     return n_recovered
 
 
-def flow_and_check(problem: Problem, pairs: PairTable, component: FloatArray) -> FloatArray:
+def flow_and_check(problem: Problem, pairs: PairTable, component: IntArray) -> FloatArray:
     """Return the estimate of `rank-one` from a pair table."""
     first = follow_gradient_flow(problem)
     found = check_alternative(problem, pairs, first, lambda start: follow_gradient_flow(problem, start)).skills

@@ -15,7 +15,7 @@ import numpy as np
 import quorate
 from experiments.default_method.data import PUBLIC_SETS, load_public_set
 from experiments.default_method.report import Target, print_row, print_targets
-from experiments.rank_one.crowds import FAMILIES, FloatArray, IntArray, draw
+from experiments.rank_one.crowds import FAMILIES, BoolArray, FloatArray, IntArray, draw
 from quorate.evaluation import simulate
 from quorate.skills.evidence import IDENTIFIED, WEAKLY_IDENTIFIED
 
@@ -32,7 +32,7 @@ class Judged:
     """Workers of some crowds: status, whether the interval covers the skill, and its width."""
 
     status: IntArray
-    is_covered: FloatArray
+    is_covered: BoolArray
     width: FloatArray
 
     def share(self, status: int) -> float:

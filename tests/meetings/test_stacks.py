@@ -5,12 +5,12 @@ import pytest
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings import stacks
-from quorate.meetings.bounds import skill_bound, skill_bounds, two_sided
 from quorate.meetings.graph import identify_pairs
-from quorate.meetings.needs import pair_error, pair_errors
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, smallest_of
 from quorate.meetings.stacks import Parts, products
+from quorate.theory.skill_bounds import skill_bound, skill_bounds, two_sided
+from quorate.theory.tasks_needed import pair_error, pair_errors
 from tests.crowds import random_edges
 
 

@@ -1,5 +1,6 @@
 """The limit of the gradient flow, and when another optimum replaces it."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -219,7 +220,7 @@ def test_gradient_descent_has_the_same_step_throughout() -> None:
     problem = Problem(evidence.moments, -np.ones(12), np.ones(12), np.ones(12))
     path = projected_gradient(problem, max_iterations=20, record=True, tolerance=0.0).trajectory
     step = 1 / (4 * problem.moments.degree.max())
-    for before, after in zip(path, path[1:], strict=False):
+    for before, after in pairwise(path):
         expected = np.clip(before - step * problem.loss_and_gradient(before)[1], -1, 1)
         assert after == pytest.approx(expected, abs=1e-12)
 

@@ -13,6 +13,7 @@ from quorate.errors import listing
 KINDS = (
     "loosely-tied",
     "near-bipartite",
+    "weakly-identified",
     "class-dependent-accuracy",
     "several-factors",
     "adversary",
@@ -32,7 +33,7 @@ class Finding:
 
     >>> finding = Finding("spammer", "worker 'w7' answers at random", 0.003, "adjusted p-value", workers=(7,))
     >>> finding.rank
-    6
+    7
     """
 
     kind: str  # one of KINDS

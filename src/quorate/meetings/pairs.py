@@ -218,7 +218,7 @@ def drop_weak(
         n_classes: M.
         n_workers: W.
         delta: added to the threshold.
-        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 3, thm:pert].
+        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, thm:pert].
 
     >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))

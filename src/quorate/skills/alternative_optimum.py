@@ -1,6 +1,6 @@
 """One alternative optimum of the rank-one objective, compared with the end of the gradient flow group by group.
 
-The flow from a positive start ends at the skills where those are positive and the correlations exact [Ma20, Theorem 2,
+The flow from a positive start ends at the skills where those are positive and the correlations exact [Ma20, Theorem 11,
 thm:noiselessPGD]. With noise, or with skills of both signs, another optimum can have a lower loss, and a lower loss is
 no evidence by itself: where a group of workers is loosely connected, chance decides which sign fits better. So the
 other optimum is adopted only where its gain in log-likelihood exceeds what the prior asks for its negative workers.
@@ -121,7 +121,7 @@ def _groups_of_other_sign(pairs: PairTable, one: FloatArray, two: FloatArray) ->
 def logarithmic_start(problem: Problem, pairs: PairTable) -> FloatArray:
     """Fit ln|C_ij| = z_i + z_j by least squares with weights N_ij C_ij², signs along the strongest spanning tree.
 
-    It is exact where the correlations are, as the proof of identifiability is [Ma20, Lemma asylearn]. A component is
+    It is exact where the correlations are, as the proof of identifiability is [Ma20, Lemma 9, asylearn]. A component is
     flipped where its skills sum to less than zero, or where a known skill in it (gold) has the other sign.
 
     >>> from quorate.skills.examples import triangle

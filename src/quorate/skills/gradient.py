@@ -1,4 +1,4 @@
-"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem thm:noiselessPGD]."""
+"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem 11]."""
 
 from quorate.arrays import FloatArray
 from quorate.skills.descent import descend

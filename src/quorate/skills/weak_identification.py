@@ -2,9 +2,9 @@
 
 From exact correlations, with Z the workers of skill zero: a skill that is not zero is identified if and only if its
 component of the graph **without Z** has an odd cycle; a skill of zero is identified if and only if the worker shares a
-task with somebody outside Z. The paper's lemma [Ma20, Lemma asylearn] divides by correlations along the cycle and the
-path and so needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker, only
-two products of the other three are known.
+task with somebody outside Z. The paper's lemma [Ma20, Lemma 9, asylearn] divides by correlations along the cycle and
+the path and so needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker,
+only two products of the other three are known.
 
 With noise, a worker is *strong* if its skill differs from zero at the 1 % level, all of its shared tasks together.
 Identified are the strong workers of a component of strong workers with an odd cycle (or gold), and whoever shares a
@@ -13,7 +13,7 @@ answered. The skills of a bipartite component of strong workers may be scaled, o
 far as no skill leaves its range; without strong peers every skill is possible.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -299,7 +299,7 @@ def comparisons(answers: Answers, weak: WeakIdentification, available: Iterable[
 
 
 def _first_comparison(
-    answers: Answers, group: IntArray, partner_sets: list[IntArray], can_be_asked: BoolArray
+    answers: Answers, group: IntArray, partner_sets: Sequence[IntArray], can_be_asked: BoolArray
 ) -> tuple[int, int, int] | None:
     """Return a task of a partner for a worker of the group who has not answered it, the most active pair first."""
     is_member = np.zeros(answers.n_workers, dtype=bool)

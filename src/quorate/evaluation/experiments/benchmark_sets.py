@@ -231,8 +231,8 @@ def _notes(settings: Settings) -> tuple[str, ...]:
         f"Methods that draw random numbers (`opt-ds`, `kos`, `m3v`) ran with {count(settings.seeds, 'seed')}; the "
         "range is shown.",
         "The threshold drops pairs with |C_ij| below delta + M/(M-1) sqrt(log W / N_ij), and the grid of delta was "
-        "chosen beforehand. A delta chosen by the truth is no result. Without the truth it is chosen where the labels depend "
-        "least on which half of the tasks the skills were learnt from. The item `trajectories` shows what early "
+        "chosen beforehand. A delta chosen by the truth is no result. Without the truth it is chosen where the labels "
+        "depend least on which half of the tasks the skills were learnt from. The item `trajectories` shows what early "
         "stopping gives.",
         "The introduction's counts of workers met are a tenth or a sixth of those in the data: a slip.",
     )

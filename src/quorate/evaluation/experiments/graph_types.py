@@ -157,8 +157,8 @@ def _notes(settings: Settings, results: Results, ends: tuple[int, int]) -> tuple
         f"{deviation:.3f} (star) and {other:.3f} (ring); the caption has 0.012 and 0.043. The first table sets every "
         "reading and placement beside the caption.",
         f"With two answers a task the vote with the true skills has a deviation of {floor:.3f} on the star at "
-        f"{ends[1]} tasks, so the caption's 0.012 is impossible there; the caption's deviations of MV fit two answers a task. No "
-        "single reading fits all captions.",
+        f"{ends[1]} tasks, so the caption's 0.012 is impossible there; the caption's deviations of MV fit two answers "
+        "a task. No single reading fits all captions.",
         "PGD is the paper's algorithm: projected gradient descent on the signed correlations from a positive start. "
         "The theorem's post-processing applies it to |C| and spreads signs breadth first from the first worker: where "
         "that is the best one its deviation is small, elsewhere not. `rank-one` is our solver. The caption's "

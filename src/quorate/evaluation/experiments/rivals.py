@@ -5,9 +5,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.evaluation.compare import compare
-from quorate.evaluation.oracle import margins
 from quorate.evaluation.simulate import Crowd
 from quorate.reading.files import Source
+from quorate.theory.label_bounds import margins
 
 # PGD is the paper's algorithm: projected gradient descent on the signed correlations with a fixed step from a positive
 # start, in the box with tau, then the plug-in vote. Applied to |C| and followed by breadth-first signs it is the
