@@ -26,15 +26,17 @@ def judged(skills: FloatArray, pairs: PairStats, error: float = 0.02) -> tuple[l
 
 @pytest.mark.parametrize("method", ["rank-one", "rank-one-centred", "quorate"])
 def test_a_guesser_on_every_odd_cycle_makes_its_peers_weak(method: str) -> None:
+    covered: list[bool] = []
     for seed in range(5):
         crowd = simulate.crowd_on_graph(EDGES, GUESSER, 4000, seed=seed)
         result = quorate.aggregate(crowd.answers, method)
         assert result.status.tolist() == [WEAKLY_IDENTIFIED] * 4
         assert set(result.workers["status"].to_pylist()) == {"weakly identified"}
         low, high = result.intervals.low, result.intervals.high
-        assert ((low <= crowd.skills) & (crowd.skills <= high)).all()
+        covered += ((low <= crowd.skills) & (crowd.skills <= high)).tolist()
         assert "only by way of 'w0'" in result.summary()
         assert result.to_dict()["weakly_identified"] == 4
+    assert np.mean(covered) >= 0.85  # of 20 intervals that should cover .95; those before covered .67 to .79
 
 
 def test_a_good_worker_in_its_place_identifies_all() -> None:

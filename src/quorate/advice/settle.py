@@ -95,7 +95,7 @@ def mend(
     for group in _apart(verdict, answers) if verdict.n_components > 1 else _loose(crowd, answers.n_workers):
         if len(draft.task) < budget:
             draft.tie(group, first)
-    if weak is not None:
+    if weak is not None and not draft.task:  # what joins and ties groups comes first, and may resolve it
         asked = order[order < answers.n_workers]
         for comparison in comparisons(answers, weak, asked.tolist()):
             if len(draft.task) < budget:

@@ -83,11 +83,14 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
         return replace(alternative, iterations=sweeps)
     current = solution
     reported = []
-    for group in _groups_of_other_sign(pairs, solution.skills, alternative.skills):
+    component = _components(pairs.i, pairs.j, n)
+    other_skills = _aligned(problem, component, solution.skills, alternative.skills)
+    for group in _groups_of_other_sign(pairs, solution.skills, other_skills):
         start = current.skills.copy()
-        start[group] = alternative.skills[group]
+        start[group] = other_skills[group]
         flipped = descend(start)
         sweeps += flipped.iterations
+        flipped = replace(flipped, skills=_aligned(problem, component, current.skills, flipped.skills))
         difference = np.abs(flipped.skills - current.skills)
         gain = (pairs.loss(current.skills) - pairs.loss(flipped.skills)) / pairs.noise
         n_more_negative = int((flipped.skills < 0).sum()) - int((current.skills < 0).sum())
@@ -106,6 +109,18 @@ def check_alternative(problem: Problem, pairs: PairTable, solution: Solution, de
         if is_adopted:
             current = flipped
     return replace(current, iterations=sweeps, alternatives=tuple(reported))
+
+
+def _aligned(problem: Problem, component: IntArray, reference: FloatArray, skills: FloatArray) -> FloatArray:
+    """Flip every component whose skills oppose the reference: a component flipped as a whole is no other optimum.
+
+    Components with a known skill (gold), or without room in the box, stay as they are.
+    """
+    is_fixed = problem.lower == problem.upper
+    outside = (-skills < problem.lower) | (-skills > problem.upper) | is_fixed
+    can_flip = np.bincount(component, outside) == 0
+    is_flipped = (np.bincount(component, reference * skills) < 0) & can_flip
+    return np.where(is_flipped[component], -skills, skills)
 
 
 def _groups_of_other_sign(pairs: PairTable, one: FloatArray, two: FloatArray) -> list[IntArray]:

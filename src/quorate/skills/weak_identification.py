@@ -32,6 +32,9 @@ from quorate.skills.signs import settle_signs, tree_signs
 # 3.2 the one at which workers called identified are covered at the stated level while fewest are weak
 # (`python -m experiments.rank_one.identifiability`).
 STRONG_Z = 2.576
+# Squared standard errors from which on a component's scale is established, and linear errors suffice: twice the level
+# at which a worker is strong.
+ESTABLISHED_SCALE = (2 * STRONG_Z) ** 2
 MAX_ANSWER_PAIRS = 2_000_000  # above, no crowd is so sparse that its odd cycles rest on a few pairs; counting takes 1 s
 
 
@@ -214,8 +217,9 @@ def _log_scale_error(
     omega = pairs.shared * product**2 / -lowest
     colour = settle_signs(tree_signs(len(skills), pairs.i, pairs.j, -omega), pairs.i, pairs.j, -omega).sign
     within = np.where(colour[pairs.i] == colour[pairs.j], omega, 0.0)
-    information = 4 * np.bincount(component[pairs.i], within, n_components)
-    return np.divide(1.0, np.sqrt(information), out=np.zeros(n_components), where=information > 0)
+    evidence = np.bincount(component[pairs.i], within, n_components)
+    is_weak = (evidence > 0) & (evidence < ESTABLISHED_SCALE)
+    return np.divide(1.0, 2 * np.sqrt(evidence), out=np.zeros(n_components), where=is_weak)
 
 
 def _identified_sets(
