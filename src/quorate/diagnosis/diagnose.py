@@ -150,9 +150,8 @@ class Diagnosis(Shown):
         broken = int((~verdict.identifiable).sum())
         weak_lines = self.result.weak_lines()
         yield from weak_lines
-        if broken or self.result.notes:
-            yield from (note.text for note in self.result.notes)
-        elif not weak_lines:
+        yield from (note.text for note in self.result.notes)
+        if not broken and not weak_lines:
             yield "every worker's skill is determined"
         if verdict.n_components > 1:
             parts = count(verdict.n_components, "component")
