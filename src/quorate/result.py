@@ -279,6 +279,11 @@ class Result:
             return []
         names = self.roster.worker_names
         n_weak = int(is_weak.sum())
+        if not weak.is_strong.any():
+            return [
+                f"identifiability: {n_weak:,} of {count(self.roster.n_workers, 'worker')} weakly identified: too few "
+                "answers to tell any skill from zero"
+            ]
         between = np.flatnonzero(weak.is_between)
         by_way = f" only by way of {_named(names, between)}," if len(between) else ""
         verb = "is" if n_weak == 1 else "are"
