@@ -43,6 +43,30 @@ def test_products_are_sums_over_pairs() -> None:
         assert scales[task] == pytest.approx(expected[1])
 
 
+def test_with_groups_only_pairs_of_different_groups_count() -> None:
+    answers = simulate.crowd(30, 6, 4, n_classes=2, seed=0).answers
+    blocks = blocks_of(answers)
+    model = pooled_confusion(blocks, PluralityScorer(1.0), np.ones(6), n_steps=2)
+    block = memory_blocks(answers).whole
+    groups = np.array([0, 0, 1, 2, 2, 2])
+    products, scales = residual_products(block, model, groups, PluralityScorer(2.0))
+    q = softmax(PluralityScorer(2.0).scores(block))
+    for task in range(30):
+        rows = range(answers.start[task], answers.start[task + 1])
+        group = groups[answers.worker[rows]]
+        pairs = [(i, j) for i in range(len(rows)) for j in range(len(rows)) if group[i] != group[j]]
+        expected = np.zeros(2)
+        for class_ in range(2):
+            p = model.answer_probabilities(answers.worker[rows], np.full(len(rows), class_))
+            residual = np.eye(2)[answers.label[rows]] - p
+            deviation = np.sqrt(1 - (p * p).sum(axis=1))
+            for i, j in pairs:
+                pair = np.array([residual[i] @ residual[j], deviation[i] * deviation[j]])
+                expected += q[task, class_] * pair * len(rows) / len(pairs)
+        assert products[task] == pytest.approx(expected[0])
+        assert scales[task] == pytest.approx(expected[1])
+
+
 def test_copies_are_more_dependent_than_independent_workers() -> None:
     crowd, _ = copied_crowd()
     independent = simulate.crowd(300, 16, 16, seed=0).answers

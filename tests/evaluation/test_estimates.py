@@ -131,6 +131,18 @@ def test_without_known_labels_it_rests_on_the_model_and_says_so(crowd: Crowd) ->
     assert found.accuracy is not None
 
 
+def test_a_panel_of_models_rests_on_public_panels(crowd: Crowd) -> None:
+    rows = crowd.answer_table.arrow.to_pydict()
+    numbers = {worker: k for k, worker in enumerate(sorted(set(rows["worker"])))}
+    rows["worker"] = [f"gpt-4o-{numbers[worker]}" for worker in rows["worker"]]
+    panel = estimate(rows)
+    assert "public panels of language models" in panel.assumptions[0]
+    people = estimate(crowd.answers)
+    assert "26 public crowds" in people.assumptions[0]
+    for label, share in people.prevalence.items():
+        assert panel.prevalence[label].high - panel.prevalence[label].low > share.high - share.low
+
+
 def test_labels_of_no_random_sample_teach_the_model_but_promise_nothing(crowd: Crowd) -> None:
     found = estimate(crowd.answers, gold=known(crowd, 40), sampled="unknown")
     assert (found.method, found.n_known, found.n_drawn) == ("model", 40, 0)

@@ -14,15 +14,17 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.confusion import AccuracyModel, ConfusionModel
+from quorate.models.scorer import Scorer
 from quorate.voting.posterior import softmax
 
 MEASURED = "measured"
 INDEPENDENT = "independent"
 DEPENDENCES = (MEASURED, INDEPENDENT)
-# Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat for 4 to 8, .3 to .5 and 500 to 1000.
+# Fitted by `python -m experiments.default_method.fit_law`; the log-loss is flat for 4 to 8, .3 to .5 and 500 to 1000
+# (within .002). Of these weights the smallest is taken: it understates small crowds of independent workers least.
 SCALE = 6.0  # true correlation over measured one
 TYPICAL_RHO = 0.4
-TYPICAL_ANSWERS = 1000.0  # answers that a typical crowd counts for
+TYPICAL_ANSWERS = 500.0  # answers that a typical crowd counts for
 N_LIKELIEST = 2  # classes of each task that residuals are taken from: the others have next to no probability
 MAX_SAMPLE_ANSWERS = 150_000  # they give rho to .007
 MAX_SAMPLE_ENTRIES = 30_000_000  # answers × classes, 240 MB
@@ -72,8 +74,19 @@ def tempering(votes_per_task: FloatArray | IntArray, rho: float) -> FloatArray:
     return factor
 
 
-def measure_dependence(blocks: Blocks, model: ConfusionModel | AccuracyModel) -> Dependence:
+def measure_dependence(
+    blocks: Blocks,
+    model: ConfusionModel | AccuracyModel,
+    groups: IntArray | None = None,
+    group_model: Scorer | None = None,
+) -> Dependence:
     """Measure how strongly the workers' errors are correlated, on a sample of whole tasks.
+
+    Args:
+        blocks: blocks of tasks.
+        model: of the answers.
+        groups: code of each worker's group; only pairs of workers of different groups count.
+        group_model: model of the groups, whose posterior counts; the model's own by default.
 
     >>> import quorate
     >>> from quorate.models.confusion import pooled_confusion
@@ -85,7 +98,7 @@ def measure_dependence(blocks: Blocks, model: ConfusionModel | AccuracyModel) ->
     """
     n_answers = min(MAX_SAMPLE_ANSWERS, MAX_SAMPLE_ENTRIES // max(blocks.n_classes, 1))
     sample = blocks_of(blocks.sample(n_answers).answers)
-    parts = list(sample.each(residual_products, model))
+    parts = list(sample.each(residual_products, model, groups, group_model))
     products = np.concatenate([part[0] for part in parts])
     scales = np.concatenate([part[1] for part in parts])
     return dependence_of(products, scales)
@@ -107,32 +120,51 @@ def dependence_of(products: FloatArray, scales: FloatArray) -> Dependence:
     return Dependence(float(mean), float(low), float(high))
 
 
-def residual_products(block: Block, model: ConfusionModel | AccuracyModel) -> Sums:
+def residual_products(
+    block: Block,
+    model: ConfusionModel | AccuracyModel,
+    groups: IntArray | None = None,
+    group_model: Scorer | None = None,
+) -> Sums:
     """Sum the products of residuals over the pairs of each task, and the products of their standard deviations.
 
-    Each task weighs 1/(R - 1), so that an answer counts once. The ratio of the sums is the measured correlation.
+    Pairs are those of workers of different groups; without groups, all. Each task weighs the inverse of the mean number
+    of such peers, so that an answer counts once. The ratio of the sums is the measured correlation.
     """
     inside = block.answers
     worker = block.worker[inside].astype(np.int64)
     label = block.label[inside].astype(np.int64)
     per_task = block.per_task
     task = np.repeat(np.arange(block.n_tasks), per_task)
-    m = block.n_classes
-    posterior = softmax(model.scores(block))
-    weight = (per_task > 1) / np.maximum(per_task - 1.0, 1.0)
-    votes = np.bincount(task * m + label, minlength=block.n_tasks * m).reshape(-1, m)
+    posterior = softmax((model if group_model is None else group_model).scores(block))
+    # A cell is what a group answered on a task; without groups, one answer.
+    if groups is None:
+        cell = np.arange(len(label))
+        cell_task = task
+    else:
+        keys, cell = np.unique(task * (int(groups.max()) + 1) + groups[worker], return_inverse=True)
+        cell_task = keys // (int(groups.max()) + 1)
+    n_pairs = per_task.astype(np.float64) ** 2 - np.bincount(cell_task, np.bincount(cell) ** 2.0, block.n_tasks)
+    weight = np.divide(per_task, n_pairs, out=np.zeros(block.n_tasks), where=n_pairs > 0)
     likeliest = np.argsort(-posterior, axis=1, kind="stable")[:, :N_LIKELIEST]
     products = np.zeros(block.n_tasks)
     scales = np.zeros(block.n_tasks)
     for class_ in likeliest.T:
-        expected = model.answer_probabilities(worker, class_[task])
-        squared = np.einsum("al,al->a", expected, expected)
-        sum_expected = np.stack([np.bincount(task, column, block.n_tasks) for column in expected.T], axis=1)
-        residual = votes - sum_expected
-        own = 1 - 2 * expected[np.arange(len(label)), label] + squared
-        deviation = np.sqrt(np.maximum(1 - squared, 0.0))
+        residual = -model.answer_probabilities(worker, class_[task])
+        deviation = np.sqrt(np.maximum(1 - np.einsum("al,al->a", residual, residual), 0.0))
+        residual[np.arange(len(label)), label] += 1
+        of_cell = _sum_rows(cell, residual, len(cell_task))
+        deviation_of_cell = np.bincount(cell, deviation, len(cell_task))
+        total = _sum_rows(task, residual, block.n_tasks)
+        total_deviation = np.bincount(task, deviation, block.n_tasks)
+        within = np.bincount(cell_task, np.einsum("cl,cl->c", of_cell, of_cell), block.n_tasks)
+        within_deviation = np.bincount(cell_task, deviation_of_cell**2, block.n_tasks)
         of_class = posterior[np.arange(block.n_tasks), class_] * weight
-        sum_deviation = np.bincount(task, deviation, block.n_tasks)
-        products += of_class * (np.einsum("tl,tl->t", residual, residual) - np.bincount(task, own, block.n_tasks))
-        scales += of_class * (sum_deviation**2 - np.bincount(task, deviation**2, block.n_tasks))
+        products += of_class * (np.einsum("tl,tl->t", total, total) - within)
+        scales += of_class * (total_deviation**2 - within_deviation)
     return products, scales
+
+
+def _sum_rows(index: IntArray, rows: FloatArray, n: int) -> FloatArray:
+    """Add up rows by index."""
+    return np.stack([np.bincount(index, column, n) for column in rows.T], axis=1)

@@ -6,10 +6,12 @@ satisfy a0 a2 = a1² (a tetrad). A group that agrees beyond its skills makes a0 
 of the tasks and the sums are taken on the other, both ways.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
+from quorate.arrays import FloatArray, IntArray, take
 from quorate.blocks.block import Blocks
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.scatter import divided
@@ -36,6 +38,8 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
     answers = blocks.sample(n_answers).answers
     if answers.n_classes < 2 or answers.per_task.max(initial=0) < 2:
         return 1.0
+    answers, frequency = _present_workers(answers, bias.frequency)
+    bias = replace(bias, frequency=frequency)
     n_divisions = int(np.clip(n_answers // max(answers.n_answers, 1), 1, MAX_DIVISIONS))
     sums = np.mean([_cross_fitted_sums(answers, bias, fold) for fold in divided(answers, N_FOLDS, n_divisions)], axis=0)
     a0, a1, a2 = sums.sum(axis=0)
@@ -43,6 +47,13 @@ def one_factor_fit(blocks: Blocks, bias: ResponseBias) -> float:
     error = np.sqrt(max(float(influence @ influence - influence.sum() ** 2 / len(influence)), 0.0))
     excess = float(a0 * a2 - a1**2 - SLACK * error)
     return 1.0 if excess <= 0 else float(a1**2 / (a1**2 + excess))
+
+
+def _present_workers(answers: Answers, frequency: FloatArray) -> tuple[Answers, FloatArray]:
+    """Leave out the workers without an answer in the sample, who may be most of a large crowd."""
+    present, worker = np.unique(answers.worker, return_inverse=True)
+    names = take(answers.worker_names, present)
+    return replace(answers, worker=worker.astype(answers.worker.dtype), worker_names=names), frequency[present]
 
 
 def _cross_fitted_sums(answers: Answers, bias: ResponseBias, fold: IntArray) -> FloatArray:

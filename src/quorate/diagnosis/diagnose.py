@@ -14,6 +14,7 @@ from quorate.blocks.memory import blocks_of
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.diagnosis.agreement import agreement_findings, agreement_test
 from quorate.diagnosis.components import WANTED, ComponentFinding, component_row, counted_pairs, examine, parts
+from quorate.diagnosis.copying_groups import copying_findings
 from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
@@ -297,6 +298,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     if isinstance(inference, OneCoinInference):
         found += about_workers(judged)
         found += _about_skills(result, inference, pairs if uncounted is None else None, times)
+        found += copying_findings(judged)
         found += factor_findings(_one_factor_fit(answers) if judged.trust is None else judged.trust, answers.n_tasks)
         compared = held_out(answers)
         found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))

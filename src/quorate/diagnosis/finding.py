@@ -15,6 +15,7 @@ KINDS = (
     "near-bipartite",
     "weakly-identified",
     "class-dependent-accuracy",
+    "copying-group",
     "several-factors",
     "adversary",
     "one-button",

@@ -122,7 +122,8 @@ def fit(
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
     found = False
-    if groups is None and crowd.model is not None and dependence == MEASURED:
+    is_small = blocks.n_workers <= MAX_COPYING_WORKERS
+    if groups is None and crowd.model is not None and dependence == MEASURED and is_small:
         groups = _search_copying(anchored, crowd, fit_)
         found = groups is not None
     copying = None
@@ -130,7 +131,7 @@ def fit(
     if groups is not None:
         voters, copying = _as_groups(anchored, crowd, groups)
         fit_ = one_factor_fit(TransformedBlocks(anchored, GroupMajority(groups)), voters.bias)
-    errors = _dependence(anchored if groups is None else TransformedBlocks(anchored, GroupMajority(groups)), voters)
+    errors = _dependence(anchored, crowd, groups, copying)
     if dependence == INDEPENDENT:
         errors = NO_DEPENDENCE
         fit_ = 1.0
@@ -283,9 +284,23 @@ def group_codes(group: IntArray) -> IntArray | None:
     return None if int(codes.max(initial=0)) + 1 == len(group) else codes
 
 
+def search_copying(blocks: Blocks) -> IntArray | None:
+    """Search for copying groups in a crowd of any size; None where no grouping is supported.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> search_copying(blocks_of(quorate.simulate.crowd(300, 10, 5, seed=0).answers)) is None
+    True
+    """
+    crowd = _estimate(blocks, centred_workforce(gather(blocks)))
+    if crowd.model is None:
+        return None
+    return _search_copying(blocks, crowd, one_factor_fit(blocks, crowd.bias))
+
+
 def _search_copying(blocks: Blocks, crowd: _Crowd, fit_: float) -> IntArray | None:
-    """Search for copying groups where the crowd is small and one skill per worker does not explain its agreements."""
-    if blocks.n_workers > MAX_COPYING_WORKERS or fit_ >= 1.0 or not has_matrices(blocks):
+    """Search for copying groups where one skill per worker does not explain who agrees with whom."""
+    if fit_ >= 1.0 or not has_matrices(blocks):
         return None
     assert crowd.model is not None
     return find_copying(blocks, ModelPosterior(crowd.model), _group_posterior)
@@ -319,11 +334,16 @@ def _as_groups(blocks: Blocks, crowd: _Crowd, groups: IntArray) -> tuple[_Crowd,
     return voters, fit_copying(blocks, groups, ModelPosterior(start))
 
 
-def _dependence(blocks: Blocks, voters: _Crowd) -> Dependence:
-    """Measure how strongly errors of workers, or of groups, are correlated; a typical value where nothing is known."""
-    if voters.model is None:
+def _dependence(
+    blocks: Blocks, crowd: _Crowd, groups: IntArray | None, copying: CopyingModel | GroupedScorer | None
+) -> Dependence:
+    """Measure how strongly errors of workers of different groups are correlated; a typical value without a model."""
+    if crowd.model is None:
         return dependence_of(np.zeros(0), np.zeros(0))
-    return measure_dependence(blocks, voters.model)
+    if copying is None:
+        return measure_dependence(blocks, crowd.model)
+    model = fit_confusion(blocks, ModelPosterior(copying), crowd.relative_error)
+    return measure_dependence(blocks, model, groups, copying)
 
 
 def _scorer(
@@ -463,7 +483,16 @@ def _names(names: pa.Array | None, n: int) -> list[str]:
     return [str(k) for k in range(n)] if names is None else [str(name) for name in names.to_pylist()]
 
 
+def copying_members(groups: IntArray) -> list[IntArray]:
+    """Return the workers of every group that has several.
+
+    >>> [members.tolist() for members in copying_members(np.array([0, 1, 0]))]
+    [[0, 2]]
+    """
+    several = np.flatnonzero(np.bincount(groups) > 1)
+    return [np.flatnonzero(groups == k) for k in several]
+
+
 def _members(groups: IntArray, names: list[str]) -> tuple[tuple[str, ...], ...]:
     """Name the members of every group that has several."""
-    several = np.flatnonzero(np.bincount(groups) > 1)
-    return tuple(sorted(tuple(names[w] for w in np.flatnonzero(groups == k)) for k in several))
+    return tuple(sorted(tuple(names[w] for w in members) for members in copying_members(groups)))

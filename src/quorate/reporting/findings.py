@@ -15,6 +15,7 @@ FLAGS = {
     "loosely-tied": ("loosely tied", "unknown"),
     "near-bipartite": ("nearly two sides", "unknown"),
     "class-dependent-accuracy": ("better on some classes", "doubt"),
+    "copying-group": ("copying group", "doubt"),
     "several-factors": ("several factors", "doubt"),
     "adversary": ("worse than guessing", "bad"),
     "one-button": ("one button", "bad"),

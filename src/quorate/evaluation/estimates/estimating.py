@@ -41,8 +41,10 @@ BY_PROBABILITY = "each known label was drawn with the probability beside it, as 
 ANY_WORKERS = "nothing is assumed of the workers: the posterior has not seen the known labels, and they correct it"
 ON_MODEL = (
     "no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
-    "as far off, as those of 26 public crowds turned out to be (docs/confidence.md)"
+    "as far off, as those of {} turned out to be (docs/confidence.md)"
 )
+PUBLIC_CROWDS = "26 public crowds"
+PUBLIC_PANELS = "47 public panels of language models"
 NOT_RANDOM = (
     "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
     "random all the same, say so (sampled=, --sampled random); intervals then rest on it"
@@ -299,7 +301,8 @@ def _meter(
         return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",), imbalance)
     # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
     meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
-    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL,), imbalance)
+    comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
+    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL.format(comparable),), imbalance)
 
 
 def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:

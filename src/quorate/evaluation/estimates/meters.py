@@ -83,6 +83,7 @@ class ByModel:
     law: CalibrationLaw
     known: IntArray  # classes that are known, -1 elsewhere; of no random sample
     z: float
+    has_models: bool = False  # whether workers are language models, whose calibration law is that of judge panels
 
     @property
     def is_known(self) -> BoolArray:
@@ -207,10 +208,12 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
         known = np.full(answers.n_tasks, -1)
     has_gold = bool((known >= 0).any())
     blocks = blocks_of(answers, known if has_gold and learns else None)
-    prediction = fit_blocks(blocks, "quorate", answers).vote
+    fitted = fit_blocks(blocks, "quorate", answers)
+    prediction = fitted.vote
     assert isinstance(prediction, Prediction)
     belief = np.concatenate(list(blocks.each(prediction.uncalibrated)))
-    return ByModel(belief, prediction.law, known, z)
+    has_models = fitted.basis is not None and fitted.basis.n_models > 0
+    return ByModel(belief, prediction.law, known, z, has_models)
 
 
 def recall_of(meter: Meter, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
