@@ -85,7 +85,8 @@ def benchmark_sets(folder: Path) -> str:
     """Set the paper's errors beside ours, a column for each set."""
     found = {(row["set"], row["method"]): row["mean_error"] for row in read_csv(folder, "benchmark-sets")}
     methods = {
-        "PGD": PGMV": "majority",
+        "PGD": PGD,
+        "MV": "majority",
         "Opt-D&S": "opt-ds:zeros=skip",
         "KOS": "kos-svd:classes=ordered",
         "ER": "er:classes=ordered",
@@ -244,8 +245,8 @@ def page(folder: Path, *, partly: bool = False) -> str:
     inputs = next(iter(found.values()))["inputs"]
     text = [
         INTRODUCTION,
-        f"The figures are those of one full run with seed {inputs['seed']}, {sum(seconds) / 60:.0f} minutes of one core; "
-        "`python -m tools.reproduction` writes this page from it."
+        f"The figures are those of one full run with seed {inputs['seed']}, {sum(seconds) / 60:.0f} minutes of one "
+        "core; `python -m tools.reproduction` writes this page from it."
         + (f" Not run again for this page: {', '.join(missing)}." if missing else "")
         + "\n",
     ]

@@ -219,7 +219,8 @@ def _log_scale_error(
     within = np.where(colour[pairs.i] == colour[pairs.j], omega, 0.0)
     evidence = np.bincount(component[pairs.i], within, n_components)
     is_weak = (evidence > 0) & (evidence < ESTABLISHED_SCALE)
-    return np.divide(1.0, 2 * np.sqrt(evidence), out=np.zeros(n_components), where=is_weak)
+    scale_error: FloatArray = np.divide(1.0, 2 * np.sqrt(evidence), out=np.zeros(n_components), where=is_weak)
+    return scale_error
 
 
 def _identified_sets(
