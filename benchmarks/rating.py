@@ -63,7 +63,8 @@ def main() -> None:
             print(f"{n:12,}{seconds:10.2f}{passes:8.0f}{seconds / passes / n * 1e6:20.3f}", flush=True)
         large = [(np.log(n), np.log(each)) for n, each in timed if n >= 100_000]
         if len(large) > 1:
-            slope = np.polyfit(*zip(*large, strict=True), 1)[0]
+            log_n, log_seconds = np.array(large).T
+            slope = np.polyfit(log_n, log_seconds, 1)[0]
             print(f"exponent of the growth per pass: {slope:.2f}")
 
 
