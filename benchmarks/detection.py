@@ -1,8 +1,8 @@
 """What it costs to find out how a CSV file is laid out, beside reading it: `python -m benchmarks.detection [ROWS]`.
 
 Three files of the same answers, 10 million rows by default: with the usual column names, with other names that are
-read at once, and with names that need the proposed command. Detection looks at the beginning of a file only, so that its cost
-does not grow with the rows; the last column must stay below 1 %.
+read at once, and with names that need the proposed command. Detection looks at the beginning of a file only, so that
+its cost does not grow with the rows; the last column must stay below 1 %.
 """
 
 import sys
