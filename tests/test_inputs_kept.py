@@ -105,7 +105,7 @@ INPUTS: dict[str, tuple[Form, ...]] = {
     "skills": forms("workers.csv"),
     "predictions": forms("predictions.csv"),
     "tasks": forms("tasks.csv"),
-    "workers": forms("workers.csv"),
+    "available": forms("workers.csv"),
     "config": forms("limits.toml"),
     "labels": forms("export_labels.csv"),
     "ledger": forms("one.ledger"),

@@ -32,6 +32,7 @@ API = [
         "Reading and aggregating",
         ["read", "Answers", "aggregate", "majority_vote", "Result", "consensus", "Consensus", "inspect_reducer"],
     ),
+    ("Numeric scores", ["rate", "Rating", "read_scores", "Scores", "compare_scores", "advise_scores"]),
     ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
     (
         "How alike, what share, may it go on",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quorate.advice import advise as advise
     from quorate.advice import advise_gold as advise_gold
     from quorate.advice import advise_result as advise_result
+    from quorate.advice.score_advice import advise_scores as advise_scores
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
+    from quorate.evaluation.score_metrics import compare_scores as compare_scores
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
     from quorate.meetings.agreements import agreement as agreement
@@ -49,9 +51,13 @@ if TYPE_CHECKING:
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.ranking.rank import rank as rank
     from quorate.ranking.ranking import Ranking as Ranking
+    from quorate.rating.rate import rate as rate
+    from quorate.rating.rating import Rating as Rating
     from quorate.reading.exports import read_export as read_export
     from quorate.reading.formats.export import Export as Export
     from quorate.reading.read import read as read
+    from quorate.reading.scores import Scores as Scores
+    from quorate.reading.scores import read_scores as read_scores
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
     from quorate.reporting import charts as charts
@@ -79,11 +85,15 @@ _HOMES = {
     "GoldAdvice": "advice",
     "Ledger": "ledger",
     "Ranking": "ranking.ranking",
+    "Rating": "rating.rating",
     "Report": "reporting",
     "Result": "result",
     "Score": "evaluation.score",
+    "Scores": "reading.scores",
     "SkillError": "meetings.needs",
     "adaptive_skills": "advice",
+    "advise_scores": "advice.score_advice",
+    "compare_scores": "evaluation.score_metrics",
     "advise": "advice",
     "advise_gold": "advice",
     "advise_result": "advice",
@@ -106,8 +116,10 @@ _HOMES = {
     "optimal_error_bounds": "evaluation.oracle",
     "plug_in_bound": "evaluation.oracle",
     "rank": "ranking.rank",
+    "rate": "rating.rate",
     "read": "reading.read",
     "read_export": "reading.exports",
+    "read_scores": "reading.scores",
     "read_times": "reading.times",
     "report": "reporting",
     "skill_error": "evaluation.guarantees",

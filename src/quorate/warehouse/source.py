@@ -107,6 +107,7 @@ def open_table(
     try:
         found = source if is_there else found_in(home, source, reading, where)
         record_engine_inputs(home, found, source)
+        found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):
             proposal = looks_like_pairs(list(found.columns), render_address(source) if source is not None else "FILE")
             if proposal is not None and not any(reading.chosen.values()):
@@ -123,6 +124,23 @@ def open_table(
         home.close()
         raise
     return home, found
+
+
+def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
+    """Add the columns that scores may lack: one worker for all, and the scores under another usual name."""
+    if not reading.is_score:
+        return table
+    from quorate.reading.scores import COLUMN_NAMES
+
+    _, worker, score = reading.columns
+    if not reading.has_workers:
+        import ibis
+
+        table = table.mutate(**{worker: ibis.literal(worker)})
+    other = next((name for name in COLUMN_NAMES if name in table.columns), None)
+    if reading.label is None and score not in table.columns and other is not None:
+        table = table.mutate(**{score: table[other]})
+    return table
 
 
 def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
