@@ -25,7 +25,8 @@ INTRODUCTION = """# The paper's experiments, run again
 
 `quorate reproduce all -o reproduction` reruns every table and figure of Section 6, "Experimental Results", of [Ma20],
 and writes for each a CSV, a Markdown table with the paper's figures beside ours, a figure, and a page that shows all
-of it, `reproduction/index.html`, where the full tables are. `--quick`, with few trials, shows no verdicts. It needs `pip install 'quorate[report,datasets]'`.
+of it, `reproduction/index.html`, where the full tables are. `--quick`, with few trials, shows no verdicts. It needs
+`pip install 'quorate[report,datasets]'`.
 
 Names have one meaning on this page. **PGD** is the paper's algorithm: projected gradient descent on the *signed*
 correlations with a fixed step, from a positive start (0.5), in the box with tau = 1, then the plug-in vote; it stops
