@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from quorate.advice import advise as advise
     from quorate.advice import advise_gold as advise_gold
     from quorate.advice import advise_result as advise_result
+    from quorate.advice.score_advice import advise_scores as advise_scores
     from quorate.answers import Answers as Answers
     from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
     from quorate.diagnosis.diagnose import diagnose as diagnose
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import expected_error as expected_error
     from quorate.evaluation.score import log_loss as log_loss
+    from quorate.evaluation.score_metrics import compare_scores as compare_scores
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
     from quorate.meetings.agreements import agreement as agreement
@@ -41,9 +43,15 @@ if TYPE_CHECKING:
     from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
+    from quorate.ranking.rank import rank as rank
+    from quorate.ranking.ranking import Ranking as Ranking
+    from quorate.rating.rate import rate as rate
+    from quorate.rating.rating import Rating as Rating
     from quorate.reading.exports import read_export as read_export
     from quorate.reading.formats.export import Export as Export
     from quorate.reading.read import read as read
+    from quorate.reading.scores import Scores as Scores
+    from quorate.reading.scores import read_scores as read_scores
     from quorate.reading.times import read_times as read_times
     from quorate.reporting import Report as Report
     from quorate.reporting import charts as charts
@@ -78,11 +86,16 @@ _HOMES = {
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
+    "Ranking": "ranking.ranking",
+    "Rating": "rating.rating",
     "Report": "reporting",
     "Result": "result",
     "Score": "evaluation.score",
+    "Scores": "reading.scores",
     "SkillError": "theory.tasks_needed",
     "adaptive_skills": "advice",
+    "advise_scores": "advice.score_advice",
+    "compare_scores": "evaluation.score_metrics",
     "advise": "advice",
     "advise_gold": "advice",
     "advise_result": "advice",
@@ -105,8 +118,11 @@ _HOMES = {
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "theory.label_bounds",
     "plug_in_bound": "theory.label_bounds",
+    "rank": "ranking.rank",
+    "rate": "rating.rate",
     "read": "reading.read",
     "read_export": "reading.exports",
+    "read_scores": "reading.scores",
     "read_times": "reading.times",
     "report": "reporting",
     "skill_error": "theory.label_bounds",

@@ -25,11 +25,23 @@ MODEL = "model"  # what was left out of the predictions of a model that is one m
 TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
 DOUBTFUL_SIGN = "doubtful-sign"  # a group whose skills sum to zero, within their error: its sign is open
 UNSUPPORTED = "unsupported"  # why no confidence is stated, and what is needed for one
+LIKE_SCORES = "like-scores"  # labels that are numbers on a scale, for which there is `quorate rate`
 UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(JUDGES, BEYOND_MEMORY, ALTERNATIVE, DOUBTFUL_SIGN, UNSUPPORTED, UNHEARD, KNOWN_SKILLS, MODEL, TRAINED),
+    *(
+        JUDGES,
+        BEYOND_MEMORY,
+        ALTERNATIVE,
+        DOUBTFUL_SIGN,
+        UNSUPPORTED,
+        UNHEARD,
+        LIKE_SCORES,
+        KNOWN_SKILLS,
+        MODEL,
+        TRAINED,
+    ),
 )
 
 
