@@ -65,7 +65,7 @@ def solve(
     lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
     lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
     problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
-    begin = None if start is None else _start(start, evidence)
+    begin = _gold_start(evidence) if start is None else _start(start, evidence)
     solver_notes: tuple[Note, ...] = ()
     if solver == FLOW and not evidence.has_pair_table:
         solver = COORDINATE
@@ -84,6 +84,20 @@ def solve(
         *sign_note(skills, told, evidence.verdict.component, evidence.free),
     )
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
+
+
+def _gold_start(evidence: Evidence) -> FloatArray | None:
+    """Return -0.5 for the component of gold where its workers contradict gold in sum; None for the usual start.
+
+    Descent from a positive start assumes that skills are positive; where gold shows the contrary, it begins there.
+    """
+    if not evidence.is_gold.any():
+        return None
+    agreement = evidence.moments.signed @ evidence.is_gold.astype(np.float64)
+    if agreement[~evidence.is_gold].sum() >= 0:
+        return None
+    of_gold = np.isin(evidence.verdict.component, evidence.gold_component)
+    return np.where(of_gold & ~evidence.is_gold, -0.5, np.where(evidence.is_gold, 1.0, 0.5))
 
 
 def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
