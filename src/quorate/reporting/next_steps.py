@@ -1,6 +1,7 @@
 """What to do next: whom to stop or train, what to ask again and whom, what an expert should label; what it brings."""
 
 import re
+from typing import Any
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -263,7 +264,7 @@ def as_typed(source: object, options: ReadOptions) -> str:
     >>> as_typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
     """
-    files = source if isinstance(source, list) else [source]
+    files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
     chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
     return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
