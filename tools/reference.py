@@ -32,11 +32,13 @@ API = [
         "Reading and aggregating",
         ["read", "Answers", "aggregate", "majority_vote", "Result", "consensus", "Consensus", "inspect_reducer"],
     ),
+    ("Numeric scores", ["rate", "Rating", "read_scores", "Scores", "compare_scores", "advise_scores"]),
     ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
     (
         "How alike, what share, may it go on",
         ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckedAnswers"],
     ),
+    ("Ranking by pairwise comparisons", ["rank", "Ranking"]),
     ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
     ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),

@@ -72,6 +72,10 @@ class UnknownFormatError(InputError):
     """Neither the name nor the content says what kind of file or object this is."""
 
 
+class PairwiseFileError(UnknownFormatError):
+    """The file holds pairwise comparisons, which `quorate rank` takes, and not one label per task."""
+
+
 class WrongFormatError(InputError):
     """The file is not what its name says."""
 
@@ -128,6 +132,10 @@ class ConflictingGoldError(GoldError):
     """Two different known labels for one task."""
 
 
+class ScoreError(InputError):
+    """A score is not a number, or the scores determine nothing."""
+
+
 class MapError(InputError):
     """The table that says which class an answer points to cannot be used."""
 
@@ -138,6 +146,10 @@ class CostError(InputError):
 
 class ConflictingGroupsError(InputError):
     """A worker is in two groups."""
+
+
+class UndeterminedError(InputError):
+    """The data are readable, and do not determine what was asked for: exit code 3."""
 
 
 class UnwritableFileError(QuorateError):

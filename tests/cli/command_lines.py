@@ -41,6 +41,10 @@ EXPORT = json.dumps(
         for number, task in enumerate(TASKS[:5])
     ]
 )
+PAIRS = table(
+    "left,right,winner,judge",
+    [("a", "b", "left", "j"), ("b", "c", "left", "k"), ("c", "a", "left", "j"), ("a", "c", "left", "k")] * 3,
+)
 EXPORT_LABELS = table("task,label", enumerate(["c0"] * 5))
 # What each input of that name holds; options that are needed beside it.
 CONTENT = {
@@ -91,7 +95,9 @@ def text_parameters() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def is_output(parameter: Any) -> bool:
-    return bool(parameter.name.endswith(("output", "_out")) or parameter.name in ("junit", "summary", "tables"))
+    return bool(
+        parameter.name.endswith(("output", "_out")) or parameter.name in ("junit", "summary", "tables", "report")
+    )
 
 
 def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -> list[str]:
@@ -103,6 +109,9 @@ def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -
     if path[0] == "convert":
         files["file"].write_text(EXPORT)
         files["labels"].write_text(EXPORT_LABELS)
+    if path[0] == "rank":
+        files["file"].write_text(PAIRS)
+        files["gold"].write_text(PAIRS)
     if path == ("ledger", "show"):
         files["ledger"] = folder / "answers.ledger"
         book = quorate.Ledger()

@@ -184,7 +184,8 @@ def advise_from(
     determined = verdict.determined[:n] & (answers.per_worker > 0)
     everyone = belief.with_newcomers(crew.size - n)
     accuracy = everyone.accuracy
-    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width)
+    weak = result.workforce.weak
+    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width, weak)
     target = USUAL_TARGET if target_error is None else target_error
     pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
     needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)

@@ -248,3 +248,122 @@ static void NAME(believed)(const Span s, const LABEL *label, const double *first
         if (n_shares) calibrated(out + t * M, numbers + 2 * M + 5, n_shares, M, q, q + M);
     }
 }
+
+/* One pass of the rating model: see quorate/rating/passes.py, whose plain_pass has the formulas. A row of the table: bias,
+ * scale, noise variance, the precision of (bias, scale) and precision times mean; then eight sums. `cells` says what is
+ * left out with an answer: 0 the rater's answers to the task, 1 those of its group, 2 the answer alone. */
+static void NAME(rating)(const Span s, const LABEL *label, const double *values, double *table, const double *numbers,
+                         double *totals, const int32_t *group, double *out, int cells, int64_t most, int64_t n_groups,
+                         double *scratch)
+{
+    const double mean = numbers[0], prior = numbers[1], least11 = numbers[2], least22 = numbers[3], rho = numbers[4];
+    const int is_first = numbers[5] != 0.0;
+    double *score = scratch, *bias = score + most, *scale = bias + most, *wide = scale + most;
+    double *precision = wide + most, *shift = precision + most, *size = shift + most, *first = size + most;
+    double *second = first + most;
+    int64_t *cell = (int64_t *)(second + most), *stamp = cell + most, *slot = stamp + n_groups;
+    for (int64_t k = 0; k < n_groups; k++) stamp[k] = -1;
+    for (int64_t t = 0; t < s.n_tasks; t++) {
+        const int64_t from = s.start[t], n = s.start[t + 1] - from;
+        int64_t n_cells = 0;
+        for (int64_t k = 0; k < n; k++) {
+            const int32_t worker = s.worker[from + k];
+            if (from + k + AHEAD < s.n_answers) PREFETCH(table + (int64_t)s.worker[from + k + AHEAD] * 16);
+            if (cells == 1) {
+                const int32_t own = group[worker];
+                if (stamp[own] != t) {
+                    stamp[own] = t;
+                    slot[own] = n_cells++;
+                }
+                cell[k] = slot[own];
+            } else if (cells == 2 || k == 0 || worker != s.worker[from + k - 1]) {
+                cell[k] = n_cells++;
+            } else {
+                cell[k] = n_cells - 1;
+            }
+        }
+        for (int64_t c = 0; c < n_cells; c++) precision[c] = shift[c] = size[c] = first[c] = second[c] = 0.0;
+        double total = 0.0, weight = 0.0;
+        for (int64_t k = 0; k < n; k++) {
+            const double *row = table + (int64_t)s.worker[from + k] * 16;
+            const double y = values[label[from + k]], a = row[0], b = row[1], b2 = b * b, x = (y - a - b * mean) * b;
+            const int64_t c = cell[k];
+            score[k] = y;
+            precision[c] += b2 / row[2];
+            shift[c] += b * (y - a) / row[2];
+            size[c] += 1.0;
+            first[c] += x, second[c] += b2;
+            total += x, weight += b2;
+        }
+        totals[4] += total * total, totals[5] += weight * weight;
+        double p = prior, h = mean * prior;
+        for (int64_t c = 0; c < n_cells; c++) {
+            const double thinning = 1.0 / (1.0 + rho * (size[c] - 1.0));
+            precision[c] *= thinning, shift[c] *= thinning;
+            p += precision[c], h += shift[c];
+            totals[4] -= first[c] * first[c], totals[5] -= second[c] * second[c];
+        }
+        for (int64_t k = 0; k < n; k++) { /* the line of each rater without the answer in hand */
+            const double *row = table + (int64_t)s.worker[from + k] * 16;
+            const double y = score[k], b = row[1], noise = row[2], rest = p - precision[cell[k]];
+            const double without = rest > prior ? rest : prior, m = (h - shift[cell[k]]) / without;
+            double p11 = row[3], p12 = row[4], p22 = row[5], h1 = row[6], h2 = row[7];
+            if (!is_first) {
+                const double over = 1.0 / (noise + b * b / without);
+                p11 -= over, p12 -= m * over, p22 -= m * m * over, h1 -= y * over, h2 -= y * m * over;
+                p11 = p11 > least11 ? p11 : least11;
+                p22 = p22 > least22 ? p22 : least22;
+            }
+            double determinant = p11 * p22 - p12 * p12;
+            determinant = determinant > 1e-12 ? determinant : 1e-12;
+            const double variance = (p22 - 2.0 * m * p12 + m * m * p11) / determinant;
+            bias[k] = (p22 * h1 - p12 * h2) / determinant;
+            scale[k] = (p11 * h2 - p12 * h1) / determinant;
+            wide[k] = noise + (variance > 0.0 ? variance : 0.0);
+        }
+        for (int64_t c = 0; c < n_cells; c++) precision[c] = shift[c] = first[c] = second[c] = 0.0;
+        for (int64_t k = 0; k < n; k++) {
+            precision[cell[k]] += scale[k] * scale[k] / wide[k];
+            shift[cell[k]] += scale[k] * (score[k] - bias[k]) / wide[k];
+        }
+        p = prior, h = mean * prior;
+        for (int64_t c = 0; c < n_cells; c++) {
+            const double thinning = 1.0 / (1.0 + rho * (size[c] - 1.0));
+            precision[c] *= thinning, shift[c] *= thinning;
+            p += precision[c], h += shift[c];
+        }
+        const double task_mean = h / p;
+        double noise_ratio = 0.0, density = 0.0;
+        for (int64_t k = 0; k < n; k++) {
+            double *row = table + (int64_t)s.worker[from + k] * 16;
+            const double y = score[k], b = row[1], noise = row[2], rest = p - precision[cell[k]];
+            const double without = rest > prior ? rest : prior, m = (h - shift[cell[k]]) / without, v = 1.0 / without;
+            const double error = y - bias[k] - scale[k] * m, square = error * error;
+            const double predictive = wide[k] + scale[k] * scale[k] * v, part = noise / predictive;
+            const double noise_square = part * (part * square + (predictive - noise)), over = 1.0 / (noise + b * b * v);
+            row[8] += over, row[9] += m * over, row[10] += m * m * over, row[11] += y * over, row[12] += y * m * over;
+            row[13] += noise_square, row[14] += square, row[15] += square * square;
+            if (size[cell[k]] > 1.0) {
+                const double z = error / sqrt(noise), u = scale[k] * sqrt(v) / sqrt(noise);
+                first[cell[k]] += z, second[cell[k]] += u;
+                totals[6] -= z * z, totals[7] -= u * u;
+            }
+            if (out) {
+                noise_ratio += noise_square / noise;
+                density -= 0.5 * (log(6.283185307179586 * predictive) + square / predictive);
+            }
+        }
+        for (int64_t c = 0; c < n_cells; c++) {
+            totals[6] += first[c] * first[c], totals[7] += second[c] * second[c];
+            totals[8] += size[c] * (size[c] - 1.0);
+        }
+        if (n) {
+            totals[0] += (double)n * task_mean, totals[1] += task_mean, totals[2] += task_mean * task_mean;
+            totals[3] += 1.0 / p;
+        }
+        if (out) {
+            out[3 * t] = task_mean, out[3 * t + 1] = 1.0 / p, out[3 * t + 2] = noise_ratio;
+            totals[9] += density;
+        }
+    }
+}

@@ -29,6 +29,13 @@ def advise(
     target_error: Annotated[
         float | None, typer.Option(metavar="E", help="Stop where labels are expected to be wrong as rarely as this.")
     ] = None,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="The labels are scores: the next answer goes where the interval is widest.")
+    ] = False,
+    max_half_width: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="Of scores: stop where the intervals are expected to be as narrow."),
+    ] = None,
     expert: Annotated[
         int | None, typer.Option(metavar="N", help="Choose N tasks for an expert to label, instead of whom to ask.")
     ] = None,
@@ -60,6 +67,16 @@ def advise(
     from quorate.errors import OptionError
 
     number, known = _number_and_file(expert, gold or [])
+    if scores or max_half_width is not None:
+        from quorate.advice.score_advice import advise_scores
+
+        if number is not None or target_error is not None or budget is None:
+            raise OptionError("with --scores say --budget N; --expert and --target-error are about labels")
+        options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
+        with showing_progress():
+            further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
+        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
+        return
     asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:

@@ -114,6 +114,7 @@ def _reading_options(
 
 FLAGS = inspect.signature(_reading_options).parameters
 COLUMNS = ("task", "worker", "label")
+SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command, that make numbers of the labels
 LISTS = ("abstain", "classes")  # of labels, with a comma between two
 
 
@@ -127,7 +128,12 @@ def read_options_of(given: Mapping[str, Any]) -> "ReadOptions":
     said |= {name: _listed(said[name]) for name in LISTS if said.get(name) is not None}
     said = {name: value for name, value in said.items() if value is not None or name not in LISTS}
     _refuse_file_of_workers(said.get("workers"))
-    return ReadOptions(**said, format=given.get("input_format"), column_names=given.get("columns"))
+    said |= {"format": given.get("input_format"), "column_names": given.get("columns")}
+    if any(given.get(name) not in (None, False) for name in SCORE_OPTIONS):
+        from quorate.reading.scores import ScoreOptions, resolve_score_column
+
+        return resolve_score_column(given["file"], ScoreOptions(**said))
+    return ReadOptions(**said)
 
 
 def _refuse_file_of_workers(workers: str | None) -> None:

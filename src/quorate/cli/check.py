@@ -35,6 +35,12 @@ def check(
     max_undetermined: Annotated[
         float | None, typer.Option(metavar="X", help="Largest share of workers whose skill is not determined.")
     ] = None,
+    min_reliability: Annotated[
+        float | None, typer.Option(metavar="X", help="Labels are scores: their least reliability (see `quorate rate`).")
+    ] = None,
+    max_half_width: Annotated[
+        float | None, typer.Option(metavar="X", help="Labels are scores: largest median half-width of the intervals.")
+    ] = None,
     sure: Annotated[float | None, typer.Option(help="How sure a label must be.", show_default="0.9")] = None,
     fail_on: Annotated[
         str | None,
@@ -75,6 +81,8 @@ def check(
             max_error=max_error,
             max_unsure=max_unsure,
             max_undetermined=max_undetermined,
+            min_reliability=min_reliability,
+            max_half_width=max_half_width,
             sure=sure,
             fail_on=() if fail_on is None else kinds_of(fail_on),
             config=config,

@@ -21,6 +21,10 @@ def compare(
     methods: Annotated[
         str | None, typer.Option(help="Names, separated by commas, each with options if wanted: er:classes=ordered.")
     ] = None,
+    scores: Annotated[
+        bool,
+        typer.Option("--scores", help="Labels are scores: compare mean, median, z-score, bias-removed, p910 and rate."),
+    ] = False,
     gold: Gold = None,
     seed: Seed = 0,
     json: Json = False,
@@ -31,6 +35,20 @@ def compare(
     from quorate.writing.tables import to_json
 
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    if scores:
+        from quorate.evaluation.score_metrics import compare_scores
+
+        with showing_progress():
+            side_by_side = compare_scores(reading, truth, methods=chosen, gold=gold)
+        if json:
+            print_data(to_json({**side_by_side.to_dict(), **reading.told()}))
+            return
+        table = side_by_side.table
+        known = "" if side_by_side.n_scored is None else f", {side_by_side.n_scored:,} of them with known scores"
+        rows = [list(row.values()) for row in table.to_pylist()]
+        print_table(f"Methods for scores on {side_by_side.n_tasks:,} tasks{known}", table.column_names, rows)
+        print_lines(side_by_side.failures)
+        return
     with showing_progress():
         found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:

@@ -38,6 +38,9 @@ def report(
         str | None, typer.Option(metavar="METHODS", help="To compare with, separated by commas; '' for none.")
     ] = None,
     sure: Annotated[float, typer.Option(help="A label of less confidence needs more answers.")] = 0.9,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="The labels are scores: the page of `quorate rate`.")
+    ] = False,
     gold: Gold = None,
     truth: Annotated[
         str | None, typer.Option(metavar="FILE", help="True labels to score methods by, in the same columns.")
@@ -48,6 +51,14 @@ def report(
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.reading.inputs import announce_output
 
+    if scores:
+        from quorate.rating.rate import rate
+        from quorate.reporting.rating_page import write_rating_report
+
+        with drawing_beside(), showing_progress():
+            write_rating_report(rate(reading, gold=gold), output, title)
+        print_lines([] if output == "-" else [f"wrote {output}"])
+        return
     if tables is not None:
         for name in ("workers", "labels"):
             announce_output("--tables", Path(tables, f"{name}.csv"))

@@ -9,15 +9,17 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.diagnosis.diagnose import Diagnosis, diagnose_result
-from quorate.diagnosis.limits import Limits, limits_of
-from quorate.errors import count, in_python
+from quorate.diagnosis.limits import Limits, flag, limits_of
+from quorate.errors import OptionError, count, in_python
 from quorate.gold import answers_and_gold
 from quorate.meetings.agreements import agreement
 from quorate.meetings.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
 from quorate.methods.registry import aggregate
+from quorate.rating.rate import rate
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
+from quorate.reading.scores import read_scores
 from quorate.result import Result, sizes
 from quorate.skills.evidence import DETERMINED
 from quorate.skills.notes import UNSUPPORTED
@@ -154,6 +156,8 @@ def check(
     max_error: float | None = None,
     max_unsure: float | None = None,
     max_undetermined: float | None = None,
+    min_reliability: float | None = None,
+    max_half_width: float | None = None,
     sure: float | None = None,
     fail_on: Sequence[str] = (),
     config: str | Path | None = None,
@@ -173,6 +177,9 @@ def check(
             is at most the limit, fails if the lower end is above it, and is undecided otherwise.
         max_unsure: largest share of labels that are missing, or less than ``sure``.
         max_undetermined: largest share of workers whose skill is not determined.
+        min_reliability: least reliability of the scores, where labels are numbers (see `quorate.rate`): the consistency
+            of the mean of what a task has.
+        max_half_width: largest median half-width of the intervals of such scores.
         sure: how sure a label must be; 0.9 by default.
         fail_on: kinds of findings that there must be none of, as `quorate.diagnose` names them; ``copying`` for
             agreeing pairs and clusters, ``any`` for all.
@@ -198,10 +205,14 @@ def check(
         "max_error": max_error,
         "max_unsure": max_unsure,
         "max_undetermined": max_undetermined,
+        "min_reliability": min_reliability,
+        "max_half_width": max_half_width,
         "sure": sure,
         "fail_on": tuple(fail_on),
     }
     limits = limits_of(said, config)
+    if limits.any_of("min_reliability", "max_half_width"):
+        return _check_scores(source, limits, gold, reading)
     answers, known = answers_and_gold(source, gold, reading)
     found = [*_alike(answers, limits)]
     if limits.any_of("max_error", "max_unsure", "max_undetermined") or limits.fail_on:
@@ -210,6 +221,33 @@ def check(
         if limits.fail_on:
             found += _findings(diagnose_result(result, gold=known), limits)
     return CheckedAnswers(answers, tuple(found))
+
+
+def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckedAnswers:
+    """Compare answers that are scores with limits."""
+    for name in ("max_error", "max_unsure", "max_undetermined"):
+        if getattr(limits, name) is not None:
+            raise OptionError(
+                f"{flag(name)} is a limit of labels, and --min-reliability and --max-half-width of scores"
+            )
+    if limits.fail_on:
+        raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
+    scores = read_scores(source, **reading)
+    found = rate(scores, gold=gold)
+    checks = [*_alike(scores.answers, limits)]
+    more = "collect more answers per task"
+    if limits.min_reliability is not None:
+        needed = found.reliability.raters_needed(limits.min_reliability)
+        remedy = more if needed is None else f"{more}: about {needed:,} are needed"
+        value = found.reliability.consistency(found.reliability.k)
+        checks.append(_least("min_reliability", "the reliability of the scores", value, limits, remedy))
+    if limits.max_half_width is not None:
+        tasks = found.tasks
+        rated = tasks.n_answers > 0
+        value = float(np.median((tasks.high - tasks.low)[rated])) / 2
+        remedy = f"{more} (`quorate advise --scores --budget N --max-half-width {limits.max_half_width:g}`)"
+        checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
+    return CheckedAnswers(scores.answers, tuple(checks))
 
 
 def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:

@@ -36,6 +36,8 @@ class Limits:
     max_error: float | None = None  # labels expected to be wrong
     max_unsure: float | None = None  # labels less sure than `sure`
     max_undetermined: float | None = None  # workers whose skill is not determined
+    min_reliability: float | None = None  # of the scores, where labels are numbers: consistency of the mean
+    max_half_width: float | None = None  # of the intervals of scores, median
     sure: float = 0.9
     fail_on: tuple[str, ...] = ()  # kinds of findings, or families of them
 
@@ -44,7 +46,7 @@ class Limits:
             value = getattr(self, name)
             if value is None:
                 continue
-            most = float("inf") if name == "min_answers" else 1.0
+            most = float("inf") if name in ("min_answers", "max_half_width") else 1.0
             least = LEAST.get(name, 0.0)
             if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
                 between = f"between {least:g} and {most:g}" if most < 2 else f"of {least:g} or more"

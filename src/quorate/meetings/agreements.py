@@ -26,6 +26,7 @@ from quorate.meetings.coefficients import (
     with_intervals,
 )
 from quorate.meetings.coincidences import Scale, Sums, Tallied, summed, tallied
+from quorate.meetings.intraclass import Intraclass, intraclass_of
 from quorate.reading.files import Source
 from quorate.reading.options import ReadKeywords
 from quorate.reading.pipes import keep_pipes
@@ -63,6 +64,14 @@ class Agreement:
     def n_paired(self) -> int:
         """Tasks with two answers or more; the others say nothing."""
         return int((self.answers.per_task > 1).sum())
+
+    @cached_property
+    def intraclass(self) -> Intraclass | None:
+        """Absolute agreement and consistency of numeric answers; None on another scale, or without two raters."""
+        numbers = _numbers(self.answers.classes.to_pylist()) if self.scale == INTERVAL else None
+        if numbers is None or self.n_paired == 0:
+            return None
+        return intraclass_of(self.answers.task, self.answers.worker, numbers[self.answers.label])
 
     @cached_property
     def by_class(self) -> tuple[dict[str, Coefficient], ...]:
@@ -114,6 +123,7 @@ class Agreement:
             "tasks": self.answers.n_tasks,
             "tasks_with_two_answers": self.n_paired,
             **as_dict(self.overall),
+            **({} if self.intraclass is None else {"intraclass_correlation": self.intraclass.to_dict()}),
             "by_class": rows_of(self.classes, self.by_class),
             "by_worker": self.workers.to_pylist(),
             "by_group": rows_of(self.groups, self.by_group),
@@ -150,7 +160,8 @@ class Agreement:
         single = self.answers.n_tasks - self.n_paired
         alone = f"; {count(single, 'task')} with fewer than two answers say nothing" if single else ""
         head = f"how alike the answers to {count(self.n_paired, 'task')} are, with {self.level:.0%} intervals{alone}"
-        return [head, *(f"{self.named(name)}: {value}" for name, value in self.overall.items())]
+        coefficients = [f"{self.named(name)}: {value}" for name, value in self.overall.items()]
+        return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
 
     def named(self, name: str) -> str:
         """Name a coefficient, and the scale it is on where it depends on one."""
@@ -181,7 +192,8 @@ def agreement(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
-            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2.
+            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
+            correlations for absolute agreement and for consistency.
         ranked: every class from lowest to highest, for a scale with an order; numbers need none.
         level: of the intervals.
         draws: of the bootstrap.

@@ -96,7 +96,7 @@ class Consensus:
 
 
 @keep_pipes()
-def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consensus:
+def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
     """Make of stored skills what answers with the consensus of a panel, one output at a time.
 
     Weights are those of `aggregate`: the log-odds of each judge's skill; a judge who is not in the table, or whose
@@ -105,7 +105,8 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consen
 
     Args:
         skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
-            to skill, or to (skill, low, high).
+            to skill, or to (skill, low, high). A `Rating`, or the file that `quorate rate --workers-out` wrote, makes a
+            consensus of numeric scores: see `quorate.rating.consensus.score_consensus`.
         classes: every class, in order; by default their number is read off the table, and their names are what is said.
 
     Raises:
@@ -116,6 +117,12 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consen
     >>> agreed.label, agreed.tied, agreed.n_verdicts
     ('C', False, 3)
     """
+    if is_table_of_raters(skills):
+        from quorate.rating.consensus import score_consensus
+
+        if classes is not None:
+            raise OptionError("classes= is about labels, and this is a table of raters, whose scores are numbers")
+        return score_consensus(skills)
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
         raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
     columns = _columns(skills)
@@ -131,6 +138,19 @@ def consensus(skills: Source, *, classes: Sequence[Any] | None = None) -> Consen
     held = dict(zip(np.array(columns["worker"], object)[known], skill[known].tolist(), strict=True))
     many = len(classes) if classes is not None else _n_classes(skill[known], columns["accuracy"][known])
     return Consensus(held, mean, many, None if classes is None else tuple(classes))
+
+
+def is_table_of_raters(source: Any) -> bool:
+    """Whether a table has the lines of raters, as `quorate rate --workers-out` writes them, and no skills."""
+    from quorate.rating.rating import Rating
+
+    if isinstance(source, Rating):
+        return True
+    if isinstance(source, Result):
+        return False
+    table = source.arrow if isinstance(source, Table) else source
+    fields = set(table) if isinstance(table, Mapping) else set(look(hold(table)).fields)
+    return {"worker", "intercept", "scale", "noise"} <= fields and "skill" not in fields
 
 
 def _columns(skills: Source) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from quorate.errors import OptionError, shown
-from quorate.methods.consensus import consensus
+from quorate.methods.consensus import Consensus, consensus
 from quorate.reading.files import Source
 from quorate.reading.formats.content import as_text
 
@@ -43,6 +43,8 @@ def inspect_reducer(
     except ImportError:
         raise OptionError("inspect_reducer is for Inspect, which is not installed: pip install inspect_ai") from None
     panel = consensus(skills, classes=classes)
+    if not isinstance(panel, Consensus):
+        raise OptionError("a reducer of labels needs the skills of workers, and this is a table of raters of scores")
 
     def named() -> Reducer:
         def reduce(scores: list[Any]) -> Any:

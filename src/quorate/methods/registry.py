@@ -1,8 +1,9 @@
 """Every method by its name, and the one function that runs any of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from quorate.answers import Answers
@@ -13,8 +14,10 @@ from quorate.reading.cost_table import read_costs
 from quorate.reading.files import Source
 from quorate.reading.options import split_reading
 from quorate.reading.pipes import keep_pipes
+from quorate.reading.read import Reading
+from quorate.reading.scores import looks_like_scores
 from quorate.result import Result
-from quorate.skills.notes import Note
+from quorate.skills.notes import LIKE_SCORES, Note
 from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
 from quorate.voting.least_cost import EXPECTED_COST, cheapest
 
@@ -134,6 +137,7 @@ def aggregate(
         from quorate.methods.model_worker import with_model  # few need it
 
         answers, notes = with_model(answers, predictions, predictions_name)
+    notes = (*notes, *_score_notes(source, answers, method, options))
     if costs is not None and answers.asked is not None:
         raise OptionError("costs= (--costs) is of one class a task; of several labels each is asked as yes or no")
     if costs is not None:
@@ -152,6 +156,17 @@ def aggregate(
     if costs is None:
         return result
     return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), EXPECTED_COST))
+
+
+def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
+    """Point to `quorate rate` where the labels are numbers on a scale."""
+    if answers.asked is not None or options.get("ordered") or answers.said is not None:
+        return ()
+    reading = source if isinstance(source, Reading) else None
+    name = reading.name if reading is not None else str(source) if isinstance(source, str | Path) else None
+    how = None if reading is None else reading.options
+    proposal = looks_like_scores(answers.classes, answers.n_answers, file=name, options=how)
+    return () if proposal is None else (Note(LIKE_SCORES, proposal.text),)
 
 
 def check_states_probabilities(method: str) -> None:

@@ -20,6 +20,7 @@ from quorate.reading.formats.known import FORMATS
 from quorate.reading.layouts import frame_for, names_resolved
 from quorate.reading.loading import Loaded, compression_of, head, hold
 from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.pair_exports import propose_rank
 from quorate.reading.proposals import PURPOSES, command_line, has_command
 from quorate.reading.read import Reading, read_source
 from quorate.reading.several_files import content_of
@@ -136,6 +137,11 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     try:
         content = content_of(part, reading)
         files = content.files or files
+        pairs = propose_rank(content) if reading == AS_USUAL and not content.parts else None
+        if pairs is not None:
+            steps = (NextStep(PURPOSES["rank"], pairs.command),)
+            what = "a file of pairwise comparisons"
+            return Examination(files, what, "refused", pairs.sentence, can=steps, sampled=sampled)
         resolved = names_resolved(reading, content.fields)
         tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
         what = _describe(content, tool)

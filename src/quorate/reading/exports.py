@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any, Unpack
 
-from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
@@ -47,6 +47,15 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     return TABLE
 
 
+def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
+    """Name the columns or fields of a source by its first bytes; none where it cannot be read.
+
+    >>> fields_of({"task": [1], "score": [2.5]})
+    ('task', 'score')
+    """
+    return tuple(_look(source, reading).fields)
+
+
 def _look(source: Source, reading: ReadOptions) -> Content:
     if reading.tool == TABLE and not isinstance(source, list | tuple):
         return look(source, reading)
@@ -85,7 +94,22 @@ def recognise_content(content: Content, reading: ReadOptions) -> str:
         return found[0]
     if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
         return TABLE  # which says what it may be
+    if layout_is_plain(reading) and not content.parts and not named:
+        refuse_pairs(content)
     return LAYOUT
+
+
+def refuse_pairs(content: Content) -> None:
+    """Refuse a file of pairwise comparisons, and name the command that ranks its items.
+
+    Raises:
+        PairwiseFileError: it is one.
+    """
+    from quorate.reading.pair_exports import propose_rank
+
+    proposal = propose_rank(content)
+    if proposal is not None:
+        raise PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
 
 
 @keep_pipes()

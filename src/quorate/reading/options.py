@@ -4,7 +4,7 @@ import codecs
 import csv
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from quorate.errors import OptionError, shown, unknown
 
@@ -85,6 +85,10 @@ class ReadOptions:
     ('item', 'worker', 'label')
     """
 
+    is_score: ClassVar[bool] = False  # whether the labels are numbers, see `quorate.reading.scores.ScoreOptions`
+    policies: ClassVar[tuple[str, ...]] = POLICIES
+    label_name: ClassVar[str] = "label"  # how messages call the option that names the column of labels
+
     task: str | None = None  # the column of task ids: "task", or what tells tasks apart in an export
     worker: str | None = None
     label: str | None = None
@@ -124,8 +128,8 @@ class ReadOptions:
             raise OptionError(
                 "worker= (--worker) names a column and worker_name= (--worker-name) the only worker; give one of them"
             )
-        if self.on_conflict not in POLICIES:
-            raise unknown(self.on_conflict, POLICIES, "conflict policy")
+        if self.on_conflict not in self.policies:
+            raise unknown(self.on_conflict, self.policies, "conflict policy")
         if self.tool not in TOOLS:
             raise unknown(self.tool, TOOLS, "tool")
         if self.format is not None and self.format not in FORMATS:
@@ -162,9 +166,19 @@ class ReadOptions:
         return wanted if self.group is None else {**wanted, self.group: self._remedy("group")}
 
     def _remedy(self, role: str) -> str:
+        option = self.label_name if role == "label" else role
         if getattr(self, role) is None:
-            return f"Name the right one with {role}= (--{role})"
-        return f"Let {role}= (--{role}) name one of those"
+            return f"Name the right one with {option}= (--{option})"
+        return f"Let {option}= (--{option}) name one of those"
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether the table names the worker of each answer."""
+        return True
+
+    def completed(self, table: Any) -> Any:
+        """Return the table with the columns that it need not have."""
+        return table
 
     def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
         """Refuse options that mean nothing in some place; none is passed over in silence.

@@ -54,10 +54,10 @@ def read_rows(
     (2, 2, ['cat', 'dog'])
     """
     wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
-    table = read_table(source, wanted, reading)
+    table = reading.completed(read_table(source, wanted, reading))
     if table.num_rows == 0:
         raise NoRowsError("there are columns, but no answers under them")
-    if has_several(table.column(reading.columns[2]), reading):
+    if not reading.is_score and has_several(table.column(reading.columns[2]), reading):
         return read_several(table, reading)
     names = (*reading.columns, *([] if reading.group is None else [reading.group]))
     columns = [
@@ -73,6 +73,11 @@ def read_rows(
     tell = rows_phrase if ordered else _rows_counted
     grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
     silent = silences_of(*columns[2], there, reading, why, grades)
+    if reading.is_score:
+        from quorate.reading.scores import as_scores  # which reads by this module
+
+        columns[2] = as_scores(*columns[2], reading, tell)
+        present = there & (columns[2][0] >= 0)
     told = present if silent is None else present | silent.rows
     if not told.all() and not reading.skip_missing:
         lacking = {name: np.where(told, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
@@ -85,7 +90,8 @@ def read_rows(
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
     answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
-    answers = answers if silent is None else silent.beside(answers, *coded[0][:2])
+    if silent is not None and not reading.is_score:
+        answers = silent.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
@@ -111,7 +117,8 @@ def _settled(
     found = settle(tasks, workers, labels, reading.on_conflict)
     if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
         rows, clash = np.flatnonzero(present)[found.clashing], found.clashing
-        _refuse_conflicts(rows, tell, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
+        policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
+        _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
     if len(found.task) == 0:
         raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
     said = None
@@ -149,7 +156,7 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhras
     raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
 
 
-def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray, pa.Array]) -> None:
+def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
     for k in range(len(rows)):
@@ -160,5 +167,5 @@ def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, *columns: tuple[IntArray
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
         f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
         f"in {tell([row for row, _ in given])}. "
-        "Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+        f"Choose on_conflict={policies} (--on-conflict)"
     )

@@ -27,7 +27,8 @@ def settle(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> Se
         worker: code of each row.
         label: code of each row.
         policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
-            drops them too, and leaves it to the caller to refuse what is ``clashing``.
+            drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
+            scores, which are averaged later.
 
     >>> found = settle(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
     >>> found.task.tolist(), found.label.tolist(), found.n_conflicting, found.clashing.tolist()
@@ -35,6 +36,8 @@ def settle(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> Se
     """
     in_order = _sorted(task, worker, label)
     if not np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
+        return Settled(*in_order)
+    if policy == "mean":
         return Settled(*in_order)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
     task, worker, label = task[order], worker[order], label[order]

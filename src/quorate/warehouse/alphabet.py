@@ -49,6 +49,8 @@ def alphabet_of(
     ([-2, 1, 0], ['x', 'y'])
     """
     there: IntArray = np.flatnonzero(used)
+    if reading.is_score:
+        return _numbers(labels, there, n_rows, reading)
     named = codes_of(reading, labels)
     grades = grades_of(there, labels, reading, named, lambda _: "the answers")
     pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
@@ -67,3 +69,15 @@ def alphabet_of(
     if grades is None:
         return Alphabet(code, given, given, None, unheard, n_silent)
     return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard, n_silent)
+
+
+def _numbers(labels: pa.Array, there: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+    """Return labels that are scores: the classes are the distinct numbers, ascending."""
+    from quorate.arrays import take
+    from quorate.reading.scores import as_scores
+
+    code = np.full(len(labels), UNUSED, np.int32)
+    code[there], values = as_scores(np.arange(len(there)), take(labels, there), reading, lambda _: "the answers")
+    if (code < 0).all():
+        raise NoRowsError(f"all {n_rows:,} rows lack a field or abstain; no score is left")
+    return Alphabet(code, values, values)

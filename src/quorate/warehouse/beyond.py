@@ -69,7 +69,7 @@ def aggregate_held(
     if costs is not None:
         check_states_probabilities(chosen)
     check_output(held.engine, output, output_table)
-    blocks, apart = _packed(held, local_gold(gold, held.reading))
+    blocks, apart = pack_held(held, local_gold(gold, held.reading))
     roster = blocks.roster
     priced = None if costs is None else read_costs(costs, roster.classes)
     if chosen == "quorate":
@@ -94,8 +94,8 @@ def _unheard(roster: Roster) -> tuple[Note, ...]:
     return (Note(UNHEARD, unheard_line(roster.unheard)),) if roster.unheard else ()
 
 
-def _packed(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
-    """Pack the answers into blocks: in Spark where they lie there and it can, else here; and say what to know of it."""
+def pack_held(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
+    """Pack answers into blocks: in Spark where they lie there and it can, else here; with notes on that."""
     notes: tuple[Note, ...] = ()
     if held.engine.name == "pyspark":
         why_not = spark_lacks(held.engine)

@@ -1,0 +1,206 @@
+"""`quorate rate`: numeric scores -> one score per task with an interval, and the line of each rater."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quorate.cli.arguments import FLAGS, _listed
+from quorate.cli.engine import ENGINE, find_in_engine
+from quorate.cli.options import ExcelSafe, Json, offering
+
+if TYPE_CHECKING:
+    from quorate.rating.rating import Rating
+    from quorate.reading.scores import ScoreOptions, Scores
+    from quorate.warehouse.taken_out import Held
+
+NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges", "worker", "on_conflict")
+
+
+def _score_options(
+    worker: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Column of rater ids; none if nothing says who gave a score.")
+    ] = "worker",
+    score: Annotated[
+        str | None,
+        typer.Option("--score", "--label", metavar="COLUMN", help="Column of scores.", show_default="score"),
+    ] = None,
+    on_conflict: Annotated[
+        str,
+        typer.Option(
+            help="When a rater gave a task two scores: error; mean (repeats of one rater); keep the first or the last; "
+            "or drop them."
+        ),
+    ] = "error",
+) -> None:
+    """How scores are read; see `quorate.read_scores`."""
+
+
+SCORE_FLAGS = {
+    **{name: flag for name, flag in FLAGS.items() if name not in NOT_FOR_SCORES},
+    **inspect.signature(_score_options).parameters,
+}
+
+
+def score_options_of(given: Mapping[str, Any]) -> "ScoreOptions":
+    """Make the library's options of those that a command was given."""
+    from quorate.reading.scores import score_options
+
+    chosen = {name: given[name] for name in SCORE_FLAGS if name in given and name not in ("file", "input_format")}
+    for name in ("task", "worker"):
+        if chosen.get(name) == SCORE_FLAGS[name].default:
+            chosen[name] = None
+    if chosen.get("abstain") is not None:
+        chosen["abstain"] = _listed(chosen["abstain"])
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    return score_options({**chosen, "format": given.get("input_format")})
+
+
+def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of reading scores and of engines, and hand it the scores as its first argument."""
+    own = list(inspect.signature(command).parameters.values())[1:]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        from quorate.warehouse.taken_out import Held
+
+        found = _read(given)
+        try:
+            command(found, **{parameter.name: given[parameter.name] for parameter in own})
+        finally:
+            if isinstance(found, Held):
+                found.engine.close()
+
+    return offering((*SCORE_FLAGS.values(), *own, *ENGINE.values()), run)
+
+
+def _read(given: Mapping[str, Any]) -> "Scores | Held":
+    """Read the scores, or find that an engine holds them."""
+    from quorate.cli.terminal import showing_progress
+    from quorate.reading.scores import read_score_source
+    from quorate.warehouse.taken_out import EngineReading, Held
+
+    options = score_options_of(given)
+    there = find_in_engine(given, options, sample=False)
+    if isinstance(there, EngineReading):
+        assert there.held is not None
+        return there.held
+    if isinstance(there, Held):
+        return there
+    with showing_progress():
+        return read_score_source(given["file"], options)
+
+
+@reads_scores
+def rate(
+    scores: "Scores | Held",
+    *,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the scores go.")
+    ] = None,
+    output_table: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In an engine: make a table of the scores there.")
+    ] = None,
+    workers_out: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", writable=True, help="Where bias, scale and noise of each rater go."),
+    ] = None,
+    report_out: Annotated[
+        str | None, typer.Option(metavar="FILE", writable=True, help="Where a page with charts goes (HTML).")
+    ] = None,
+    gold: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Known scores of some tasks, in the same columns; on any scale."),
+    ] = None,
+    bounds: Annotated[
+        str | None, typer.Option(metavar="LOW,HIGH", help="The ends of the scale, as 1,5; scores are cut there.")
+    ] = None,
+    cut: Annotated[
+        float | None, typer.Option(help="Add the column above: the probability that the score is greater.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
+    same_scale: Annotated[
+        bool, typer.Option("--same-scale", help="Hold all scales at 1: raters differ in bias and noise only.")
+    ] = False,
+    format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
+    excel_safe: ExcelSafe = False,
+    json: Json = False,
+) -> None:
+    """Turn numeric scores into one score per task with an interval, and the bias, scale and noise of each rater.
+
+    For classes use `quorate aggregate`. Without -o, a terminal gets tables and a summary; a pipe gets the scores, and
+    the summary goes to standard error.
+    """
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
+    from quorate.writing.tables import to_json, write_table, write_tables
+    from quorate.writing.whole import together
+
+    ends = None if bounds is None else parse_bounds(bounds)
+    options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
+    with showing_progress():
+        found = _rate(scores, options)
+    is_written = output is not None or output_table is not None
+    with together():
+        write_tables(
+            [(lambda: found.scores, output), (lambda: found.workers, workers_out)], format, excel_safe=excel_safe
+        )
+        if report_out is not None:
+            from quorate.reporting.rating_page import write_rating_report
+
+            write_rating_report(found, report_out)
+        _make_table(scores, found, output_table)
+    lines = found.summary().splitlines()
+    if json:
+        print_data(to_json(found.to_dict(scores=not is_written, workers=workers_out is None)))
+    elif is_written:
+        print_lines(lines, error=output == "-")
+    elif sys.stdout.isatty():
+        _print_tables(found)
+        print_lines(["", *lines])
+    else:
+        write_table(found.scores, "-", format, excel_safe=excel_safe)
+        print_lines(lines, error=True)
+
+
+def _rate(scores: "Scores | Held", options: dict[str, Any]) -> "Rating":
+    from quorate.rating.rate import rate
+    from quorate.reading.scores import Scores
+
+    if isinstance(scores, Scores):
+        return rate(scores, **options)
+    from quorate.warehouse.rate_scores import rate_held
+
+    return rate_held(scores, **options)
+
+
+def _make_table(scores: "Scores | Held", found: "Rating", name: str | None) -> None:
+    if name is None:
+        return
+    from quorate.warehouse.taken_out import Held
+    from quorate.warehouse.write import check_table, put_table
+
+    assert isinstance(scores, Held)  # `find_in_engine` refuses the option where there is no engine
+    check_table(scores.engine, name)
+    put_table(scores.engine, found.scores.arrow, name)
+
+
+def _print_tables(found: "Rating") -> None:
+    from quorate.cli.terminal import print_head
+
+    print_head("Scores", found.scores, by=-found.tasks.se, how="least precise")
+    if found.has_workers:
+        print_head("Raters", found.workers, by=found.raters.weight, how="of least weight")
+
+
+def parse_bounds(text: str) -> tuple[float, float]:
+    """Read the two ends of a scale."""
+    from quorate.errors import OptionError
+
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise OptionError(f"--bounds takes the two ends of the scale, as 1,5, got {text!r}") from None
+    return low, high

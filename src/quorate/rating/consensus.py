@@ -1,0 +1,133 @@
+"""Stored raters -> the score of one output at a time: for programs that ask a panel of judges."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from scipy import stats
+
+from quorate.arrays import FloatArray, Table
+from quorate.errors import ConflictingGoldError, NoRowsError, OptionError, ScoreError, shown
+from quorate.rating.rating import Rating
+from quorate.reading.files import Source, read_table
+from quorate.reading.values import id_text
+
+COLUMNS = ("worker", "intercept", "scale", "noise")
+NEEDED = "It is the table of raters that `quorate rate --workers-out` writes"
+UNSEEN_DF = 8.0  # of the interval: the noise of a rater is known as from some ten answers or more
+
+
+@dataclass(frozen=True, slots=True)
+class AgreedScore:
+    """The score of a panel for one output."""
+
+    score: float | None  # None where nobody gave one
+    se: float | None
+    score_low: float | None
+    score_high: float | None
+    n_scores: int  # that were used
+    n_unknown: int  # scores of raters who are not in the table, used with the mean line of the others
+
+
+@dataclass(frozen=True)
+class ScoreConsensus:
+    """A panel whose lines are known; call it with the scores of one output."""
+
+    lines: Mapping[str, tuple[float, float, float]]  # intercept, scale, noise
+    centre: float = 0.0  # mean of the scores of tasks
+    task_deviation: float | None = None  # of the scores of tasks, for shrinkage; None: no shrinkage
+    level: float = 0.95
+
+    def __call__(self, scores: Mapping[Any, Any]) -> AgreedScore:
+        """Combine scores by precision: answer = intercept + scale × score + noise.
+
+        Raises:
+            ScoreError: a score is not a number.
+
+        >>> raters = {"worker": ["a", "b"], "intercept": [1.0, 0.0], "scale": [1.0, 1.0], "noise": [0.5, 0.5]}
+        >>> panel = score_consensus(raters)
+        >>> panel({"a": 4.0, "b": 3.0}).score
+        3.0
+        """
+        usual = np.mean(list(self.lines.values()), axis=0)
+        precision = 0.0
+        total = 0.0
+        n_used = 0
+        n_unknown = 0
+        if self.task_deviation is not None:
+            precision = self.task_deviation**-2
+        for rater, value in scores.items():
+            if value is None or (isinstance(value, float) and np.isnan(value)):
+                continue
+            try:
+                y = float(value)
+            except (TypeError, ValueError):
+                raise ScoreError(f"the score of {shown(rater)} is {shown(value)}, which is not a number") from None
+            name = id_text(rater) or ""
+            line = self.lines.get(name)
+            if line is None:
+                n_unknown += 1
+            intercept, scale, noise = usual if line is None else line
+            weight = scale**2 / noise**2
+            precision += weight
+            total += scale * (y - intercept - scale * self.centre) / noise**2
+            n_used += 1
+        if n_used == 0 or precision <= 0:
+            return AgreedScore(None, None, None, None, n_used, n_unknown)
+        score = self.centre + total / precision
+        se = precision**-0.5
+        half = float(stats.t.ppf(0.5 + self.level / 2, UNSEEN_DF)) * se
+        return AgreedScore(float(score), float(se), float(score - half), float(score + half), n_used, n_unknown)
+
+
+def score_consensus(
+    raters: Source | Rating,
+    *,
+    centre: float | None = None,
+    task_deviation: float | None = None,
+    level: float = 0.95,
+) -> ScoreConsensus:
+    """Make of a table of raters what combines the scores of one output at a time.
+
+    Args:
+        raters: a `Rating`, the file that `quorate rate --workers-out` wrote, or such a table.
+        centre: mean of the scores of tasks, to which scores are shrunk where `task_deviation` is given; a `Rating` has
+            it.
+        task_deviation: standard deviation of the scores of tasks; a `Rating` has it. Without it nothing is shrunk.
+        level: of the intervals.
+
+    Raises:
+        InputError: the table has no raters or lines.
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    if isinstance(raters, Rating):
+        centre = raters.centre if centre is None else centre
+        task_deviation = float(np.sqrt(raters.reliability.task)) if task_deviation is None else task_deviation
+        raters = raters.workers
+    source = raters.arrow if isinstance(raters, Table) else raters
+    table = read_table(source, dict.fromkeys(COLUMNS, NEEDED), fixed=True)
+    names = [id_text(name) or "" for name in table.column("worker").to_pylist()]
+    if len(set(names)) < len(names):
+        raise ConflictingGoldError("a rater is listed twice in the table of raters; keep one row each")
+    intercept, scale, noise = (_numbers(table.column(name), name) for name in COLUMNS[1:])
+    known = np.isfinite(intercept) & np.isfinite(scale) & (noise > 0)
+    if not known.any():
+        raise NoRowsError("no rater of the table has an intercept, a scale and a noise; a consensus needs some")
+    lines = {
+        name: (float(a), float(b), float(s))
+        for name, a, b, s, is_known in zip(names, intercept, scale, noise, known, strict=True)
+        if is_known
+    }
+    return ScoreConsensus(lines, centre or 0.0, task_deviation, level)
+
+
+def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
+    try:
+        return np.array(
+            [np.nan if value is None or str(value).strip() == "" else float(value) for value in column.to_pylist()]
+        )
+    except (TypeError, ValueError):
+        raise ScoreError(f"the column {name!r} of the table of raters holds what is no number. {NEEDED}") from None

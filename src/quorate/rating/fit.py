@@ -1,0 +1,270 @@
+"""Fit the model: start, passes over the blocks, safeguarded Anderson steps until the state no longer changes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.progress import report
+from quorate.rating.hyperparameters import START_NOISE_DF, START_SCALE_VARIANCE, Design, Raters, update
+from quorate.rating.passes import rating_sums, small_pieces, task_posteriors
+
+START_SWEEPS = 8  # alternating means of tasks and raters
+RANK_ONE_SWEEPS = 30
+RANK_ONE_TOLERANCE = 1e-2  # of a start, which the passes improve
+RANK_ONE_RIDGE = 2.0  # pairs at the mean scale, so that a rater who shares few tasks has a finite start
+SCALE_BOUNDS = (-0.5, 2.0)  # of the starting scales
+WINDOW = 10  # earlier states that an Anderson step combines; InstEval takes 60 passes with 4, 23 with 10 or 15
+GROWTH = 2.0  # of the residual, above which the history is dropped
+RELAX_AFTER = 30  # passes without a smaller residual, after which steps are halved
+SMALLEST_RELAXATION = 1 / 16
+TINY = 1e-12
+
+
+class ScoreTable(Protocol):
+    """What the fit needs of the scores."""
+
+    @property
+    def blocks(self) -> Blocks:
+        """The answers; a label is an index of `values`."""
+
+    @property
+    def values(self) -> FloatArray:
+        """The standardised score behind each label."""
+
+    @property
+    def group(self) -> IntArray:
+        """The group of each rater."""
+
+    @property
+    def cells(self) -> int:
+        """How answers of a task are put into cells."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Converged raters and hyperparameters; standardised scores."""
+
+    raters: Raters
+    design: Design
+    converged: bool
+    passes: int
+    residual: float  # largest change of a line, a log noise or a log hyperparameter in the last pass
+
+
+def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Raters | None = None) -> Fit:
+    """Run passes until no line, log noise or log hyperparameter changes by more than `tol`.
+
+    The map of one pass is iterated with Anderson's acceleration over the last `WINDOW` states; where the residual grows
+    the history is dropped, and where it does not shrink for `RELAX_AFTER` passes steps are halved, which stops cycles
+    (small crowds with scores at one end of the scale).
+    """
+    raters = start_values(table, design) if start is None else start
+    history: list[tuple[FloatArray, FloatArray]] = []  # images and residuals
+    best = np.inf
+    best_pass = 0
+    relaxation = 1.0
+    residual = np.inf
+    weights = residual_weights(design)
+    best_state = raters
+    for number in range(1, passes + 1):
+        numbers = raters.crowd().numbers()
+        sums, totals = table.blocks.sums(
+            rating_sums, table.values, raters.table(design), numbers, table.group, table.cells
+        )
+        image = update(raters, sums, totals, design)
+        if raters.is_first:
+            raters = image
+            continue
+        before = raters.vector()
+        after = image.vector()
+        change = after - before
+        n_compared = len(weights)
+        residual = float(np.abs(change[:n_compared]).max())
+        report("rating", number, passes)
+        if residual < tol:
+            return Fit(image, design, True, number, residual)
+        if residual < best:
+            best = residual
+            best_pass = number
+            best_state = image
+        elif number - best_pass >= RELAX_AFTER:
+            relaxation = max(relaxation / 2, SMALLEST_RELAXATION)
+            best_pass = number
+            history.clear()
+        if history and residual > GROWTH * np.abs(history[-1][1][:n_compared]).max():
+            history.clear()
+        history.append((before, change))
+        del history[:-WINDOW]
+        raters = _next_state(image, history, weights, relaxation)
+    return Fit(best_state, design, False, passes, residual)
+
+
+def residual_weights(design: Design) -> FloatArray:
+    """Weight of each compared component of the state: lines and noises by their answers, then the hyperparameters."""
+    n = design.n_answers
+    by_rater = np.sqrt(n / n.sum())
+    return np.concatenate([by_rater, by_rater, by_rater, np.ones(7)])
+
+
+def _next_state(
+    image: Raters, history: list[tuple[FloatArray, FloatArray]], weights: FloatArray, relaxation: float
+) -> Raters:
+    """Combine the last states so that the linear prediction of the residual is smallest [Anderson 1965]."""
+    before, change = history[-1]
+    step = before + relaxation * change
+    if len(history) > 1:
+        n = len(weights)
+        residuals = np.stack([weights * each[1][:n] for each in history], axis=1)
+        differences = residuals[:, -1:] - residuals[:, :-1]
+        gram = differences.T @ differences
+        ridge = 1e-10 * np.trace(gram) + 1e-300
+        try:
+            gamma = np.linalg.solve(gram + ridge * np.eye(len(gram)), differences.T @ residuals[:, -1])
+        except np.linalg.LinAlgError:
+            gamma = np.zeros(len(gram))
+        if np.isfinite(gamma).all():
+            for (older, older_change), coefficient in zip(history[:-1], gamma, strict=True):
+                step = step - coefficient * (before - older + relaxation * (change - older_change))
+    accelerated = image.with_vector(step)
+    if accelerated is not None:
+        return accelerated
+    plain = image.with_vector(before + relaxation * change)
+    return image if plain is None else plain
+
+
+def start_values(table: ScoreTable, design: Design) -> Raters:
+    """Levels by alternating means, scales by rank-one completion of the raters' covariance."""
+    n_raters = len(design.n_answers)
+    bias = np.zeros(n_raters)
+    if design.bias_is_free:
+        for _ in range(START_SWEEPS):
+            (residual_sums,) = table.blocks.sums(level_sums, table.values, bias)
+            bias = residual_sums / (design.n_answers + 1)
+    moments = table.blocks.sums(task_moments, table.values, bias)[0]
+    n_tasks, mean_sum, square_sum, residual_sum, n_answers = moments
+    variance = max(square_sum / n_tasks - (mean_sum / n_tasks) ** 2, 0.01)
+    scale = np.ones(n_raters)
+    if design.has_free_scales:
+        g = rank_one(table, bias + residual_sum / n_answers)
+        if g is not None:
+            variance = max(float(np.average(g, weights=design.n_answers)) ** 2, 0.01)
+            free = np.clip(g / np.sqrt(variance), *SCALE_BOUNDS)
+            scale = np.where(design.scale_is_free, free, 1.0)
+    level = max(1 - variance - bias.var(), 0.05)
+    return Raters(
+        line=np.stack([bias, scale]),
+        sums=np.zeros((5, n_raters)),
+        noise=np.full(n_raters, level),
+        mean=0.0,
+        variance=variance,
+        bias_variance=max(float(bias.var()), 1e-3),
+        scale_variance=START_SCALE_VARIANCE,
+        noise_level=level,
+        noise_df=START_NOISE_DF,
+        is_first=True,
+    )
+
+
+def level_sums(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
+    """Sum over each rater's answers y - q_t, q_t the shrunk mean of the task's answers less the raters' biases."""
+    sums = np.zeros(len(bias))
+    for block in small_pieces(blocks, len(bias)):
+        task, worker, y = answers_of(block, values)
+        level = np.bincount(task, y - bias[worker], block.n_tasks) / (block.per_task + 1)
+        sums += np.bincount(worker, y - level[task], len(bias))
+    return (sums,)
+
+
+def task_moments(blocks: Iterable[Block], values: FloatArray, bias: FloatArray) -> Sums:
+    """Return number of tasks, Σ and Σ² of the tasks' shrunk levels, Σ of residuals, number of answers."""
+    out = np.zeros(5)
+    for block in blocks:
+        task, worker, y = answers_of(block, values)
+        residual = y - bias[worker]
+        level = np.bincount(task, residual, block.n_tasks) / (block.per_task + 1)
+        out += np.array([block.n_tasks, level.sum(), level @ level, residual.sum(), len(y)])
+    return (out,)
+
+
+def rank_one(
+    table: ScoreTable,
+    level: FloatArray,
+    *,
+    sweeps: int = RANK_ONE_SWEEPS,
+    tolerance: float = RANK_ONE_TOLERANCE,
+    ridge: float = RANK_ONE_RIDGE,
+) -> FloatArray | None:
+    """g_w with cov(r_w, r_v) = g_w g_v for w != v, g = b tau: weighted least squares by coordinate sweeps [Ma20].
+
+    Linear in the answers: Σ_v C_wv g_v over the pairs of a rater is a sum over its tasks of r_w (Σ r g - r_w g_w).
+    Returns None where no task has two raters.
+    """
+    n_raters = len(level)
+    g = np.ones(n_raters)
+    _, _, peers, covariance, square = table.blocks.sums(rank_one_sums, table.values, level, g)
+    if peers.sum() == 0:
+        return None
+    start = max(covariance[0] / peers.sum(), 1e-3 * square[0] / table.blocks.n_answers + TINY)
+    g = np.full(n_raters, np.sqrt(start))
+    weight = peers + TINY
+    for _ in range(sweeps):
+        products, squares, *_ = table.blocks.sums(rank_one_sums, table.values, level, g)
+        middle = np.average(g, weights=weight)
+        solution = (products + ridge * middle**3) / (squares + ridge * middle**2 + TINY)
+        new = 0.5 * (g + solution)
+        change = np.abs(new - g).max()
+        g = new
+        if change < tolerance * np.abs(g).max():
+            break
+    return g if np.average(g, weights=weight) >= 0 else -g
+
+
+def rank_one_sums(blocks: Iterable[Block], values: FloatArray, level: FloatArray, g: FloatArray) -> Sums:
+    """Per rater Σ r_w (Σ_v r_v g_v), Σ_v g_v², number of peers' answers; then Σ r_w r_v over pairs and Σ r²."""
+    products = np.zeros(len(g))
+    squares = np.zeros(len(g))
+    peers = np.zeros(len(g))
+    covariance = np.zeros(1)
+    square = np.zeros(1)
+    for block in small_pieces(blocks, len(g)):
+        task, worker, y = answers_of(block, values)
+        r = y - level[worker]
+        rg = r * g[worker]
+        gg = g[worker] ** 2
+        by_task = np.bincount(task, rg, block.n_tasks)
+        squares_by_task = np.bincount(task, gg, block.n_tasks)
+        products += np.bincount(worker, r * (by_task[task] - rg), len(g))
+        squares += np.bincount(worker, squares_by_task[task] - gg, len(g))
+        peers += np.bincount(worker, block.per_task[task] - 1, len(g))
+        total = np.bincount(task, r, block.n_tasks)
+        covariance += total @ total - r @ r
+        square += r @ r
+    return products, squares, peers, covariance, square
+
+
+def answers_of(block: Block, values: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Task within the block, rater and score of each answer."""
+    inside = block.answers
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    return task, block.worker[inside], values[block.label[inside]]
+
+
+def posteriors(table: ScoreTable, found: Fit) -> tuple[FloatArray, float]:
+    """Posterior mean, variance and Σ noise²/s² of every task, and the mean log predictive density of an answer."""
+    raters = found.raters
+    parts = []
+    density = 0.0
+    arguments = (table.values, raters.table(found.design), raters.crowd().numbers(), table.group, table.cells)
+    for part, log_density in table.blocks.each(task_posteriors, *arguments):
+        parts.append(part)
+        density += log_density
+    return np.concatenate(parts), density / found.design.n_answers.sum()
+
+
+def restarted(raters: Raters) -> Raters:
+    """Return the state as a start: its lines are the centres of the priors."""
+    return replace(raters, is_first=True)

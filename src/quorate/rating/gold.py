@@ -1,0 +1,238 @@
+"""Known scores of some tasks -> every task's score on their scale, and the error that all raters share.
+
+gold = line(panel score) + Σ_w (level_w + pull_w leftover_tw)/n_t + shared error. Levels and pulls of raters are ridge
+regressions, used from 20 known scores on; the variances of pulls and of the shared error are averaged over a grid by
+marginal likelihood. The interval is that of Student's t with G - 2 degrees of freedom.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse, special
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block
+from quorate.rating.fit import Fit
+from quorate.rating.scores import ScoreBlocks
+
+MIN_KNOWN = 3  # known scores, below which they are not used
+MIN_KNOWN_FOR_PULLS = 20
+MAX_KNOWN = 1500  # known scores that enter the G × G solves; more say nothing new of a line and a variance
+SHARED_GRID = np.geomspace(0.003, 2, 10)  # of the variance of the known scores
+PULL_GRID = (0.0, 0.1, 0.3, 1.0, 3.0)
+PULL_PENALTY = 2.0  # of the log likelihood: two more variances, as the Akaike criterion counts them
+SMALLEST_WEIGHT = 0.005  # of a grid point that is used
+LINE_LEVEL_VARIANCE = 1e3  # prior variance of the level of the line, in variances of the known scores
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class GoldFit:
+    """Scores on the scale of the known ones; standardised scores of the answers."""
+
+    mean: FloatArray
+    variance: FloatArray
+    df: float
+    shared_variance: float
+    n_known: int
+    uses_pulls: bool
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A grid point: its weight, variances, and the solved system.
+
+    With the covariance A of what the line leaves, the line is the generalised least squares of the known scores; so
+    its flat prior enters no matrix that is inverted.
+    """
+
+    weight: float
+    shared: float
+    pull: float
+    line: FloatArray  # level and slope, posterior mean
+    line_covariance: FloatArray  # 2 × 2
+    inverse: FloatArray  # A⁻¹
+    projected: FloatArray  # X A⁻¹, 2 × known
+    residual: FloatArray  # A⁻¹ (known - line)
+
+
+def to_gold(
+    table: ScoreBlocks,
+    fit: Fit,
+    mean: FloatArray,
+    variance: FloatArray,
+    known_task: IntArray,
+    known: FloatArray,
+    tie_break: IntArray,
+) -> GoldFit:
+    """Calibrate posteriors by known scores.
+
+    Args:
+        table: the scores.
+        fit: raters and hyperparameters.
+        mean: posterior mean of each task.
+        variance: posterior variance of each task.
+        known_task: tasks with a known score, ascending.
+        known: those scores, standardised as the answers are.
+        tie_break: a hash of each known task, by which `MAX_KNOWN` of them are chosen.
+    """
+    used = np.arange(len(known_task))
+    if len(used) > MAX_KNOWN:
+        used = np.sort(np.argsort(tie_break, kind="stable")[:MAX_KNOWN])
+    tasks = known_task[used]
+    z = known[used]
+    g = len(tasks)
+    line = fit.raters.line
+    deviation = _leftover_deviation(table, line, mean)
+    rows = sparse.vstack(
+        list(table.blocks.each(rater_features, table.values, line, mean, deviation, tasks, len(table.worker_ids)))
+    ).tocsr()
+    tau2 = fit.raters.variance
+    reference = max(float(np.var(z)), 1e-3 * tau2)
+    slope = np.sqrt(reference / tau2)
+    centre = mean[tasks].mean()
+    x = np.stack([np.ones(g), mean[tasks] - centre])
+    flat = np.array([LINE_LEVEL_VARIANCE * reference, slope**2])
+    near = np.asarray((rows @ rows.T).todense())
+    residual = z - z.mean() - slope * x[1]
+    uses_pulls = g >= MIN_KNOWN_FOR_PULLS
+    points = _grid(x, flat, near, slope**2 * variance[tasks], residual, reference, PULL_GRID if uses_pulls else (0.0,))
+    arguments = (
+        table.values,
+        line,
+        mean,
+        variance,
+        deviation,
+        rows,
+        points,
+        centre,
+        slope,
+        z.mean(),
+        reference,
+    )
+    parts = list(table.blocks.each(predict_gold, *arguments))
+    new_mean = np.concatenate([part[0] for part in parts])
+    new_variance = np.concatenate([part[1] for part in parts])
+    new_mean[known_task] = known
+    new_variance[known_task] = 0.0
+    shared = sum(point.weight * point.shared for point in points)
+    return GoldFit(new_mean, new_variance, max(g - 2.0, 2.0), float(shared), len(known_task), uses_pulls)
+
+
+def _leftover_deviation(table: ScoreBlocks, line: FloatArray, mean: FloatArray) -> float:
+    sums = np.zeros(3)
+    for part in table.blocks.each(leftover_sums, table.values, line, mean):
+        sums += part
+    n, total, square = sums
+    return float(np.sqrt(max(square / n - (total / n) ** 2, 0.0))) + TINY
+
+
+def leftover_sums(block: Block, values: FloatArray, line: FloatArray, mean: FloatArray) -> FloatArray:
+    """Return number, sum and sum of squares of the residuals of a block."""
+    left = _leftovers(block, values, line, mean)[2]
+    return np.array([len(left), left.sum(), left @ left])
+
+
+def _leftovers(
+    block: Block, values: FloatArray, line: FloatArray, mean: FloatArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    inside = block.answers
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    worker = block.worker[inside]
+    left = values[block.label[inside]] - line[0, worker] - line[1, worker] * mean[block.tasks][task]
+    return task, worker, left
+
+
+def _features(
+    block: Block, values: FloatArray, line: FloatArray, mean: FloatArray, deviation: float, n_raters: int
+) -> sparse.csr_matrix:
+    """Per task 1/n_t for the level of each rater, and leftover/n_t for its pull; tasks × 2·raters."""
+    task, worker, left = _leftovers(block, values, line, mean)
+    share = 1.0 / np.maximum(block.per_task, 1)[task]
+    data = np.concatenate([share, share * left / deviation])
+    row = np.concatenate([task, task])
+    column = np.concatenate([worker, worker + n_raters])
+    return sparse.csr_matrix((data, (row, column)), shape=(block.n_tasks, 2 * n_raters))
+
+
+def rater_features(
+    block: Block,
+    values: FloatArray,
+    line: FloatArray,
+    mean: FloatArray,
+    deviation: float,
+    tasks: IntArray,
+    n_raters: int,
+) -> sparse.csr_matrix:
+    """Return the features of the known tasks of a block, in their order."""
+    within = block.tasks
+    inside = tasks[(tasks >= within.start) & (tasks < within.stop)] - within.start
+    return _features(block, values, line, mean, deviation, n_raters)[inside]
+
+
+def _grid(
+    x: FloatArray,
+    flat: FloatArray,
+    near: FloatArray,
+    panel_variance: FloatArray,
+    residual: FloatArray,
+    reference: float,
+    pulls: tuple[float, ...],
+) -> tuple[_Point, ...]:
+    """Weigh the grid of variances by marginal likelihood, and keep the points that matter."""
+    points = []
+    scores = []
+    for shared in reference * SHARED_GRID:
+        for pull in pulls:
+            covariance = np.diag(panel_variance + shared) + pull * reference * near
+            inverse = np.asarray(np.linalg.inv(covariance), np.float64)
+            projected = x @ inverse
+            precision = np.diag(1 / flat) + projected @ x.T
+            line_covariance = np.asarray(np.linalg.inv(precision), np.float64)
+            shift = projected @ residual
+            line = line_covariance @ shift
+            left = inverse @ (residual - x.T @ line)
+            log_determinant = np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(precision)[1]
+            fitted = residual @ inverse @ residual - shift @ line
+            scores.append(-0.5 * (fitted + log_determinant) - PULL_PENALTY * (pull > 0))
+            points.append(_Point(0.0, float(shared), float(pull), line, line_covariance, inverse, projected, left))
+    weight = special.softmax(scores)
+    kept = np.flatnonzero(weight > SMALLEST_WEIGHT)
+    weight = weight / weight[kept].sum()
+    return tuple(replace(points[k], weight=float(weight[k])) for k in kept)
+
+
+def predict_gold(
+    block: Block,
+    values: FloatArray,
+    line: FloatArray,
+    mean: FloatArray,
+    variance: FloatArray,
+    deviation: float,
+    rows: sparse.csr_matrix,
+    points: tuple[_Point, ...],
+    centre: float,
+    slope: float,
+    level: float,
+    reference: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of each task of a block on the scale of the known scores."""
+    n_raters = line.shape[1]
+    own = _features(block, values, line, mean, deviation, n_raters)
+    here = mean[block.tasks]
+    design = np.stack([np.ones(len(here)), here - centre])
+    near = np.asarray((own @ rows.T).todense())
+    own_square = np.asarray(own.multiply(own).sum(axis=1)).ravel()
+    panel = slope**2 * variance[block.tasks]
+    offset = np.zeros((len(points), len(here)))
+    spread = np.zeros((len(points), len(here)))
+    weight = np.array([point.weight for point in points])
+    for k, point in enumerate(points):
+        cross = point.pull * reference * near
+        offset[k] = point.line @ design + cross @ point.residual
+        of_line = design - point.projected @ cross.T
+        spread[k] = np.einsum("it,ij,jt->t", of_line, point.line_covariance, of_line) + panel + point.shared
+        spread[k] += point.pull * reference * own_square - np.einsum("ij,ij->i", cross @ point.inverse, cross)
+    average = weight @ offset
+    between = weight @ (offset - average) ** 2
+    return level + slope * design[1] + average, np.maximum(weight @ spread + between, TINY)

@@ -1,0 +1,284 @@
+"""Rater-sized sums of a pass -> lines and noises of the raters, and the crowd's hyperparameters (empirical Bayes).
+
+Priors: (a_w, b_w) ~ N((0, 1), diag(V_a, V_b)); s_w² ~ scaled inverse chi² (s_0², nu_0); q_t ~ N(mu, tau²). All of mu,
+tau², V_a, V_b, s_0², nu_0 and rho are estimated. Scores are standardised, so that the bounds below have no unit.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.rating.passes import (
+    BIAS,
+    H1,
+    H2,
+    N_INPUTS,
+    NOISE_VARIANCE,
+    P11,
+    P12,
+    P22,
+    SCALE,
+    SUM_1,
+    SUM_FOURTH,
+    SUM_NOISE,
+    SUM_SQUARE,
+    T_FLOOR,
+    T_FLOOR_WEIGHT,
+    T_M,
+    T_MM,
+    T_N_PAIRS,
+    T_NM,
+    T_PAIR,
+    T_PAIR_FIT,
+    T_V,
+    Crowd,
+)
+
+# Bounds that keep a variance away from zero, where its estimate would never leave it (conventional).
+SMALLEST_TASK_VARIANCE = 1e-3
+SMALLEST_LINE_VARIANCE = 1e-4
+FIXED_PRECISION = 1e10  # of a scale or bias that is held: its prior alone decides
+# Tasks differ at least by this part of the covariance of pairs of raters, whatever the noises are: with expectation
+# steps alone near-constant raters pull the task variance to zero (RATE: Snow joy and surprise with 3 to 5 answers).
+FLOOR_OF_PAIR_COVARIANCE = 0.5
+FEW_ANSWERS_PRIOR = 5.0  # answers at which a rater counts half in the crowd's variances
+SCALE_PRIOR_RATERS = 2.0  # raters of scale variance 0.05 that are added to the crowd
+START_SCALE_VARIANCE = 0.05
+NOISE_DF_BOUNDS = (2.0, 200.0)
+START_NOISE_DF = 4.0
+MIN_RATERS_FOR_DF = 5  # with at least MIN_ANSWERS_FOR_DF answers, to estimate how far noises differ
+MIN_ANSWERS_FOR_DF = 4
+TAIL_BOUNDS = (0.1, 1.0)
+LARGEST_RHO = 0.95
+DAMPING = 0.5  # of a rater's sums: belief propagation on a graph with cycles
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is fixed during the fit: who answered how much, and which parameters are held."""
+
+    n_answers: FloatArray  # of each rater
+    n_tasks: int
+    scale_is_free: BoolArray  # of each rater: False where the scale is held at 1
+    bias_is_free: bool = True
+    noise_pool: IntArray | None = None  # raters of one number have one noise; -1: a noise of its own
+    one_noise: bool = False  # all raters have one noise
+
+    @property
+    def has_free_scales(self) -> bool:
+        """Whether any scale is estimated."""
+        return bool(self.scale_is_free.any())
+
+
+@dataclass(frozen=True)
+class Raters:
+    """State of the fit: lines, noises and hyperparameters; standardised scores."""
+
+    line: FloatArray  # bias and scale, 2 × raters
+    sums: FloatArray  # Σ1/d, Σm/d, Σm²/d, Σy/d, Σym/d, 5 × raters
+    noise: FloatArray  # s²
+    mean: float  # mu
+    variance: float  # tau²
+    bias_variance: float  # V_a
+    scale_variance: float  # V_b
+    noise_level: float  # s_0²
+    noise_df: float  # nu_0
+    rho: float = 0.0
+    tails: float = 1.0  # a noise variance is known as from tails × n normal answers
+    covariance: FloatArray | None = None  # of (bias, scale): var, cov, var; 3 × raters
+    is_first: bool = False
+
+    def crowd(self) -> Crowd:
+        """Return the hyperparameters that a pass needs."""
+        return Crowd(self.mean, self.variance, self.bias_variance, self.scale_variance, self.rho, self.is_first)
+
+    def table(self, design: Design) -> FloatArray:
+        """Return the table that a pass reads, raters × `N_INPUTS`."""
+        bias_precision, scale_precision = prior_precisions(self, design)
+        out = np.empty((len(self.noise), N_INPUTS))
+        out[:, BIAS] = self.line[0]
+        out[:, SCALE] = self.line[1]
+        out[:, NOISE_VARIANCE] = self.noise
+        if self.is_first:  # the start is the centre of the prior, and no answer is a part of it
+            out[:, P11] = bias_precision
+            out[:, P12] = 0.0
+            out[:, P22] = scale_precision
+            out[:, H1] = self.line[0] * bias_precision
+            out[:, H2] = self.line[1] * scale_precision
+            return out
+        out[:, P11] = bias_precision + self.sums[0]
+        out[:, P12] = self.sums[1]
+        out[:, P22] = scale_precision + self.sums[2]
+        out[:, H1] = self.sums[3]
+        out[:, H2] = scale_precision + self.sums[4]
+        return out
+
+    def vector(self) -> FloatArray:
+        """Return the state as one vector, positive quantities by their logarithms."""
+        crowd = [self.variance, self.bias_variance, self.scale_variance, self.noise_level, self.noise_df]
+        return np.concatenate(
+            [self.line.ravel(), np.log(self.noise), [self.mean, self.rho], np.log(crowd), self.sums.ravel()]
+        )
+
+    def with_vector(self, vector: FloatArray) -> "Raters | None":
+        """Return the state that a vector stands for; None where it is not a possible one."""
+        n = len(self.noise)
+        line = vector[: 2 * n].reshape(2, n)
+        noise = np.exp(vector[2 * n : 3 * n])
+        mean, rho = vector[3 * n : 3 * n + 2]
+        crowd = np.exp(vector[3 * n + 2 : 3 * n + 7])
+        sums = vector[3 * n + 7 :].reshape(5, n)
+        determinant = sums[0] * sums[2] - sums[1] ** 2
+        is_possible = (sums[0] >= 0).all() and (sums[2] >= 0).all() and (determinant >= -1e-9 * sums[0] * sums[2]).all()
+        if not (is_possible and np.isfinite(vector).all() and np.isfinite(crowd).all() and np.isfinite(noise).all()):
+            return None
+        return replace(
+            self,
+            line=line.copy(),
+            sums=sums.copy(),
+            noise=noise,
+            mean=float(mean),
+            rho=float(np.clip(rho, 0.0, LARGEST_RHO)),
+            variance=float(crowd[0]),
+            bias_variance=float(crowd[1]),
+            scale_variance=float(crowd[2]),
+            noise_level=float(crowd[3]),
+            noise_df=float(np.clip(crowd[4], *NOISE_DF_BOUNDS)),
+        )
+
+
+def prior_precisions(raters: Raters, design: Design) -> tuple[float, FloatArray]:
+    """Prior precision of the biases, and of each rater's scale."""
+    bias = 1 / raters.bias_variance if design.bias_is_free else FIXED_PRECISION
+    return bias, np.where(design.scale_is_free, 1 / raters.scale_variance, FIXED_PRECISION)
+
+
+def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design) -> Raters:
+    """One step: lines and noises from the sums of a pass, then the crowd's hyperparameters, then the panel's scale.
+
+    Args:
+        raters: the state that the pass was run with.
+        sums: raters × 8.
+        totals: of the pass.
+        design: what is fixed.
+    """
+    n = design.n_answers
+    line_sums = sums[:, :5].T
+    if not raters.is_first:
+        line_sums = (1 - DAMPING) * raters.sums + DAMPING * line_sums
+    bias_precision, scale_precision = prior_precisions(raters, design)
+    p11 = bias_precision + line_sums[0]
+    p12 = line_sums[1]
+    p22 = scale_precision + line_sums[2]
+    h1 = line_sums[3]
+    h2 = scale_precision + line_sums[4]
+    determinant = p11 * p22 - p12**2
+    covariance = np.stack([p22, -p12, p11]) / determinant
+    line = np.stack([covariance[0] * h1 + covariance[1] * h2, covariance[1] * h1 + covariance[2] * h2])
+    noise_sum = sums[:, SUM_NOISE - SUM_1]
+    tails = tail_factor(sums[:, SUM_SQUARE - SUM_1], sums[:, SUM_FOURTH - SUM_1], n)
+    noise = _noises(noise_sum, n, tails, raters, design)
+
+    # The crowd.
+    n_answers = n.sum()
+    mean = totals[T_NM] / n_answers
+    square = totals[T_V] + totals[T_MM] - 2 * mean * totals[T_M] + design.n_tasks * mean**2
+    pair_covariance = totals[T_FLOOR] / max(totals[T_FLOOR_WEIGHT], TINY)
+    variance = max(square / design.n_tasks, FLOOR_OF_PAIR_COVARIANCE * pair_covariance, SMALLEST_TASK_VARIANCE)
+    weight = n / (n + FEW_ANSWERS_PRIOR)
+    bias_variance = max(np.average(line[0] ** 2 + covariance[0], weights=weight), SMALLEST_LINE_VARIANCE)
+    scale_variance = raters.scale_variance
+    free = design.scale_is_free
+    if design.has_free_scales:
+        deviation = weight[free] @ ((line[1] - 1) ** 2 + covariance[2])[free]
+        of_prior = SCALE_PRIOR_RATERS * START_SCALE_VARIANCE
+        scale_variance = max((deviation + of_prior) / (weight[free].sum() + SCALE_PRIOR_RATERS), SMALLEST_LINE_VARIANCE)
+    noise_level = float(np.exp(np.average(np.log(noise), weights=weight)))
+    noise_df = _noise_df(noise_sum, n, tails, noise_level, weight, raters.noise_df)
+    rho = raters.rho
+    if totals[T_N_PAIRS] > 0:
+        rho = float(np.clip((totals[T_PAIR] - totals[T_PAIR_FIT]) / totals[T_N_PAIRS], 0.0, LARGEST_RHO))
+    new = Raters(
+        line,
+        line_sums,
+        noise,
+        float(mean),
+        float(variance),
+        float(bias_variance),
+        float(scale_variance),
+        noise_level,
+        noise_df,
+        rho,
+        tails,
+        covariance,
+    )
+    return to_panel_scale(new, design)
+
+
+def tail_factor(square: FloatArray, fourth: FloatArray, n: FloatArray) -> float:
+    """Return normal answers that one answer is worth for a variance: 2/(kurtosis - 1), kurtosis within raters, pooled.
+
+    The denominator of the kurtosis is a U-statistic: products of squared errors of different answers.
+    """
+    several = n > 1
+    if not several.any():
+        return 1.0
+    different = ((square**2 - fourth)[several] / (n[several] - 1)).sum()
+    kurtosis = fourth[several].sum() / max(different, TINY)
+    return float(np.clip(2 / max(kurtosis - 1, 1e-3), *TAIL_BOUNDS))
+
+
+def _noises(noise_sum: FloatArray, n: FloatArray, tails: float, raters: Raters, design: Design) -> FloatArray:
+    """Noise variance of each rater, shrunk to the crowd's; pooled where raters have one noise."""
+    if design.one_noise:
+        return np.full(len(n), noise_sum.sum() / n.sum())
+    strength = raters.noise_df
+    noise = (strength * raters.noise_level + tails * noise_sum) / (strength + tails * n)
+    pool = design.noise_pool
+    if pool is not None and (pool >= 0).any():
+        pooled = pool >= 0
+        of_pool = np.bincount(pool[pooled], noise_sum[pooled])
+        answers = np.bincount(pool[pooled], n[pooled])
+        shared = (strength * raters.noise_level + tails * of_pool) / (strength + tails * answers)
+        noise[pooled] = shared[pool[pooled]]
+    return noise
+
+
+def _noise_df(
+    noise_sum: FloatArray, n: FloatArray, tails: float, level: float, weight: FloatArray, before: float
+) -> float:
+    """nu_0: how far noises differ beyond what so few answers make them differ, by the variance of their logarithms."""
+    seen = n >= MIN_ANSWERS_FOR_DF
+    if seen.sum() < MIN_RATERS_FOR_DF:
+        return before
+    ratio = np.maximum(noise_sum / np.maximum(n, 1), 1e-9)[seen] / level
+    excess = np.average(np.log(ratio) ** 2, weights=weight[seen])
+    excess -= np.average(special.polygamma(1, tails * n[seen] / 2), weights=weight[seen])
+    return float(np.clip(2 / max(excess, 1e-3), *NOISE_DF_BOUNDS))
+
+
+def to_panel_scale(raters: Raters, design: Design) -> Raters:
+    """Express the state on the panel's own scale: mean bias 0, mean scale 1, raters weighted by answers × reliability.
+
+    With q' = f q + c every line becomes (a - b c / f, b / f).
+    """
+    bias, scale = raters.line
+    reliability = np.maximum(scale, 0) * np.sqrt(raters.variance / (scale**2 * raters.variance + raters.noise))
+    weight = design.n_answers * reliability + TINY
+    f = float(np.average(scale, weights=weight)) if design.has_free_scales else 1.0
+    c = float(np.average(bias, weights=weight)) if design.bias_is_free else 0.0
+    s1, sm, smm, sy, sym = raters.sums
+    var_a, cov, var_b = np.zeros((3, len(bias))) if raters.covariance is None else raters.covariance
+    new_scale = np.where(design.scale_is_free, scale / f, 1.0)
+    return replace(
+        raters,
+        line=np.stack([bias - scale * c / f, new_scale]),
+        sums=np.stack([s1, f * sm + c * s1, f**2 * smm + 2 * f * c * sm + c**2 * s1, sy, f * sym + c * sy]),
+        covariance=np.stack([var_a - 2 * cov * c / f + var_b * (c / f) ** 2, (cov - var_b * c / f) / f, var_b / f**2]),
+        mean=f * raters.mean + c,
+        variance=f**2 * raters.variance,
+        scale_variance=max(raters.scale_variance / f**2, SMALLEST_LINE_VARIANCE),
+    )

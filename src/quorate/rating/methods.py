@@ -1,0 +1,131 @@
+"""Usual ways to combine scores, for comparison: mean, median, z-score, bias-removed mean, ITU-T P.910, and rate."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.rating.rate import rate
+from quorate.reading.scores import Scores
+
+BIAS_SWEEPS = 20
+P910_SWEEPS = 100  # of the alternating projection of ITU-T P.910 (2022), section 10
+P910_TOLERANCE = 1e-8
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class ScoreEstimate:
+    """A score per task, and its standard error where the method states one."""
+
+    score: FloatArray  # NaN where a task has no answers
+    se: FloatArray | None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+
+def _by_task(scores: Scores, x: FloatArray) -> FloatArray:
+    return np.bincount(scores.task, x, scores.n_tasks).astype(np.float64)
+
+
+def _n(scores: Scores) -> FloatArray:
+    counts: FloatArray = np.bincount(scores.task, minlength=scores.n_tasks).astype(np.float64)
+    return counts
+
+
+def mean(scores: Scores) -> ScoreEstimate:
+    """Mean of a task's scores; standard error from the spread of its scores."""
+    return _mean_of(scores, scores.score)
+
+
+def _mean_of(scores: Scores, y: FloatArray) -> ScoreEstimate:
+    n = _n(scores)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        centre = _by_task(scores, y) / n
+        variance = _by_task(scores, (y - centre[scores.task]) ** 2) / (n - 1)
+        return ScoreEstimate(centre, np.sqrt(variance / n))
+
+
+def median(scores: Scores) -> ScoreEstimate:
+    """Median of a task's scores."""
+    order = np.lexsort([scores.score, scores.task])
+    y = scores.score[order]
+    n = _n(scores).astype(np.int64)
+    start = np.concatenate([[0], np.cumsum(n)[:-1]])
+    out = np.full(scores.n_tasks, np.nan)
+    rated = n > 0
+    low = start[rated] + (n[rated] - 1) // 2
+    high = start[rated] + n[rated] // 2
+    out[rated] = (y[low] + y[high]) / 2
+    return ScoreEstimate(out, None)
+
+
+def z_score(scores: Scores) -> ScoreEstimate:
+    """Mean of scores standardised per rater, on the scale of all scores."""
+    n = np.bincount(scores.worker, minlength=scores.answers.n_workers)
+    of_rater = np.maximum(n, 1)
+    level = np.bincount(scores.worker, scores.score, len(n)) / of_rater
+    square = np.bincount(scores.worker, (scores.score - level[scores.worker]) ** 2, len(n)) / of_rater
+    deviation = np.sqrt(square)
+    standard = (scores.score - level[scores.worker]) / np.where(deviation > 0, deviation, 1.0)[scores.worker]
+    return _mean_of(scores, scores.score.mean() + scores.score.std() * standard)
+
+
+def bias_removed_mean(scores: Scores) -> ScoreEstimate:
+    """Mean of scores less each rater's bias, by least squares on both."""
+    bias, _ = additive(scores)
+    return _mean_of(scores, scores.score - bias[scores.worker])
+
+
+def additive(scores: Scores) -> tuple[FloatArray, FloatArray]:
+    """Least-squares bias of each rater (mean 0 over the answers) and level of each task."""
+    n_task = np.maximum(_n(scores), 1)
+    n_rater = np.maximum(np.bincount(scores.worker, minlength=scores.answers.n_workers), 1)
+    bias = np.zeros(len(n_rater))
+    level = np.zeros(len(n_task))
+    for _ in range(BIAS_SWEEPS):
+        level = _by_task(scores, scores.score - bias[scores.worker]) / n_task
+        bias = np.bincount(scores.worker, scores.score - level[scores.task], len(n_rater)) / n_rater
+        bias = bias - np.average(bias, weights=n_rater)
+    return bias, level
+
+
+def p910(scores: Scores) -> ScoreEstimate:
+    """ITU-T P.910 / P.913: bias and inconsistency of each rater by alternating projection, without shrinkage."""
+    n_raters = scores.answers.n_workers
+    n_rater = np.maximum(np.bincount(scores.worker, minlength=n_raters), 1)
+    level = mean(scores).score
+    weight = np.ones(len(scores.score))
+    for _ in range(P910_SWEEPS):
+        residual = scores.score - level[scores.task]
+        bias = np.bincount(scores.worker, residual, n_raters) / n_rater
+        square = np.bincount(scores.worker, (residual - bias[scores.worker]) ** 2, n_raters) / n_rater
+        weight = 1 / np.maximum(square, TINY)[scores.worker]
+        total = np.maximum(_by_task(scores, weight), TINY)
+        new = _by_task(scores, weight * (scores.score - bias[scores.worker])) / total
+        change = np.nanmax(np.abs(new - level))
+        level = new
+        if change < P910_TOLERANCE * scores.score.std():
+            break
+    total = _by_task(scores, weight)
+    with np.errstate(divide="ignore"):
+        se = 1 / np.sqrt(total)
+    return ScoreEstimate(np.where(total > 0, level, np.nan), se)
+
+
+def rated(scores: Scores) -> ScoreEstimate:
+    """`quorate.rate`."""
+    found = rate(scores).tasks
+    return ScoreEstimate(found.score, found.se, found.low, found.high)
+
+
+SCORE_METHODS: dict[str, Callable[[Scores], ScoreEstimate]] = {
+    "mean": mean,
+    "median": median,
+    "z-score": z_score,
+    "bias-removed": bias_removed_mean,
+    "p910": p910,
+    "rate": rated,
+}
+NEED_WORKERS = ("z-score", "bias-removed", "p910")

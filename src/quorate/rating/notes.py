@@ -1,0 +1,249 @@
+"""What a reader of scores must know: each warning with its figure and its remedy."""
+
+import shlex
+
+import numpy as np
+
+from quorate.arrays import take
+from quorate.errors import count, in_shell, listing
+from quorate.rating.fit import Fit
+from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
+from quorate.rating.rating import RaterLines, TaskScores
+from quorate.rating.scores import ScoreBlocks
+from quorate.rating.shared_error import SharedError
+from quorate.skills.notes import Note
+
+NOT_CONVERGED = "not-converged"
+SIMPLER_MODEL = "simpler-model"
+CORRELATED_ERRORS = "correlated-errors"
+NO_KNOWN_SCORES = "no-known-scores"
+COMPONENTS = "components"
+SCALES_NOT_IDENTIFIED = "scales-not-identified"
+TASKS_ALIKE = "tasks-hardly-differ"
+PILED_UP = "scores-at-one-end"
+MIXED_SCALES = "mixed-scales"
+FEW_KNOWN = "few-known-scores"
+TWO_RATERS = "two-raters"
+NO_WORKERS = "raters-unknown"
+REPEATS = "repeats"
+LEFT_OUT = "left-out"
+SMALL_TASK_PART = 0.02  # of the variance of the answers that tasks explain, below which they hardly differ
+PILED_UP_SHARE = 0.3  # of the answers at one end of the scale
+RANGE_RATIO = 5.0  # of raters' ranges, above which they may use different scales
+MIN_RANGE_ANSWERS = 8  # of a rater, for its range to be compared
+
+
+def rating_notes(
+    table: ScoreBlocks,
+    fit: Fit,
+    tasks: TaskScores,
+    raters: RaterLines,
+    shared: SharedError,
+    gold: GoldFit | None,
+    *,
+    n_known: int,
+    held: str,
+) -> tuple[tuple[Note, ...], bool]:
+    """Every note, and whether the plain mean is to be listed beside the score."""
+    notes: list[Note] = []
+    shows_mean = not fit.converged or bool(held)
+    unit = table.unit
+    if held:
+        notes.append(
+            Note(
+                SIMPLER_MODEL,
+                f"Warning: {held}, because the fit with a scale of each rater did not converge or predicts worse. The "
+                "column mean has the plain mean for comparison.",
+            )
+        )
+    elif not fit.converged:
+        notes.append(
+            Note(
+                NOT_CONVERGED,
+                f"Warning: not converged after {fit.passes:,} passes (last change {fit.residual:.1g} standard "
+                "deviations). The column mean has the plain mean: prefer it, or give more answers per task.",
+            )
+        )
+    if shared.is_present and shared.size is not None:
+        names = [
+            f"{table.worker_ids[i].as_py()} and {table.worker_ids[j].as_py()} ({value:.2f})"
+            for i, j, value in shared.pairs[:3]
+        ]
+        wider = np.sqrt(np.median(shared.widening(tasks.n_answers)))
+        remedy = ""
+        if gold is None:
+            remedy = (
+                f" Name the groups or give known scores: {_command(table, '--group COLUMN')} or "
+                f"{_command(table, '--gold FILE')}"
+            )
+        notes.append(
+            Note(
+                CORRELATED_ERRORS,
+                f"Warning: some raters err together (typical error correlation {shared.size:.2f}, z {shared.z:.1f}), "
+                f"most of all {', '.join(names)}. Intervals are widened by a factor of {wider:.2f}.{remedy}",
+            )
+        )
+    notes += _level_notes(table, fit, gold, n_known, unit)
+    notes += _identifiability_notes(table, fit)
+    part = fit.raters.variance
+    if part < SMALL_TASK_PART:
+        notes.append(
+            Note(
+                TASKS_ALIKE,
+                f"Warning: tasks hardly differ: they explain {part:.1%} of the variance of the answers, so all scores "
+                "are near the overall mean. More answers per task are needed.",
+            )
+        )
+    counts = table.value_counts
+    at_end = max(counts[0], counts[-1]) / counts.sum()
+    if piled_up(table):
+        shows_mean = True
+        end = table.raw_values[0] if counts[0] >= counts[-1] else table.raw_values[-1]
+        notes.append(
+            Note(
+                PILED_UP,
+                f"Warning: {at_end:.0%} of the answers are {end:g}, one end of the scale, where noise is not normal: "
+                "intervals are approximate. Compare with the column mean and with --same-scale.",
+            )
+        )
+    notes += _range_notes(table)
+    if table.counts.n_repeats:
+        notes.append(
+            Note(
+                REPEATS,
+                f"{count(table.counts.n_repeats, 'answer')} repeat a rater on a task: repeats of one rater count as "
+                f"one source, not as several raters (correlation of their errors {fit.raters.rho:.2f}).",
+            )
+        )
+    return tuple(notes), shows_mean
+
+
+def piled_up(table: ScoreBlocks) -> bool:
+    """Whether many answers lie at one end of the scale."""
+    counts = table.value_counts
+    return len(counts) > 2 and bool(max(counts[0], counts[-1]) > PILED_UP_SHARE * counts.sum())
+
+
+def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: int, unit: float) -> list[Note]:
+    notes: list[Note] = []
+    if not table.has_workers:
+        notes.append(
+            Note(
+                NO_WORKERS,
+                "The raters are unknown: biases, scales and noises are not estimated, and repeated answers of one "
+                "person count as several. A column of rater ids would make the scores more precise (--worker COLUMN).",
+            )
+        )
+    if gold is not None:
+        shared = np.sqrt(gold.shared_variance) * unit
+        text = (
+            f"Scores are on the scale of {count(gold.n_known, 'known score')}; the error that all raters share has "
+            f"standard deviation {shared:.2g} and is part of the intervals."
+        )
+        notes.append(Note(NO_KNOWN_SCORES, text))
+        if not gold.uses_pulls:
+            notes.append(
+                Note(
+                    FEW_KNOWN,
+                    f"{gold.n_known} known scores calibrate level and scale only; from {MIN_KNOWN_FOR_PULLS} on, the "
+                    "raters' own deviations are corrected too.",
+                )
+            )
+        return notes
+    if n_known:
+        notes.append(
+            Note(
+                FEW_KNOWN,
+                f"{count(n_known, 'known score')} cannot calibrate the scale and only replaces the score of its task; "
+                f"at least {MIN_KNOWN} are needed, {MIN_KNOWN_FOR_PULLS} are better.",
+            )
+        )
+    n_raters = max(int((fit.design.n_answers > 0).sum()), 1)
+    level = np.sqrt(fit.raters.bias_variance / n_raters) * unit
+    other = f" another panel's level would differ by about {level:.2g};" if table.has_workers else ""
+    notes.append(
+        Note(
+            NO_KNOWN_SCORES,
+            f"Not determined without known scores: the level of the scale is this panel's;{other} the error that all "
+            f"raters share cannot be measured. To measure it: {_command(table, '--gold FILE')}",
+        )
+    )
+    return notes
+
+
+def _identifiability_notes(table: ScoreBlocks, fit: Fit) -> list[Note]:
+    notes: list[Note] = []
+    if not table.has_workers:
+        return notes
+    component, bipartite = table.graph
+    used = fit.design.n_answers > 0
+    n_components = len(np.unique(component[used]))
+    if int(used.sum()) == 2:
+        notes.append(
+            Note(
+                TWO_RATERS,
+                "There are two raters only: their scales and noises cannot be distinguished, so both have scale 1 and "
+                "one common noise. A third rater on some tasks identifies them.",
+            )
+        )
+        return notes
+    if n_components > 1:
+        notes.append(
+            Note(
+                COMPONENTS,
+                f"Warning: {n_components:,} groups of raters share no task, so their scores are not comparable (column "
+                f"component). Repair: {count(n_components - 1, 'further answer')}, each by a rater of one group to a "
+                "task of another; more make the comparison more precise.",
+            )
+        )
+    undetermined = used & bipartite[component]
+    sizes = np.bincount(component[used], minlength=len(bipartite))
+    n_undetermined = int((undetermined & (sizes[component] > 1)).sum())
+    if n_undetermined:
+        notes.append(
+            Note(
+                SCALES_NOT_IDENTIFIED,
+                f"Warning: the scales of {count(n_undetermined, 'rater')} are not identified (no three raters are "
+                "linked in a cycle); they are held at 1 and have no standard error. Repair: a third rater on some "
+                "tasks that two of them rated.",
+            )
+        )
+    return notes
+
+
+def _range_notes(table: ScoreBlocks) -> list[Note]:
+    if not table.has_workers:
+        return []
+    low, high = table.ranges
+    enough = np.asarray(table.blocks.per_worker) >= MIN_RANGE_ANSWERS
+    largest = np.maximum(np.abs(low), np.abs(high))
+    reach = np.maximum(high - low, 0.0)
+    usable = enough & (reach > 0) & np.isfinite(reach)
+    if usable.sum() < 2:
+        return []
+    widest = reach[usable].max()
+    narrow = usable & (reach * RANGE_RATIO < widest) & (largest * RANGE_RATIO < largest[usable].max())
+    if not narrow.any():
+        return []
+    named = listing(take(table.worker_ids, np.flatnonzero(narrow)).to_pylist(), 3)
+    return [
+        Note(
+            MIXED_SCALES,
+            f"Warning: {count(int(narrow.sum()), 'rater')} ({named}) use a range more than {RANGE_RATIO:g} times "
+            "smaller than others, as 0 to 1 beside 0 to 100. Their scales are estimated; if they rated on another "
+            "scale, convert their scores first.",
+        )
+    ]
+
+
+def _command(table: ScoreBlocks, option: str) -> str:
+    """Return the command that the user would run next; in Python the keyword."""
+    if not in_shell.get():
+        return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
+    words = ["quorate", "rate", table.name or "FILE"]
+    options = table.options
+    if options is not None:
+        for role, given in (("task", options.task), ("worker", options.worker), ("score", options.label)):
+            if given is not None and given != role:
+                words += [f"--{role}", given]
+    return f"{shlex.join(words)} {option}"

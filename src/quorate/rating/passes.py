@@ -1,0 +1,284 @@
+"""One pass over the scores: leave-one-out belief propagation, rater-sized sums out, nothing kept per answer.
+
+Model: y_tw = a_w + b_w q_t + e, e ~ N(0, s_w²), q_t ~ N(mu, tau²). For every answer the pass forms the posterior of
+q_t from the *other* raters of the task (`cavity_mean`, `cavity_variance`), and the rater's line (a, b) without that
+answer (a rank-one downdate of its 2 × 2 precision). A rater's line is therefore regressed on what others state of the
+task, so no rater can make itself right, and the slope is not attenuated, because the regressor is a posterior mean.
+
+The answers of one cell (a rater, or a group of raters, on one task) are left out together; their information is
+divided by 1 + rho·(answers in the cell - 1).
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks import kernels
+from quorate.blocks.block import Block, Sums
+
+# Columns of the table that a pass reads and adds to: one row per rater.
+BIAS, SCALE, NOISE_VARIANCE = 0, 1, 2
+P11, P12, P22, H1, H2 = 3, 4, 5, 6, 7  # precision of (bias, scale) with the prior, and precision times mean
+SUM_1, SUM_M, SUM_MM, SUM_Y, SUM_YM, SUM_NOISE, SUM_SQUARE, SUM_FOURTH = range(8, 16)
+N_INPUTS, N_COLUMNS = 8, 16
+# Totals of a pass.
+T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_LOO = range(10)
+N_TOTALS = 10
+# How answers of a task are put into cells.
+BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
+PIECE_ANSWERS = (
+    1 << 13
+)  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
+PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
+SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What a pass needs beside the table of raters; standardised scores."""
+
+    mean: float  # mu
+    variance: float  # tau²
+    bias_variance: float  # V_a
+    scale_variance: float  # V_b
+    rho: float  # correlation of errors within a cell
+    is_first: bool = False  # the table holds starting values, of which no answer is a part yet
+
+    def numbers(self) -> FloatArray:
+        """Return them as the kernel takes them."""
+        return np.array(
+            [
+                self.mean,
+                1 / self.variance,
+                1 / self.bias_variance,
+                1 / self.scale_variance,
+                self.rho,
+                float(self.is_first),
+            ]
+        )
+
+
+def rating_sums(
+    blocks: Iterable[Block], values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
+) -> Sums:
+    """Sum over blocks what the next estimates of raters and crowd need.
+
+    Args:
+        blocks: blocks of whole tasks; a label is an index of `values`.
+        values: the standardised score behind each label.
+        raters: raters × `N_INPUTS`.
+        numbers: `Crowd.numbers`.
+        group: the group of each rater; used with `BY_GROUP` only.
+        cells: `BY_RATER`, `BY_GROUP` or `BY_ANSWER`.
+
+    Returns the eight sums of each rater, raters × 8, and the totals.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> raters = np.tile([0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0], (2, 1))
+    >>> numbers = Crowd(0.0, 1.0, 1.0, 1.0, 0.0, True).numbers()
+    >>> sums, totals = rating_sums([block], np.array([-1.0, 1.0]), raters, numbers, np.arange(2), BY_RATER)
+    >>> sums[:, 0].round(3).tolist(), totals[T_M].round(9)
+    ([0.556, 0.556], 0.0)
+    """
+    table = np.zeros((len(raters), N_COLUMNS))
+    table[:, :N_INPUTS] = raters
+    totals = np.zeros(N_TOTALS)
+    for block in blocks:
+        _pass(block, values, table, numbers, totals, group, cells, None)
+    return table[:, N_INPUTS:].copy(), totals
+
+
+def task_posteriors(
+    block: Block, values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
+) -> tuple[FloatArray, float]:
+    """Posterior of each task of a block: mean, variance, Σ noise²/s² of its answers; tasks × 3.
+
+    The second value is the sum of the log predictive densities of the answers, each given all others.
+    """
+    table = np.zeros((len(raters), N_COLUMNS))
+    table[:, :N_INPUTS] = raters
+    totals = np.zeros(N_TOTALS)
+    posteriors = np.zeros((block.n_tasks, 3))
+    _pass(block, values, table, numbers, totals, group, cells, posteriors)
+    return posteriors, float(totals[T_LOO])
+
+
+def _pass(
+    block: Block,
+    values: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
+    totals: FloatArray,
+    group: IntArray,
+    cells: int,
+    posteriors: FloatArray | None,
+) -> None:
+    if kernels.native is None:
+        for piece in small_pieces([block], len(table)):
+            first = piece.first - block.first
+            out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
+            plain_pass(piece, values, table, numbers, totals, group, cells, out)
+        return
+    largest = int(block.per_task.max(initial=0))
+    n_groups = int(group.max(initial=-1)) + 1
+    kernels.native.rating(
+        block.start,
+        block.worker,
+        block.label,
+        values,
+        table,
+        numbers,
+        totals,
+        np.ascontiguousarray(group, np.int32),
+        posteriors,
+        cells,
+        largest,
+        n_groups,
+    )
+
+
+def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
+    """Divide blocks so that numpy's arrays of the answers of each stay in the cache."""
+    for block in blocks:
+        yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
+
+
+def plain_pass(
+    block: Block,
+    values: FloatArray,
+    table: FloatArray,
+    numbers: FloatArray,
+    totals: FloatArray,
+    group: IntArray,
+    cells: int,
+    posteriors: FloatArray | None,
+) -> None:
+    """Return the pass in numpy; `rating` in native.c is its twin and is tested against it."""
+    inside = block.answers
+    n_tasks = block.n_tasks
+    n_raters = len(table)
+    per_task = block.per_task
+    task = np.repeat(np.arange(n_tasks), per_task)
+    worker = block.worker[inside]
+    y = values[block.label[inside]]
+    mean, prior, bias_precision, scale_precision, rho, is_first = numbers
+    cell, task_of_cell, cell_size = cells_of(block, group, cells)
+    thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
+    columns = np.ascontiguousarray(table[:, :N_INPUTS].T)
+    a, b, noise, p11, p12, p22, h1, h2 = (column[worker] for column in columns)
+
+    def cavity(precision: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Posterior precision and shift of each task, and mean and variance without the answer's own cell."""
+        own_precision = precision
+        own_shift = shift
+        if cell_size is None:
+            task_precision = prior + np.bincount(task, precision, n_tasks)
+            task_shift = mean * prior + np.bincount(task, shift, n_tasks)
+        else:
+            cell_precision: FloatArray = thinning * np.bincount(cell, precision, len(cell_size)).astype(np.float64)
+            cell_shift: FloatArray = thinning * np.bincount(cell, shift, len(cell_size)).astype(np.float64)
+            task_precision = prior + np.bincount(task_of_cell, cell_precision, n_tasks)
+            task_shift = mean * prior + np.bincount(task_of_cell, cell_shift, n_tasks)
+            own_precision = cell_precision[cell]
+            own_shift = cell_shift[cell]
+        without = np.maximum(task_precision[task] - own_precision, prior)
+        return task_precision, task_shift, (task_shift[task] - own_shift) / without, 1 / without
+
+    # First with the raters as they stand, then with each rater's line without the answer in hand.
+    _, _, m, v = cavity(b * b / noise, b * (y - a) / noise)
+    if not is_first:
+        d = noise + b * b * v
+        p11 = np.maximum(p11 - 1 / d, float(bias_precision))
+        p12 = p12 - m / d
+        p22 = np.maximum(p22 - m * m / d, float(scale_precision))
+        h1 = h1 - y / d
+        h2 = h2 - y * m / d
+    determinant = np.maximum(p11 * p22 - p12 * p12, SMALLEST_DETERMINANT)
+    line_bias = (p22 * h1 - p12 * h2) / determinant
+    line_scale = (p11 * h2 - p12 * h1) / determinant
+    line_variance = (p22 - 2 * m * p12 + m * m * p11) / determinant
+    answer_variance = noise + np.maximum(line_variance, 0.0)
+    precision, shift, m, v = cavity(
+        line_scale * line_scale / answer_variance, line_scale * (y - line_bias) / answer_variance
+    )
+    task_mean = shift / precision
+    task_variance = 1 / precision
+    # The error of the prediction from the others, and the part of it that is the rater's noise.
+    error = y - line_bias - line_scale * m
+    predictive = answer_variance + line_scale * line_scale * v
+    noise_part = noise / predictive
+    noise_square = noise_part * (noise_part * error * error + (predictive - noise))
+    d = noise + b * b * v
+    over_d = 1 / d
+    m_over_d = m * over_d
+    square = error * error
+    summands = (over_d, m_over_d, m * m_over_d, y * over_d, y * m_over_d, noise_square, square, square * square)
+    for column, summand in zip(range(SUM_1, N_COLUMNS), summands, strict=True):
+        table[:, column] += np.bincount(worker, summand, n_raters)
+    totals[T_NM] += per_task @ task_mean
+    rated = per_task > 0
+    totals[T_M] += task_mean[rated].sum()
+    totals[T_MM] += task_mean[rated] @ task_mean[rated]
+    totals[T_V] += task_variance[rated].sum()
+    residual = (y - a - b * mean) * b
+    totals[T_FLOOR] += _pairs_between(residual, task, cell, task_of_cell, cell_size, n_tasks)
+    totals[T_FLOOR_WEIGHT] += _pairs_between(b * b, task, cell, task_of_cell, cell_size, n_tasks)
+    if cell_size is not None:
+        standard = np.sqrt(noise)
+        totals[T_PAIR] += _pairs_within(error / standard, cell, len(cell_size))
+        totals[T_PAIR_FIT] += _pairs_within(line_scale * np.sqrt(v) / standard, cell, len(cell_size))
+        totals[T_N_PAIRS] += (cell_size * (cell_size - 1)).sum()
+    if posteriors is not None:
+        posteriors[:, 0] = task_mean
+        posteriors[:, 1] = task_variance
+        posteriors[:, 2] = np.bincount(task, noise_square / noise, n_tasks)
+        totals[T_LOO] -= 0.5 * (np.log(2 * np.pi * predictive) + error**2 / predictive).sum()
+
+
+def cells_of(block: Block, group: IntArray, cells: int) -> tuple[IntArray, IntArray, FloatArray | None]:
+    """Cell of each answer, task of each cell, and answers in each cell; None as the last where each has one.
+
+    >>> block = Block(np.array([0, 3]), np.array([0, 1, 1]), np.array([0, 0, 0]), n_workers=2, n_classes=1)
+    >>> cells_of(block, np.arange(2), BY_RATER)[0].tolist()
+    [0, 1, 1]
+    """
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    nothing = np.zeros(0, np.int64)
+    if cells == BY_ANSWER:
+        return nothing, nothing, None
+    worker = block.worker[block.answers]
+    if cells == BY_GROUP:
+        key = task * (int(group.max(initial=0)) + 1) + group[worker]
+        _, first, cell = np.unique(key, return_index=True, return_inverse=True)
+        task_of_cell = task[first]
+    else:
+        begins = np.ones(len(task), bool)
+        begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+        if begins.all():
+            return nothing, nothing, None
+        cell = np.cumsum(begins) - 1
+        task_of_cell = task[begins]
+    size = np.bincount(cell, minlength=len(task_of_cell)).astype(np.float64)
+    return cell, task_of_cell, size
+
+
+def _pairs_between(
+    x: FloatArray,
+    task: IntArray,
+    cell: IntArray,
+    task_of_cell: IntArray,
+    cell_size: FloatArray | None,
+    n_tasks: int,
+) -> float:
+    """Sum x_i x_j over ordered pairs of answers to one task that lie in different cells."""
+    total = np.bincount(task, x, n_tasks)
+    within = x if cell_size is None else np.bincount(cell, x, len(cell_size))
+    return float(total @ total - within @ within)
+
+
+def _pairs_within(x: FloatArray, cell: IntArray, n_cells: int) -> float:
+    """Sum x_i x_j over ordered pairs of different answers of one cell."""
+    total = np.bincount(cell, x, n_cells)
+    return float(total @ total - x @ x)

@@ -1,0 +1,227 @@
+"""Scores laid out in blocks, wherever they lie, standardised; and what is counted of them before the fit."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import joined_workers
+from quorate.blocks.memory import memory_blocks
+from quorate.blocks.plain_meetings import unite
+from quorate.meetings.graph import parted
+from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER
+from quorate.reading.options import ReadOptions
+from quorate.reading.scores import Scores
+
+
+@dataclass(frozen=True)
+class ScoreBlocks:
+    """Blocks whose labels are codes of scores, and what the codes mean."""
+
+    blocks: Blocks
+    raw_values: FloatArray  # the score behind each label
+    task_ids: Callable[[], pa.Array]  # in the order of the blocks
+    worker_ids: pa.Array
+    group: IntArray  # of each rater; without groups each is its own
+    cells: int
+    has_workers: bool = True
+    has_groups: bool = False
+    name: str | None = None  # of the file, for commands that are proposed
+    options: ReadOptions | None = None
+    group_names: pa.Array | None = None
+
+    @cached_property
+    def value_counts(self) -> FloatArray:
+        """How many answers have each score."""
+        (counts,) = self.blocks.sums(count_values, len(self.raw_values))
+        return counts
+
+    @cached_property
+    def middle(self) -> float:
+        """The mean of the answers."""
+        low = self.raw_values[0]
+        return float(low + self.value_counts @ (self.raw_values - low) / self.value_counts.sum())
+
+    @cached_property
+    def unit(self) -> float:
+        """The standard deviation of the answers."""
+        square = self.value_counts @ (self.raw_values - self.middle) ** 2
+        return float(np.sqrt(square / self.value_counts.sum())) or 1.0
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The standardised score behind each label."""
+        return (self.raw_values - self.middle) / self.unit
+
+    @cached_property
+    def counts(self) -> "DesignCounts":
+        """What is counted of tasks and raters."""
+        totals, per_rater, moments = self.blocks.sums(count_design, self.cells, len(self.worker_ids), self.values)
+        return DesignCounts(int(totals[0]), int(totals[1]), int(totals[2]), per_rater, moments)
+
+    @cached_property
+    def graph(self) -> tuple[IntArray, BoolArray]:
+        """Component of each rater in the interaction graph, and whether each component is bipartite."""
+        if self.cells == BY_ANSWER:
+            return np.zeros(1, np.int64), np.zeros(1, bool)
+        n_raters = len(self.worker_ids)
+        if self.counts.n_repeats == 0:
+            return parted(self.blocks.joined())
+        all_raters = np.arange(2 * n_raters, dtype=np.int32)
+        parent = all_raters.copy()
+        for found in self.blocks.each(joined_distinct, n_raters):
+            unite(parent, all_raters, found)
+        return parted(parent)
+
+    @cached_property
+    def per_task(self) -> IntArray:
+        """The number of answers of each task."""
+        return np.concatenate(list(self.blocks.each(answers_per_task)))
+
+    @cached_property
+    def means(self) -> FloatArray:
+        """The plain mean of each task."""
+        return np.concatenate(list(self.blocks.each(task_means, self.values))) * self.unit + self.middle
+
+    @cached_property
+    def ranges(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest score of each rater."""
+        n_raters = len(self.worker_ids)
+        low = np.full(n_raters, np.inf)
+        high = np.full(n_raters, -np.inf)
+        for least, greatest in self.blocks.each(rater_ranges, self.raw_values, n_raters):
+            low = np.minimum(low, least)
+            high = np.maximum(high, greatest)
+        return low, high
+
+
+@dataclass(frozen=True)
+class DesignCounts:
+    """Tasks and answers by how many raters they have, and the sums that variance components are solved from."""
+
+    n_tasks: int
+    n_compared_tasks: int  # with at least two raters
+    n_repeats: int  # answers of a rater to a task beyond the first
+    per_rater: FloatArray  # sum of standardised scores, and Σ over its tasks of n_tw²; 2 × raters
+    moments: FloatArray  # Σ y_t.²/n_t, Σ_t Σ_w n_tw²/n_t, Σ_t n_t²
+
+
+def count_values(blocks: Iterable[Block], n_values: int) -> Sums:
+    """Count the answers with each score."""
+    counts = np.zeros(n_values)
+    for block in blocks:
+        counts += np.bincount(block.label[block.answers], minlength=n_values)
+    return (counts,)
+
+
+def count_design(blocks: Iterable[Block], cells: int, n_raters: int, values: FloatArray) -> Sums:
+    """Count tasks, tasks with two raters and repeats; sum what variance components need (`DesignCounts`)."""
+    totals = np.zeros(3)
+    per_rater = np.zeros((2, n_raters))
+    moments = np.zeros(3)
+    for block in blocks:
+        per_task = block.per_task
+        task = np.repeat(np.arange(block.n_tasks), per_task)
+        worker = block.worker[block.answers]
+        y = values[block.label[block.answers]]
+        begins = np.ones(len(task), bool)
+        if cells != BY_ANSWER:
+            begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+        n_raters_of_task = np.bincount(task[begins], minlength=block.n_tasks)
+        totals += [(per_task > 0).sum(), (n_raters_of_task > 1).sum(), (~begins).sum()]
+        cell_size = np.diff(np.append(np.flatnonzero(begins), len(task))).astype(np.float64)
+        square = cell_size**2
+        n_of_task = np.maximum(per_task, 1)
+        per_rater[0] += np.bincount(worker, y, n_raters)
+        per_rater[1] += np.bincount(worker[begins], square, n_raters)
+        sums = np.bincount(task, y, block.n_tasks)
+        moments += [
+            (sums**2 / n_of_task).sum(),
+            (square / n_of_task[task[begins]]).sum(),
+            (per_task.astype(np.float64) ** 2).sum(),
+        ]
+    return totals, per_rater, moments
+
+
+def joined_distinct(block: Block, n_raters: int) -> IntArray:
+    """Join the raters of each task, as `joined_workers`, where one may have answered a task several times."""
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    worker = block.worker[block.answers]
+    begins = np.ones(len(task), bool)
+    begins[1:] = (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])
+    start = np.concatenate([[0], np.cumsum(np.bincount(task[begins], minlength=block.n_tasks))])
+    label = np.zeros(int(begins.sum()), np.int32)
+    return joined_workers([Block(start, worker[begins], label, n_raters, 1)], n_raters)
+
+
+def answers_per_task(block: Block) -> IntArray:
+    """Return the number of answers of each task of a block."""
+    return block.per_task
+
+
+def task_means(block: Block, values: FloatArray) -> FloatArray:
+    """Return the plain mean of each task of a block."""
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)
+    return np.bincount(task, values[block.label[block.answers]], block.n_tasks) / np.maximum(block.per_task, 1)
+
+
+def rater_ranges(block: Block, raw_values: FloatArray, n_raters: int) -> tuple[FloatArray, FloatArray]:
+    """Return the least and the greatest score of each rater in a block."""
+    low = np.full(n_raters, np.inf)
+    high = np.full(n_raters, -np.inf)
+    worker = block.worker[block.answers]
+    y = raw_values[block.label[block.answers]]
+    np.minimum.at(low, worker, y)
+    np.maximum.at(high, worker, y)
+    return low, high
+
+
+def component_of_tasks(block: Block, component: IntArray) -> IntArray:
+    """Return the component of each task of a block: that of its raters."""
+    first = np.minimum(block.start[:-1], max(len(block.worker) - 1, 0))
+    return component[block.worker[first]]
+
+
+def group_codes(group: IntArray | None, n_raters: int) -> tuple[IntArray, bool]:
+    """Return the group of each rater, those without one each in a group of their own; whether there are groups."""
+    own = np.arange(n_raters)
+    if group is None or (group < 0).all():
+        return own, False
+    n_groups = int(group.max()) + 1
+    codes = np.where(group >= 0, group, n_groups + own)
+    return np.unique(codes, return_inverse=True)[1], True
+
+
+def cells_for(has_workers: bool, has_groups: bool) -> int:
+    """How answers of a task are put into cells."""
+    if not has_workers:
+        return BY_ANSWER
+    return BY_GROUP if has_groups else BY_RATER
+
+
+def score_blocks(scores: Scores, group: IntArray | None = None) -> ScoreBlocks:
+    """Lay scores in memory out in blocks."""
+    answers = scores.answers
+    codes, has_groups = group_codes(answers.group if group is None else group, answers.n_workers)
+    return ScoreBlocks(
+        blocks=memory_blocks(answers),
+        raw_values=scores.values,
+        task_ids=lambda: answers.task_names,
+        worker_ids=answers.worker_names,
+        group=codes,
+        cells=cells_for(scores.has_workers, has_groups),
+        has_workers=scores.has_workers,
+        has_groups=has_groups,
+        name=scores.name,
+        options=scores.options,
+        group_names=answers.group_names,
+    )
+
+
+def score_values(classes: pa.Array) -> FloatArray:
+    """Return the numbers behind the classes of an engine's answers."""
+    return to_numpy(classes).astype(np.float64)

@@ -1,0 +1,198 @@
+"""Laws of the fit: invariance, starts, raters of each kind, coverage."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.arrays import FloatArray
+from quorate.blocks.block import Block
+from quorate.blocks.memory import MemoryBlocks
+from quorate.rating.fit import fit, rank_one, start_values
+from quorate.rating.rate import _design
+from quorate.rating.scores import score_blocks
+from quorate.reading.scores import read_scores
+from tests.rating.crowds import crowd, in_order, table
+
+COLUMNS = ("score", "se", "score_low", "score_high", "disagreement")
+LINES = ("bias", "scale", "noise", "weight", "bias_se", "scale_se")
+
+
+def test_order_of_rows_and_names_do_not_matter() -> None:
+    rows = crowd(1, n_tasks=80, n_raters=15)
+    task, rater, score, _ = rows
+    first = quorate.rate(table(rows))
+    order = np.random.default_rng(0).permutation(len(task))
+    renamed = {"task": 1000 - task[order], "worker": 500 - rater[order], "score": score[order]}
+    second = quorate.rate(renamed)
+    for column in COLUMNS:
+        np.testing.assert_allclose(in_order(first, column), in_order(second, column)[::-1], atol=1e-9)
+    for column in LINES:
+        np.testing.assert_allclose(
+            in_order(first, column, "workers"), in_order(second, column, "workers")[::-1], atol=1e-9
+        )
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(3.0, 10.0), (0.01, -5.0), (1e4, 1e6)])
+def test_result_follows_the_unit_of_the_scores(factor: float, shift: float) -> None:
+    rows = crowd(2, n_tasks=80, n_raters=15)
+    task, rater, score, _ = rows
+    plain = quorate.rate(table(rows))
+    moved = quorate.rate({"task": task, "worker": rater, "score": factor * score + shift})
+    tolerance = 1e-7 * factor
+    np.testing.assert_allclose(in_order(moved, "score"), factor * in_order(plain, "score") + shift, atol=tolerance)
+    np.testing.assert_allclose(in_order(moved, "se"), factor * in_order(plain, "se"), atol=tolerance)
+    for column in ("bias", "noise"):
+        np.testing.assert_allclose(
+            in_order(moved, column, "workers"), factor * in_order(plain, column, "workers"), atol=tolerance
+        )
+    for column in ("scale", "weight"):
+        np.testing.assert_allclose(in_order(moved, column, "workers"), in_order(plain, column, "workers"), atol=1e-8)
+    assert plain.reliability.consistency_one == pytest.approx(moved.reliability.consistency_one, abs=1e-9)
+
+
+def _rank_one_table(levels: FloatArray) -> SimpleNamespace:
+    """A full panel whose residuals have exactly the covariance b b' off the diagonal: one row per task."""
+    n_tasks, n_raters = levels.shape
+    values, label = np.unique(levels.ravel(), return_inverse=True)
+    start = np.arange(n_tasks + 1) * n_raters
+    worker = np.tile(np.arange(n_raters), n_tasks)
+    block = Block(start, worker, label, n_raters, len(values))
+    return SimpleNamespace(blocks=MemoryBlocks(block), values=values)
+
+
+def test_rank_one_completion_is_exact_on_exact_covariances() -> None:
+    scale = np.array([1.5, 0.5, 1.0, -0.4, 0.8])
+    rng = np.random.default_rng(3)
+    # q and the noises are orthonormal over 16 tasks, so sample covariances are exact.
+    basis, _ = np.linalg.qr(np.column_stack([np.ones(16), rng.normal(size=(16, 6))]))
+    q = basis[:, 1] * 4
+    noise = basis[:, 2:] * 4 * np.array([0.3, 1.0, 0.2, 0.7, 0.5])
+    levels = q[:, None] * scale + noise
+    found = rank_one(_rank_one_table(levels), np.zeros(5), sweeps=5000, tolerance=1e-15, ridge=0.0)
+    assert found is not None
+    np.testing.assert_allclose(found, scale, atol=1e-12)
+
+
+def test_start_does_not_matter() -> None:
+    scores = score_blocks(read_scores(table(crowd(4, n_tasks=150, n_raters=20))))
+    design = _design(scores, same_scale=False)
+    usual = fit(scores, design, passes=300, tol=1e-7)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        start = start_values(scores, design)
+        line = start.line + 0.5 * rng.normal(size=start.line.shape)
+        other = SimpleNamespace(**start.__dict__)
+        shifted = type(start)(**{**other.__dict__, "line": line, "variance": start.variance * rng.uniform(0.3, 3)})
+        found = fit(scores, design, passes=300, tol=1e-7, start=shifted)
+        np.testing.assert_allclose(found.raters.line, usual.raters.line, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", [5, 11, 12])
+def test_rater_at_random_hardly_moves_scores(seed: int) -> None:
+    rows = crowd(seed)
+    task, rater, score, _ = rows
+    before = quorate.rate(table(rows))
+    rng = np.random.default_rng(1)
+    with_random = {
+        "task": np.append(task, np.arange(300)),
+        "worker": np.append(rater, np.full(300, 99)),
+        "score": np.append(score, score.mean() + score.std() * rng.normal(size=300)),
+    }
+    after = quorate.rate(with_random)
+    weight = dict(zip(after.workers["worker"].to_pylist(), after.workers["weight"].to_pylist(), strict=True))
+    assert weight[99] < 0.01
+    moved = np.abs(in_order(after, "score") - in_order(before, "score")) / in_order(before, "se")
+    # The random scores correlate with the truth by chance, up to .1: the mean move was .02 to .09 se.
+    assert moved.mean() < 0.25
+
+
+def test_constant_rater_has_no_weight() -> None:
+    task, rater, score, _ = crowd(6, n_tasks=100, n_raters=10)
+    rows = {
+        "task": np.append(task, np.arange(100)),
+        "worker": np.append(rater, np.full(100, 99)),
+        "score": np.append(score, np.full(100, 0.5)),
+    }
+    workers = quorate.rate(rows).workers.to_pylist()
+    constant = next(row for row in workers if row["worker"] == 99)
+    assert abs(constant["scale"]) < 0.1
+    assert constant["weight"] < 0.01
+    assert constant["status"] == "uninformative"
+
+
+def test_reversed_rater_is_found_and_used() -> None:
+    task, rater, score, q = crowd(7, n_tasks=100, n_raters=10, per_task=4)
+    rows = {
+        "task": np.append(task, np.arange(100)),
+        "worker": np.append(rater, np.full(100, 99)),
+        "score": np.append(score, -q),
+    }
+    found = quorate.rate(rows)
+    row = next(row for row in found.workers.to_pylist() if row["worker"] == 99)
+    assert row["status"] == "reversed"
+    assert row["scale"] < 0
+    assert row["weight"] > 0.5
+    without = quorate.rate({"task": task, "worker": rater, "score": score})
+    assert np.corrcoef(in_order(found, "score"), q)[0, 1] > np.corrcoef(in_order(without, "score"), q)[0, 1]
+
+
+KINDS = {
+    "base": {},
+    "sparse": {"per_task": 3, "n_raters": 60},
+    "spammers": {"spammers": 0.3},
+    "five points": {"points": 5},
+    "five points, spammers": {"points": 5, "spammers": 0.3},
+    "skewed": {"skewed": True},
+    "panel": {"n_raters": 8, "per_task": 8},
+    "ambiguous": {"ambiguous": True, "per_task": 6},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_cover_on_simulated_crowds(kind: str) -> None:
+    covered = []
+    for seed in range(6):
+        rows = crowd(100 + seed, **KINDS[kind])  # type: ignore[arg-type]
+        found = quorate.rate(table(rows))
+        truth = rows[3]
+        score, low, high = (in_order(found, name) for name in ("score", "score_low", "score_high"))
+        # The panel's scale is its own: level and unit are taken out by regression, as no gold is given.
+        slope, level = np.polyfit(truth, score, 1)
+        here = level + slope * truth
+        covered.append(np.mean((low <= here) & (here <= high)))
+    # 6 crowds of 300 tasks; the standard error of a coverage of .96 is about .005, and .01 between crowds.
+    assert 0.92 <= np.mean(covered) <= 0.99
+
+
+def test_rate_is_better_than_a_mean_on_every_kind() -> None:
+    for kind, options in KINDS.items():
+        better = 0.0
+        for seed in range(3):
+            rows = crowd(200 + seed, **options)  # type: ignore[arg-type]
+            task, _, score, truth = rows
+            mean = np.bincount(task, score) / np.bincount(task)
+            ours = np.corrcoef(in_order(quorate.rate(table(rows)), "score"), truth)[0, 1]
+            better += ours - np.corrcoef(mean, truth)[0, 1]
+        assert better > 0, kind
+
+
+@pytest.mark.parametrize("at_zero", [0.6, 0.85])
+def test_small_crowds_with_scores_at_one_end_converge_or_hold_their_scales(at_zero: float) -> None:
+    for seed in range(6):
+        task, rater, score, _ = crowd(300 + seed, n_tasks=100, n_raters=38, per_task=3)
+        score = np.clip(np.round((score - np.quantile(score, at_zero)) * 8) * 5, 0, 100)
+        found = quorate.rate({"task": task, "worker": rater, "score": score})
+        assert found.status == "converged"
+        assert "mean" in found.scores.column_names  # the plain mean is beside a concentrated scale
+        assert any(note.kind == "scores-at-one-end" for note in found.notes)
+
+
+def test_too_few_passes_are_stated_and_the_mean_is_shown() -> None:
+    rows = crowd(8, n_tasks=60, n_raters=10)
+    found = quorate.rate(table(rows), passes=3)
+    assert found.status == "not converged"
+    assert "not converged" in found.summary()
+    mean = np.bincount(rows[0], rows[2]) / np.bincount(rows[0])
+    np.testing.assert_allclose(in_order(found, "mean"), mean)
