@@ -119,8 +119,8 @@ def skill_moments(
     """Estimate mean and variance of the skills by moments of the unshrunk ones.
 
     E[(raw_k - mean)^2] = v + 1/I_k, each judge weighted by the inverse square of that (Paule and Mandel). EM on joint
-    modes would overstate v where judges have few answers, because modes of strengths and skills follow each other (0.36 for a true
-    0.23 when it was tried on the set "10 rows per judge"; the EM update is not kept).
+    modes would overstate v where judges have few answers, because modes of strengths and skills follow each other: 0.36
+    for a true 0.23 when it was tried on the set "10 rows per judge" (the EM update is not kept).
 
     Args:
         skill: shrunk estimates [judges].
