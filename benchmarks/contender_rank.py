@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,8 @@ def main(folders: list[str]) -> None:
             except Exception as error:
                 print(f"{name} failed on {folder}: {error}", file=sys.stderr)
                 continue
-            result[name] = {"cpu": time.process_time() - start, "scores": scores}
+            workers = scores.pop("workers", None)
+            result[name] = {"cpu": time.process_time() - start, "scores": scores, "workers": workers}
         Path(folder, "scores.json").write_text(json.dumps(result))
 
 
@@ -63,12 +65,19 @@ def _bradley_terry(data: pd.DataFrame) -> dict[str, float]:
     return {str(item): float(np.log(max(score, 1e-12))) for item, score in found.items()}
 
 
-def _noisy(data: pd.DataFrame) -> dict[str, float]:
+def _noisy(data: pd.DataFrame) -> dict[str, Any]:
     from crowdkit.aggregation import NoisyBradleyTerry
 
-    found = NoisyBradleyTerry(n_iter=100).fit_predict(data[data.label != ""])
-    odds = np.clip(found.to_numpy(float), 1e-9, 1 - 1e-9)
-    return {str(item): float(np.log(p / (1 - p))) for item, p in zip(found.index, odds, strict=True)}
+    model = NoisyBradleyTerry(n_iter=100).fit(data[data.label != ""])
+    odds = np.clip(model.scores_.to_numpy(float), 1e-9, 1 - 1e-9)
+    scores: dict[str, Any] = {
+        str(item): float(np.log(p / (1 - p))) for item, p in zip(model.scores_.index, odds, strict=True)
+    }
+    # Its own prediction: skill times sigmoid of the gap, plus (1 - skill) times the bias.
+    scores["workers"] = {
+        str(worker): [float(model.skills_[worker]), float(model.biases_[worker])] for worker in model.skills_.index
+    }
+    return scores
 
 
 METHODS = {

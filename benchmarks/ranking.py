@@ -71,7 +71,7 @@ def compare(name: str, simulations: Sequence[Simulation], peers: str) -> None:
         for folder, simulation in zip(folders, simulations, strict=True):
             figures["quorate"].append(score_quorate(simulation, judge_skill="auto"))
             for method, found in json.loads((folder / "scores.json").read_text()).items():
-                figures[method].append(score_peer(simulation, found["scores"], found["cpu"]))
+                figures[method].append(score_peer(simulation, found["scores"], found["cpu"], found["workers"]))
     for method, found in figures.items():
         if found:
             print_line(name, method, found)
@@ -130,7 +130,7 @@ def compare_llmfao(path: Path, peers: str, splits: int = 3) -> None:
             write_comparisons(folder, train)
             run_peers(peers, [folder])
             for method, found in json.loads((folder / "scores.json").read_text()).items():
-                scored = score_peer(simulation, found["scores"], found["cpu"])
+                scored = score_peer(simulation, found["scores"], found["cpu"], found["workers"])
                 figures[method].append(replace(scored, tau=float("nan")))
     for method, found in figures.items():
         if found:

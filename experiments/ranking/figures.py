@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 from scipy.stats import kendalltau, norm
 
 from experiments.ranking.simulated import Simulation
@@ -95,11 +96,27 @@ def three_way_loss(cells: object, fit: Fit) -> float:
     return mean_log_loss(cells, fit.parameters)
 
 
-def score_peer(simulation: Simulation, scores: Mapping[str, float], cpu: float) -> Figures:
-    """Compare a peer's scores, in log-odds, with the truth and the rows held out."""
+def score_peer(
+    simulation: Simulation,
+    scores: Mapping[str, float],
+    cpu: float,
+    workers: Mapping[str, tuple[float, float]] | None = None,
+) -> Figures:
+    """Compare a peer's scores, in log-odds, with the truth and the rows held out.
+
+    Args:
+        simulation: the truth and the rows.
+        scores: of the items.
+        cpu: seconds that it took.
+        workers: skill and bias of each worker, of a peer that mixes the sigmoid of the gap with the bias by the skill.
+    """
     strength = np.array([scores.get(item, 0.0) for item in simulation.train.items])
     test = simulation.test
     eta = strength[test.left] - strength[test.right]
+    if workers is not None:
+        known = np.array([workers.get(judge, (1.0, 0.5)) for judge in test.judges])[test.judge]
+        left = np.clip(known[:, 0] * expit(eta) + (1 - known[:, 0]) * known[:, 1], 1e-9, 1 - 1e-9)
+        eta = np.log(left / (1 - left))
     return Figures(
         tau=float(kendalltau(strength, simulation.strength)[0]),
         log_loss=_binary_loss(eta, test.outcome, test.weight),

@@ -13,6 +13,7 @@ from quorate.ranking.comparisons import combine_codes
 from quorate.ranking.cross_validation import fold_weights
 from quorate.ranking.rank import comparisons_of
 from quorate.reading.pair_exports import read_pairs
+from quorate.reporting.charts.ranking_charts import item_chart, judge_chart, pair_chart
 from tests.ranking.panels import Columns, strengths, swapped, votes
 from tests.warehouse.test_spark import session
 
@@ -269,6 +270,14 @@ def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
     assert "&lt;b&gt;i0" in page
     assert "<b>i0" not in page
     assert page.count("<svg") == 3
+
+
+@pytest.mark.parametrize("draw", [item_chart, judge_chart, pair_chart])
+def test_charts_follow_the_schema_of_vega_lite(draw: Any) -> None:
+    altair = pytest.importorskip("altair")
+    parts = rows([("a", "b", "left"), ("b", "a", "tie"), ("c", "d", "left")])
+    for columns in (votes(n_rows=200), parts):
+        altair.Chart.from_dict(draw(quorate.rank(columns)))
 
 
 def test_sums_of_duckdb_equal_those_of_memory(tmp_path: Path) -> None:

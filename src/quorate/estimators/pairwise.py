@@ -56,9 +56,7 @@ class BradleyTerry(Parameters):
         self.ranking_ = self._rank(read_pairs(data, PairOptions(left="left", right="right", winner="label")))
         strength = self.ranking_.strengths
         scores = np.exp(strength - strength.max())
-        self.scores_ = pandas.Series(
-            scores / scores.sum(), index=_index(self.ranking_.comparisons.items), name="agg_score"
-        )
+        self.scores_ = pandas.Series(scores / scores.sum(), index=_index(self.ranking_.comparisons.items), name="score")
         return self
 
     def fit_predict(self, data: Source) -> Any:

@@ -39,6 +39,7 @@ FREE_TEXT = 0.5  # different answers per answer, from which on they are no class
 MOSTLY = 0.5  # share of rows in conflict, from which on the task column is wrong
 FEW_CONFLICTS = 0.1  # share of rows in conflict that a task column may leave
 MORE_TASKS = 2  # tasks per worker, from which on the number alone tells them apart; 24 of 26 public sets have more
+ID_WEIGHT = 2.5  # steps of clearness that "id" in a name is worth: "ID" identifies a row rather than "Sentence"
 LONG_TEXT = 60  # characters of a mean value that is a text, not an id
 GOLD_WORDS = {"gold", "golden", "truth", "expert", "groundtruth"}
 COUNT_WORDS = {"count", "counts", "votes", "vote", "n", "num"}
@@ -93,9 +94,20 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
     finders = (_matrix_of_mappings, _headerless, _lists, _long, _classes_without_workers, _wide, _single)
     for find in finders:
         plan = find(frame, reading, given)
-        if plan is not None:
-            return plan
+        if plan is None:
+            continue
+        if find is _long and "worker" not in given and not _is_shared(frame, plan):
+            plan = _wide(frame, reading, given) or plan
+        return plan
     return _nothing(frame)
+
+
+def _is_shared(frame: Frame, plan: Plan) -> bool:
+    """Whether some task of a plan with one row per answer has answers of two workers."""
+    if plan.kind != "long" or "task" not in plan.options or "worker" not in plan.options:
+        return True
+    tasks = combined(frame, _parts(frame, plan.options["task"]))
+    return _has_shared_tasks(tasks, combined(frame, _parts(frame, plan.options["worker"])))
 
 
 # --- helpers ---
@@ -453,7 +465,8 @@ def _task_rank(frame: Frame, name: str) -> tuple[Any, ...]:
     order = min((TASK.index(word) for word in words if word in TASK), default=len(TASK))
     has_id = any(word in ("id", "ids", "uuid", "key") for word in words) or name == KEY
     is_long = frame.profiles[name].mean_length > LONG_TEXT
-    return is_long, "url" in words, -(strength(name, "task") + has_id), order, list(frame.columns).index(name)
+    clear = strength(name, "task") + ID_WEIGHT * has_id
+    return is_long, "url" in words, -clear, order, list(frame.columns).index(name)
 
 
 def _composite_key(frame: Frame, not_ids: set[str]) -> list[str]:
@@ -582,7 +595,9 @@ def _label_candidates(frame: Frame, given: Mapping[str, Any], taken: set[str], w
         if profile.n_values < 2 and power < 3:
             continue
         continuous = is_numeric_scale(profile)
-        found.append(((-power, continuous, strength(name, "task") > 0, profile.n_values, place), name))
+        found.append(
+            ((profile.n_values < 2, -power, continuous, strength(name, "task") > 0, profile.n_values, place), name)
+        )
     return [name for _, name in sorted(found)]
 
 
@@ -758,7 +773,19 @@ def _long_plan(
         options["worker"] = worker
     options["label"] = label
     also: tuple[str, ...] = ()
-    if profile is not None and is_numeric_scale(profile):
+    names = [name for name in (task, worker, label) for name in _parts(frame, name) if name in frame.profiles]
+    n_blank = int(np.logical_or.reduce([frame.profiles[name].codes < 0 for name in names]).sum()) if names else 0
+    if n_blank:
+        options["skip_missing"] = True
+        why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
+    is_scale = profile is not None and is_numeric_scale(profile)
+    if 0 < share < MOSTLY and (is_scale or reading.is_score):
+        options["on_conflict"] = "mean"
+        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: their mean counts")
+    elif 0 < share < MOSTLY:
+        options["on_conflict"] = "first"
+        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
+    if profile is not None and is_scale and not reading.is_score:
         low, high = _short(profile.low), _short(profile.high)
         return Plan(
             "ratings",
@@ -768,14 +795,6 @@ def _long_plan(
             "values (numeric ratings), not a set of classes",
             also=("rate",),
         )
-    names = [name for name in (task, worker, label) for name in _parts(frame, name) if name in frame.profiles]
-    n_blank = int(np.logical_or.reduce([frame.profiles[name].codes < 0 for name in names]).sum()) if names else 0
-    if n_blank:
-        options["skip_missing"] = True
-        why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
-    if 0 < share < MOSTLY:
-        options["on_conflict"] = "first"
-        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
     n_workers = len(np.unique(combined(frame, _parts(frame, worker)))) if worker in frame.columns else 1
     gold = _gold_column(frame, label, {task, worker, label})
     if gold:
@@ -972,8 +991,8 @@ def _wide(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan 
         and not is_numeric_scale(profile)
         and not (strength(name, "task") and not strength(name, "label"))
         and name not in compared(frame)
-        and not (strength(name, "worker") == 3 and "." not in name and not re.search(r"\d", name))
     ]
+    candidates = [name for name in candidates if not _names_people(frame, name, candidates)]
     group = _answer_columns(frame, candidates)
     if not _are_workers(frame, group, candidates):
         return None
@@ -1027,6 +1046,15 @@ def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
     if len(named) >= 2 and (2 * len(named) >= len(best) or len(named) > 2):
         best = named
     return [name for name in frame.columns if name in best]
+
+
+def _names_people(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
+    """Whether a column says who answered, rather than holding one person's answers as others do."""
+    if strength(name, "worker") < 3 or "." in name or re.search(r"\d", name):
+        return False
+    profile = frame.profiles[name]
+    alike = [other for other in candidates if _overlap(profile.values, frame.profiles[other].values) >= 0.5]
+    return profile.is_number or len(alike) < 3
 
 
 def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:

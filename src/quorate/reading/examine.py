@@ -21,7 +21,7 @@ from quorate.reading.layouts import frame_for, names_resolved
 from quorate.reading.loading import Loaded, compression_of, head, hold
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.pair_exports import propose_rank
-from quorate.reading.proposals import PURPOSES, command_line, has_command
+from quorate.reading.proposals import PURPOSES, command_line, has_command, other_commands
 from quorate.reading.read import Reading, read_source
 from quorate.reading.several_files import content_of
 
@@ -154,11 +154,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
-        can = tuple(
-            NextStep(PURPOSES[name], command_line(name, files, {}))
-            for name in (plan.also if plan is not None else ())
-            if has_command(name)
-        )
+        commands = [] if plan is None else list(other_commands(plan, files))
+        can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_given(reading), **options}

@@ -158,9 +158,11 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str, told
     if len(questions) > 1:
         error: QuorateError = OptionError(f"{there}; choose one with question= (--question)")
         if told is not None and told.options:
-            from quorate.reading.proposals import with_command
+            from quorate.reading.proposals import command_line, running_command, with_command
 
             error = with_command(error, told.files or (name,), told.options)
+            others = [command_line(running_command.get(), told.files or (name,), each) for each in told.others]
+            error.commands = (*error.commands, *others)
         raise error
     return questions[0]
 
@@ -175,6 +177,7 @@ class Asked:
     )  # that read one of them; none where there is none to propose
     files: tuple[str, ...] = ()
     note: str = ""
+    others: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
 
 
 def assemble(

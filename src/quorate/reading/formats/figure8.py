@@ -16,7 +16,6 @@ from quorate.reading.formats.content import Content
 from quorate.reading.formats.export import Asked, Export, Format, FoundAnswer, assemble
 from quorate.reading.formats.mturk import QuestionKind, describe_question
 from quorate.reading.options import ReadOptions
-from quorate.reading.values import natural_order
 
 UNIT, WORKER = "_unit_id", "_worker_id"
 GOLD = "_gold"
@@ -83,7 +82,7 @@ def _questions(content: Content, reading: ReadOptions) -> dict[str, list[Any]]:
         return {reading.question: _answers(content.column(reading.question))}
     found = {}
     units = _codes(content.column(UNIT))
-    for name in natural_order(own):
+    for name in own:
         if name.endswith((GOLD, "_gold_reason")) or (with_gold and name not in with_gold):
             continue
         values = content.column(name)

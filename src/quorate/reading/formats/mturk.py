@@ -67,6 +67,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         _proposal(content, kinds, usable, columns),
         content.files,
         _assignments(content),
+        _folds(kinds, usable),
     )
     if reading.task is None and "task" in told.options:
         error = OptionError(
@@ -256,6 +257,16 @@ def _proposal(
     if task:
         options["task"] = task
     return options
+
+
+def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """Return the options that read numbered questions of the same classes as tasks of their own."""
+    families: dict[str, list[str]] = {}
+    for name in usable:
+        if re.search(r"\d", name):
+            families.setdefault(re.sub(r"\d+", "*", name), []).append(name)
+    alike = {stem: names for stem, names in families.items() if len(names) > 1}
+    return tuple({"fold": stem} for stem, names in alike.items() if len({kinds[name].kind for name in names}) == 1)
 
 
 def _shared_input(content: Content) -> str:
