@@ -775,6 +775,8 @@ def _long_plan(
     also: tuple[str, ...] = ()
     if profile is not None and is_numeric_scale(profile):
         low, high = _short(profile.low), _short(profile.high)
+        if 0 < share < MOSTLY:
+            options["on_conflict"] = "mean"
         return Plan(
             "ratings",
             options,

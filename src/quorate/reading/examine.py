@@ -21,7 +21,7 @@ from quorate.reading.layouts import frame_for, names_resolved
 from quorate.reading.loading import Loaded, compression_of, head, hold
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.pair_exports import propose_rank
-from quorate.reading.proposals import PURPOSES, command_line, has_command
+from quorate.reading.proposals import PURPOSES, command_line, has_command, other_commands
 from quorate.reading.read import Reading, read_source
 from quorate.reading.several_files import content_of
 
@@ -154,11 +154,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
-        can = tuple(
-            NextStep(PURPOSES[name], command_line(name, files, {}))
-            for name in (plan.also if plan is not None else ())
-            if has_command(name)
-        )
+        others = {} if plan is None else other_commands(plan, files)
+        can = tuple(NextStep(purpose, command) for purpose, command in others.items())
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_given(reading), **options}
@@ -294,8 +291,8 @@ def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], pla
     if found.export is not None and found.export.gold is not None:
         steps.append(("estimate", "Class shares and accuracy, with intervals"))
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
-    also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
-    return [*done, *(NextStep(PURPOSES[name], command_line(name, files, {})) for name in also)]
+    others = {} if plan is None else other_commands(plan, files)
+    return [*done, *(NextStep(purpose, command) for purpose, command in others.items())]
 
 
 def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ FLAGS = {
     "task": "--task",
     "worker": "--worker",
     "label": "--label",
+    "score": "--score",
     "workers": "--workers",
     "worker_name": "--worker-name",
     "fold": "--fold",
@@ -84,6 +85,22 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
+def other_commands(plan: Plan, files: Sequence[str]) -> dict[str, str]:
+    """Return the commands for pairs and for numeric scales that fit a plan and exist, by their purpose.
+
+    >>> other_commands(Plan(), ["a.csv"])
+    {}
+    """
+    found = {}
+    for name in plan.also:
+        if has_command(name):
+            roles = {"task": plan.options.get("task"), "worker": plan.options.get("worker")}
+            scores = {"score": plan.options.get("label"), "on_conflict": plan.options.get("on_conflict")}
+            options = {**roles, **scores} if name == "rate" else {}
+            found[PURPOSES[name]] = command_line(name, files, options)
+    return found
+
+
 def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
     """Return the error that says what a table holds, and how to read it if it can be read.
 
@@ -97,10 +114,10 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-    others = tuple((f"{PURPOSES[name]}", command_line(name, files, {})) for name in plan.also if has_command(name))
+    others = other_commands(plan, files)
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
-        error.commands = tuple(command for _, command in others)
+        error.commands = tuple(others.values())
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
@@ -114,5 +131,5 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
         parts.append(plan.question)
     text = ". ".join(part.rstrip(".") for part in parts).replace("?. ", "? ")
     error = with_command(MissingColumnError(text), files, plan.options)
-    error.commands = (*error.commands, *(command for _, command in others))
+    error.commands = (*error.commands, *others.values())
     return error
