@@ -162,7 +162,7 @@ def judge(folder: Path, files: tuple[str, ...], lines: list[Line]) -> Verdict:
     if first.proposed:
         second = run([*shlex.split(first.proposed)[1:], "--json"])
         is_ranked = shlex.split(first.proposed)[1] == "rank" and any("pairwise" in line.kind for line in lines)
-        if second.code == 0 and is_ranked:
+        if second.code in (0, 3) and is_ranked:  # 3: the comparisons decide nothing
             return Verdict(files, "read after the command", second.error, None, lines)
         if second.code == 0:
             return _judge_counts(files, lines, second, "read after the command")
