@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ PER_TASK = 5
 ANSWERS_PER_RATER = 500
 
 
-def scores(n_answers: int) -> dict[str, np.ndarray]:
+def scores(n_answers: int) -> dict[str, Any]:
     """Simulate scores of 1 to 5 by raters of 500 answers each."""
     rng = np.random.default_rng(0)
     n_tasks = n_answers // PER_TASK
@@ -61,10 +62,9 @@ def main() -> None:
             seconds, passes = (float(word) for word in done.stdout.split())
             timed.append((n, seconds / passes))
             print(f"{n:12,}{seconds:10.2f}{passes:8.0f}{seconds / passes / n * 1e6:20.3f}", flush=True)
-        large = [(np.log(n), np.log(each)) for n, each in timed if n >= 100_000]
+        large = np.array([(np.log(n), np.log(each)) for n, each in timed if n >= 100_000])
         if len(large) > 1:
-            log_n, log_seconds = np.array(large).T
-            slope = np.polyfit(log_n, log_seconds, 1)[0]
+            slope = np.polyfit(large[:, 0], large[:, 1], 1)[0]
             print(f"exponent of the growth per pass: {slope:.2f}")
 
 

@@ -52,7 +52,7 @@ def score_errors(
 ) -> dict[str, Any]:
     """RMSE, correlation, mean error and coverage of scores, all of them known.
 
-    >>> score_errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))["rmse"].round(3)
+    >>> round(score_errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))["rmse"], 3)
     0.577
     """
     error = score - known

@@ -6,6 +6,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 
+ROUNDING = 1e-12  # of a variance component, relative to the others
+
 
 @dataclass(frozen=True)
 class Intraclass:
@@ -136,7 +138,9 @@ def intraclass(components: tuple[float, float, float] | None) -> tuple[float | N
     if components is None:
         return None, None
     task, rater, rest = components
-    if rest < 0 or task + rest <= 0:
+    if rest < ROUNDING * (abs(task) + abs(rater)):  # no residual, or a negative estimate of none
+        rest = 0.0
+    if task + rest <= 0:
         return None, None
     with_bias = task + rater + rest
     agreement = task / with_bias if with_bias > 0 else None

@@ -18,6 +18,8 @@ RANK_ONE_TOLERANCE = 1e-2  # of a start, which the passes improve
 RANK_ONE_RIDGE = 2.0  # pairs at the mean scale, so that a rater who shares few tasks has a finite start
 SCALE_BOUNDS = (-0.5, 2.0)  # of the starting scales
 WINDOW = 10  # earlier states that an Anderson step combines; InstEval takes 60 passes with 4, 23 with 10 or 15
+PLAIN_PASSES = 5  # before the first accelerated step: from a distant start it may leave the optimum's basin
+MAX_STEP = 2.0  # of a line, a log noise or a log hyperparameter in an accelerated step; standardised scores
 GROWTH = 2.0  # of the residual, above which the history is dropped
 RELAX_AFTER = 30  # passes without a smaller residual, after which steps are halved
 SMALLEST_RELAXATION = 1 / 16
@@ -97,8 +99,11 @@ def fit(table: ScoreTable, design: Design, *, passes: int, tol: float, start: Ra
             history.clear()
         if history and residual > GROWTH * np.abs(history[-1][1][:n_compared]).max():
             history.clear()
-        history.append((before, change))
-        del history[:-WINDOW]
+        if number > PLAIN_PASSES:
+            history.append((before, change))
+            del history[:-WINDOW]
+        else:
+            history[:] = [(before, change)]
         raters = _next_state(image, history, weights, relaxation)
     return Fit(best_state, design, False, passes, residual)
 
@@ -129,6 +134,9 @@ def _next_state(
         if np.isfinite(gamma).all():
             for (older, older_change), coefficient in zip(history[:-1], gamma, strict=True):
                 step = step - coefficient * (before - older + relaxation * (change - older_change))
+        moved = float(np.abs(step - before)[:n].max())
+        if moved > MAX_STEP:
+            step = before + (step - before) * (MAX_STEP / moved)
     accelerated = image.with_vector(step)
     if accelerated is not None:
         return accelerated

@@ -39,6 +39,7 @@ from quorate.rating.passes import (
 # Bounds that keep a variance away from zero, where its estimate would never leave it (conventional).
 SMALLEST_TASK_VARIANCE = 1e-3
 SMALLEST_LINE_VARIANCE = 1e-4
+SMALLEST_NOISE_VARIANCE = 1e-4  # a standard deviation of 1 % of that of the scores
 FIXED_PRECISION = 1e10  # of a scale or bias that is held: its prior alone decides
 # Tasks differ at least by this part of the covariance of pairs of raters, whatever the noises are: with expectation
 # steps alone near-constant raters pull the task variance to zero (RATE: Snow joy and surprise with 3 to 5 answers).
@@ -180,7 +181,7 @@ def update(raters: Raters, sums: FloatArray, totals: FloatArray, design: Design)
     line = np.stack([covariance[0] * h1 + covariance[1] * h2, covariance[1] * h1 + covariance[2] * h2])
     noise_sum = sums[:, SUM_NOISE - SUM_1]
     tails = tail_factor(sums[:, SUM_SQUARE - SUM_1], sums[:, SUM_FOURTH - SUM_1], n)
-    noise = _noises(noise_sum, n, tails, raters, design)
+    noise = np.maximum(_noises(noise_sum, n, tails, raters, design), SMALLEST_NOISE_VARIANCE)
 
     # The crowd.
     n_answers = n.sum()

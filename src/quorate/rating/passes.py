@@ -79,8 +79,8 @@ def rating_sums(
     >>> raters = np.tile([0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 1.0], (2, 1))
     >>> numbers = Crowd(0.0, 1.0, 1.0, 1.0, 0.0, True).numbers()
     >>> sums, totals = rating_sums([block], np.array([-1.0, 1.0]), raters, numbers, np.arange(2), BY_RATER)
-    >>> sums[:, 0].round(3).tolist(), totals[T_M].round(9)
-    ([0.556, 0.556], 0.0)
+    >>> sums[:, 0].round(3).tolist(), float(totals[T_M])  # 1/d, d = 1 + 1/(1 + 1/2.25)
+    ([0.591, 0.591], 0.0)
     """
     table = np.zeros((len(raters), N_COLUMNS))
     table[:, :N_INPUTS] = raters

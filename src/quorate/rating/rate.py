@@ -163,7 +163,7 @@ def rate_blocks(
     tasks = _task_scores(
         table, found, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
     )
-    raters = _rater_lines(table, found, log_scale_se, is_weak, same_scale or bool(held))
+    raters = _rater_lines(table, found, log_scale_se, is_weak, same_scale, bool(held))
     reliability = _reliability(table, found, known_fit)
     counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "held": held}
     notes, shows_mean = rating_notes(table, found, tasks, raters, shared, known_fit, **counts)
@@ -339,7 +339,12 @@ def _task_scores(
 
 
 def _rater_lines(
-    table: ScoreBlocks, found: Fit, log_scale_se: FloatArray | None, is_weak: np.ndarray, same_scale: bool
+    table: ScoreBlocks,
+    found: Fit,
+    log_scale_se: FloatArray | None,
+    is_weak: np.ndarray,
+    same_scale: bool,
+    is_held: bool,
 ) -> RaterLines:
     raters = found.raters
     n = found.design.n_answers
@@ -363,7 +368,8 @@ def _rater_lines(
     status[free & (np.abs(scale) < scale_se)] = STATUSES.index(UNINFORMATIVE)
     status[n < MIN_ANSWERS] = STATUSES.index(FEW_ANSWERS)
     undetermined = bipartite[component] & (sizes[component] > 0) if not same_scale else sizes[component] == 1
-    status[undetermined] = STATUSES.index(NOT_IDENTIFIED)
+    # Scales that were to be estimated and are held, because the fit did not converge, are not identified either.
+    status[undetermined | (is_held & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
     information = scale**2 / raters.noise
     weight = np.where(n > 0, information, 0.0)
     group = None

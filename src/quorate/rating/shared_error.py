@@ -147,7 +147,7 @@ def log_scale_errors(pairs: PairTables, fit: Fit) -> tuple[FloatArray, BoolArray
     np.fill_diagonal(information, 0.0)
     total = information.sum(axis=1)
     matrix = information + np.diag(total + 1e-9)
-    variance = np.diag(np.linalg.pinv(matrix, hermitian=True)) if len(matrix) <= 200 else _inverse_diagonal(matrix)
+    variance = _inverse_diagonal(matrix)
     errors = np.full(n_raters, np.inf)
     errors[pairs.raters] = np.sqrt(np.maximum(variance, 0.0))
     weak = np.zeros(n_raters, bool)

@@ -773,7 +773,19 @@ def _long_plan(
         options["worker"] = worker
     options["label"] = label
     also: tuple[str, ...] = ()
-    if profile is not None and is_numeric_scale(profile):
+    names = [name for name in (task, worker, label) for name in _parts(frame, name) if name in frame.profiles]
+    n_blank = int(np.logical_or.reduce([frame.profiles[name].codes < 0 for name in names]).sum()) if names else 0
+    if n_blank:
+        options["skip_missing"] = True
+        why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
+    is_scale = profile is not None and is_numeric_scale(profile)
+    if 0 < share < MOSTLY and (is_scale or reading.is_score):
+        options["on_conflict"] = "mean"
+        why.append(f"{share:.1%} of the rows are second scores of a worker for one task: their mean counts")
+    elif 0 < share < MOSTLY:
+        options["on_conflict"] = "first"
+        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
+    if profile is not None and is_scale and not reading.is_score:
         low, high = _short(profile.low), _short(profile.high)
         if 0 < share < MOSTLY:
             options["on_conflict"] = "mean"
@@ -785,14 +797,6 @@ def _long_plan(
             "values (numeric ratings), not a set of classes",
             also=("rate",),
         )
-    names = [name for name in (task, worker, label) for name in _parts(frame, name) if name in frame.profiles]
-    n_blank = int(np.logical_or.reduce([frame.profiles[name].codes < 0 for name in names]).sum()) if names else 0
-    if n_blank:
-        options["skip_missing"] = True
-        why.append(f"{count(n_blank, 'row')} without a task, a worker or an answer: left out")
-    if 0 < share < MOSTLY:
-        options["on_conflict"] = "first"
-        why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
     n_workers = len(np.unique(combined(frame, _parts(frame, worker)))) if worker in frame.columns else 1
     gold = _gold_column(frame, label, {task, worker, label})
     if gold:

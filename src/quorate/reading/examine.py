@@ -154,8 +154,13 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
+<<<<<<< HEAD
         others = {} if plan is None else other_commands(plan, files)
         can = tuple(NextStep(purpose, command) for purpose, command in others.items())
+=======
+        commands = [] if plan is None else list(other_commands(plan, files))
+        can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
+>>>>>>> main
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_given(reading), **options}

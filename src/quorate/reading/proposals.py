@@ -1,7 +1,7 @@
 """What to run next: a plan of reading -> the exact command, for a shell or for Python."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
@@ -52,8 +52,9 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
     "quorate aggregate 'my team.csv' --task 'Item ID' --skip-missing"
     """
     words = ["quorate", command, *(f"./{name}" if name.startswith("-") and name != "-" else name for name in files)]
-    for name, flag in FLAGS.items():
+    for name, usual_flag in FLAGS.items():
         value = options.get(name)
+        flag = "--score" if (command, name) == ("rate", "label") else usual_flag
         if value is True:
             words.append(flag)
         elif value not in (None, False):
@@ -85,6 +86,7 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
+<<<<<<< HEAD
 def other_commands(plan: Plan, files: Sequence[str]) -> dict[str, str]:
     """Return the commands for pairs and for numeric scales that fit a plan and exist, by their purpose.
 
@@ -99,6 +101,18 @@ def other_commands(plan: Plan, files: Sequence[str]) -> dict[str, str]:
             options = {**roles, **scores} if name == "rate" else {}
             found[PURPOSES[name]] = command_line(name, files, options)
     return found
+=======
+def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
+    """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
+
+    >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
+    >>> list(other_commands(plan, ["a.csv"]))
+    ['quorate rate a.csv --task item --score rating']
+    """
+    for name in plan.also:
+        if has_command(name):
+            yield command_line(name, files, plan.options if name == "rate" else {})
+>>>>>>> main
 
 
 def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
@@ -114,10 +128,17 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
+<<<<<<< HEAD
     others = other_commands(plan, files)
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = tuple(others.values())
+=======
+    others = tuple(other_commands(plan, files))
+    if plan.problem:
+        error: QuorateError = UnknownFormatError(plan.problem)
+        error.commands = others
+>>>>>>> main
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
@@ -131,5 +152,9 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
         parts.append(plan.question)
     text = ". ".join(part.rstrip(".") for part in parts).replace("?. ", "? ")
     error = with_command(MissingColumnError(text), files, plan.options)
+<<<<<<< HEAD
     error.commands = (*error.commands, *others.values())
+=======
+    error.commands = (*error.commands, *others)
+>>>>>>> main
     return error

@@ -179,6 +179,8 @@ def _read_layout(found: LayoutReading, source: Source, reading: ReadOptions) -> 
     plain = without_layout(found.options)
     if found.export.several and plain.multi is None:
         plain = replace(plain, multi=JOINT)
+    if plain.is_score:
+        plain = replace(plain, label="label")  # as every layout names the column of answers
     answers = read_rows(found.export.table, plain)
     return Reading(replace(answers, judges=reading.judges), source, reading, found.export)
 

@@ -66,7 +66,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
 
 
 def _measure(name: str, data: Dataset, settings: Settings, seed: int, found: Errors, failures: list[str]) -> None:
-    methods = list(dict.fromkeys([*COLUMNS.values(), *settings.others, *SPECS.values()]))
+    methods = list(dict.fromkeys([*COLUMNS.values(), POST_PROCESSING, OURS, *settings.others, *SPECS.values()]))
     for method in methods:
         found[name, method] = []
     for k in range(settings.seeds):
