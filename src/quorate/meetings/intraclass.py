@@ -6,7 +6,6 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 
-
 ROUNDING = 1e-12  # of a variance component, relative to the others
 
 
