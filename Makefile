@@ -29,7 +29,7 @@ endif
 
 
 help:  ## say what each target does
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
 
 # --- environments: a stamp says that one is complete, so that a second run starts at once ---
 
@@ -80,6 +80,12 @@ compiler:
 # crowd-kit in an environment where all of its classes work: newer pandas and scikit-learn break some.
 $(CROWDKIT):
 	@$(call install,.venv-crowdkit,'crowd-kit==1.4.*' 'pandas==2.2.*' 'scikit-learn==1.5.*')
+	@touch $@
+
+# The peers of `quorate rank`, beside crowd-kit's versions that work.
+RANK_PEERS := .venv-rank-peers/.installed
+$(RANK_PEERS):
+	@$(call install,.venv-rank-peers,'crowd-kit==1.4.*' 'pandas==2.2.*' 'scikit-learn==1.5.*' 'choix==0.4.*' 'evalica==0.4.*')
 	@touch $@
 
 # --- what people run ---
@@ -199,5 +205,8 @@ REPEATS ?= 3
 bench: .venv/.dev $(CROWDKIT)  ## time quorate beside crowd-kit and the cost of reading the file
 	@$(BIN)/python benchmarks/speed.py --sets $(SETS) --repeats $(REPEATS) --only "$(ONLY)"
 
+bench-rank: .venv/.dev $(RANK_PEERS)  ## quorate rank beside choix, evalica and crowd-kit: log-loss, tau, coverage, CPU
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.ranking --peers .venv-rank-peers/$(notdir $(BIN))/python
+
 clean:  ## remove what the other targets made
-	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist
+	rm -rf .venv .venv-bare .venv-bare-oldest .venv-crowdkit .venv-dist .venv-oldest .venv-rank-peers site .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage build dist

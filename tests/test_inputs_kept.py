@@ -44,6 +44,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links as Unix h
 ROWS = "task,worker,label\n" + "".join(
     f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abcd") if k != t % 4
 )
+VOTES = "left,right,winner\n" + "a,b,left\nb,c,left\nc,a,left\na,c,left\n" * 3
 SPELLINGS = ("same", "symbolic link", "hard link", "relative", "file address")
 FILE_METAVARS = ("FILE", "FOLDER", "LEDGER", "DIR", "URL")
 # Why a run that should not replace its input may end before it is refused for that: there is another reason.
@@ -84,6 +85,15 @@ INPUTS: dict[str, tuple[Form, ...]] = {
     "file": (*PLAIN_FORMS, ENGINE_FORMS[0], ENGINE_FORMS[5]),  # one command has them all: all of them read alike
     "aggregate file": (*PLAIN_FORMS, *ENGINE_FORMS, *(replace(each, is_beyond_memory=True) for each in ENGINE_FORMS)),
     "convert file": forms("answers.csv", "export.json"),
+    "rank file": (
+        *forms("votes.csv", "votes.csv.gz"),
+        Form("-", "votes.csv"),
+        Form("{}/votes.csv", "votes.csv", ("--engine", "duckdb")),
+        Form("{}/vote?.csv", "votes.csv"),
+        Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "votes")),
+    ),
+    "rank connect": (Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "votes")),),
+    "rank gold": forms("known_votes.csv"),
     "connect": (
         Form("sqlite://{}/crowd.db", "crowd.db", ("--table", "answers")),
         Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "answers")),
@@ -95,7 +105,7 @@ INPUTS: dict[str, tuple[Form, ...]] = {
     "skills": forms("workers.csv"),
     "predictions": forms("predictions.csv"),
     "tasks": forms("tasks.csv"),
-    "workers": forms("workers.csv"),
+    "available": forms("workers.csv"),
     "config": forms("limits.toml"),
     "labels": forms("export_labels.csv"),
     "ledger": forms("one.ledger"),
@@ -106,6 +116,7 @@ INPUTS: dict[str, tuple[Form, ...]] = {
 ARGUMENTS: dict[str, list[str]] = {
     "file": ["{}/answers.csv"],
     "connect: file": [],
+    "rank file": ["{}/votes.csv"],
     "labels: file": ["{}/export.json"],
     "ledger": ["{}/one.ledger"],
 }
@@ -114,6 +125,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "check": ("--min-answers", "1"),
     "report": ("--compare", ""),
     "estimate": ("--sampled", "unknown"),
+    "rank": ("--next", "2"),
     "ledger merge": ("{}/two.ledger",),
     "estimate tasks": ("--by", "language"),
     "convert labels": ("--to", "labelstudio"),
@@ -219,7 +231,8 @@ def arguments_of(pair: Pair, folder: Path, output: Path | str) -> list[str]:
     options: list[str] = []
     for name, declaration in declared(pair.command).items():
         if isinstance(declaration, ArgumentInfo):
-            given = ARGUMENTS.get(f"{pair.source}: {name}", ARGUMENTS.get(name, ()))
+            usual = ARGUMENTS.get(f"{pair.command} {name}", ARGUMENTS.get(name, ()))
+            given = ARGUMENTS.get(f"{pair.source}: {name}", usual)
             typed += [pair.form.argument] if name == pair.source else given
         elif name == pair.source:
             options += [flag_of(name, declaration), pair.form.argument]
@@ -248,6 +261,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "answers.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
     columns = dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True))
     parquet.write_table(pa.table({name: list(values) for name, values in columns.items()}), folder / "answers.parquet")
+    (folder / "votes.csv").write_text(VOTES)
+    (folder / "known_votes.csv").write_text(VOTES)
+    (folder / "votes.csv.gz").write_bytes(gzip.compress(VOTES.encode()))
     (folder / "map.csv").write_text("answer,class\nx,x\ny,y\n")
     (folder / "gold.csv").write_text("task,label\nt0,x\nt1,y\n")
     (folder / "costs.csv").write_text("said,true,cost\nx,y,2\ny,x,1\n")
@@ -298,6 +314,8 @@ def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     with duckdb.connect(str(tmp_path / "work" / "crowd.duckdb")) as database:
         path = tmp_path / "work" / "viewed.csv"
         database.execute(f"CREATE TABLE answers AS SELECT * FROM read_csv('{path}', all_varchar = true)")
+        votes = tmp_path / "work" / "votes.csv"
+        database.execute(f"CREATE TABLE votes AS SELECT * FROM read_csv('{votes}', all_varchar = true)")
         database.execute(f"CREATE VIEW viewed AS SELECT * FROM read_csv('{path}', all_varchar = true)")
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"
@@ -377,6 +395,7 @@ class Runner:
 @pytest.fixture
 def runner(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
     monkeypatch.setattr("quorate.reporting.build.to_svg", lambda spec, label: "<svg/>")  # seconds a page
+    monkeypatch.setattr("quorate.reporting.ranking_page.to_svg", lambda spec, label: "<svg/>")
     monkeypatch.setattr("quorate.cli.beside.drawing_beside", nullcontext)
     monkeypatch.setattr("quorate.cli.app.app", get_command(app))  # made once: that takes most of the time of a run
     return Runner(folder, capsys, monkeypatch)
@@ -432,6 +451,7 @@ READ_AND_WRITE = {"warehouse.aggregate", "write_results"}
 READ_OR_WRITE = {
     "Ledger.load": "writes nothing",
     "Ledger.save": "reads nothing",
+    "Ranking.report": "reads nothing: the comparisons were read by rank()",
     "Report.write": "reads nothing: the answers were read by report()",
     "check": "writes nothing",
     "write_table": "reads nothing",

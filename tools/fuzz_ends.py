@@ -23,6 +23,7 @@ from quorate.reading.formats.content import Content, look
 SECONDS = 20.0  # of CPU that no case of a few kilobytes may take
 MEMORY_FILES = Path("/dev/shm")  # files that are gone in a moment need no disk
 
+HINTS = ("Run: quorate ", "Or:  quorate ", "To see what the file holds: quorate doctor ")
 # Building the command line takes longer than a case does; once is enough.
 COMMANDS: Any = None
 
@@ -100,6 +101,8 @@ def _fault_of_files(case: Case, folder: Path, code: int) -> str:
 
 def _fault_of_messages(code: int, err: str) -> str:
     lines = err.splitlines()
+    while code == 2 and lines and lines[-1].startswith(HINTS):  # the commands that a refusal proposes
+        lines.pop()
     if code not in (0, 2):
         return f"exit code: {code}"
     if code == 2 and not (lines and lines[-1].startswith("quorate: ")):

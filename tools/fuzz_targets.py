@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 from tools import fuzz_judges
+from tools.fuzz_layouts import LAYOUTS
 from tools.mutilate import distorted_json, mutilated, packed
 
 from quorate.ledger import Ledger
@@ -137,6 +138,8 @@ TABLES = (
     "mturk_options.csv",
     "mturk_form.csv",
     "toloka.tsv",
+    "figure8.csv",
+    "zooniverse.csv",
     "labelstudio.csv",
     "cleanlab.csv",
     "crowdkit.tsv",
@@ -245,6 +248,40 @@ def labels_back(rng: random.Random) -> Case:
     )
 
 
+def _layout(rng: random.Random) -> tuple[str, bytes, list[str]]:
+    name, make, options = LAYOUTS[rng.choice(list(LAYOUTS))]
+    data = make()
+    is_json = name.endswith((".json", ".jsonl"))
+    data = distorted_json(data, rng) if is_json and rng.random() < 0.6 else mutilated(data, rng)
+    return name, data, options if rng.random() < 0.7 else []
+
+
+def layouts(rng: random.Random) -> Case:
+    """Damage a table of another layout than one row per answer; its columns are named or not."""
+    name, data, options = _layout(rng)
+    return _aggregate(name, data, rng, *options)
+
+
+def several_files(rng: random.Random) -> Case:
+    """Give two files together, of which one is damaged, or which have different layouts."""
+    name, data, options = _layout(rng)
+    other, more, _ = _layout(rng)
+    case = _aggregate(name, data, rng, *options)
+    case.files[f"b{other}"] = more if rng.random() < 0.5 else data
+    case.arguments.insert(2, f"{{b{other}}}")
+    return case
+
+
+def examined(rng: random.Random) -> Case:
+    """Let `quorate doctor` look at a damaged file of any kind."""
+    if rng.random() < 0.6:
+        name, data, _ = _layout(rng)
+    else:
+        name = rng.choice((*TABLES, *RECORDS))
+        data = mutilated((SAMPLES / name).read_bytes(), rng)
+    return Case(["doctor", f"{{{name}}}", *(["--json"] if rng.random() < 0.5 else [])], {name: data})
+
+
 def _ledger() -> bytes:
     import tempfile
 
@@ -288,4 +325,7 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "parquet-types": parquet_types,
     "labels-back": labels_back,
     "ledger": ledgers,
+    "layouts": layouts,
+    "several-files": several_files,
+    "doctor": examined,
 }

@@ -93,7 +93,7 @@ diagnose answers.csv --json|aggregate blank.csv --skip-missing --memory 1GB|diag
 diagnose clash.csv --on-conflict drop} --engine duckdb
 varied {diagnose answers.csv --gold gold.csv|diagnose timed.csv --time time --delta 0.1|diagnose sparse.csv --json|
 advise answers.csv --budget 30 -o next.jsonl --tasks-out tasks.parquet --gold gold.csv|
-advise answers.csv --budget 30 --workers crew.csv --cost price --per-worker 4|advise sparse.csv --budget 30 --json|
+advise answers.csv --budget 30 --available crew.csv --cost price --per-worker 4|advise sparse.csv --budget 30 --json|
 report sparse.csv -o page.html --method rank-one --compare majority,kos --sure 0.8 --title 'A & b'|compare sparse.csv|
 compare answers.csv --methods quorate,er:classes=ordered,majority|convert answers.parquet --to csv|convert $RENAMED}"""
 NO_SET = """
@@ -118,7 +118,7 @@ option aggregate answers.csv {--none|--method none|--method majority --tau 1|--m
 --input-format parquet|--input-format jsonl|-o none/l.csv|--gold odd.csv|--gold answers.csv}
 error {diagnose answers.csv --time none|advise answers.csv|aggregate|advise answers.csv --budget 0|
 advise answers.csv --budget 5 --target-error 3|compare answers.csv --methods er:none=1|
-advise answers.csv --budget 5 --workers crew.csv --cost none|convert empty.csv|convert answers.csv --gold-out g.csv|
+advise answers.csv --budget 5 --available crew.csv --cost none|convert empty.csv|convert answers.csv --gold-out g.csv|
 convert answers.csv --to labelstudio|convert answers.csv --labels truth.csv|convert answers.csv --json|
 score answers.csv none.csv|ledger show none.ledger|ledger show answers.csv|ledger merge a.ledger -o b.ledger|
 datasets fetch none|aggregate clash.csv --engine duckdb --on-conflict first}"""

@@ -38,6 +38,7 @@ API = [
         "How alike, what share, may it go on",
         ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckedAnswers"],
     ),
+    ("Ranking by pairwise comparisons", ["rank", "Ranking"]),
     ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
     ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),

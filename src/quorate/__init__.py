@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from quorate import estimators as estimators
+    from quorate import theory as theory
     from quorate import warehouse as warehouse
     from quorate.advice import Advice as Advice
     from quorate.advice import GoldAdvice as GoldAdvice
@@ -29,12 +30,6 @@ if TYPE_CHECKING:
     from quorate.evaluation.compare import compare as compare
     from quorate.evaluation.estimates import Estimates as Estimates
     from quorate.evaluation.estimates import estimate as estimate
-    from quorate.evaluation.guarantees import skill_error as skill_error
-    from quorate.evaluation.guarantees import task_bounds as task_bounds
-    from quorate.evaluation.oracle import average_regret as average_regret
-    from quorate.evaluation.oracle import committee_potential as committee_potential
-    from quorate.evaluation.oracle import optimal_error_bounds as optimal_error_bounds
-    from quorate.evaluation.oracle import plug_in_bound as plug_in_bound
     from quorate.evaluation.score import Score as Score
     from quorate.evaluation.score import calibration_error as calibration_error
     from quorate.evaluation.score import expected_error as expected_error
@@ -43,12 +38,13 @@ if TYPE_CHECKING:
     from quorate.ledger import Ledger as Ledger
     from quorate.meetings.agreements import Agreement as Agreement
     from quorate.meetings.agreements import agreement as agreement
-    from quorate.meetings.needs import SkillError as SkillError
     from quorate.methods.consensus import Consensus as Consensus
     from quorate.methods.consensus import consensus as consensus
     from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
+    from quorate.ranking.rank import rank as rank
+    from quorate.ranking.ranking import Ranking as Ranking
     from quorate.rating.rate import rate as rate
     from quorate.rating.rating import Rating as Rating
     from quorate.reading.exports import read_export as read_export
@@ -63,6 +59,14 @@ if TYPE_CHECKING:
     from quorate.result import Result as Result
     from quorate.skills.completion import Completion as Completion
     from quorate.skills.completion import complete as complete
+    from quorate.skills.completion import complete_rank_one as complete_rank_one
+    from quorate.theory.label_bounds import average_regret as average_regret
+    from quorate.theory.label_bounds import committee_potential as committee_potential
+    from quorate.theory.label_bounds import optimal_error_bounds as optimal_error_bounds
+    from quorate.theory.label_bounds import plug_in_bound as plug_in_bound
+    from quorate.theory.label_bounds import skill_error as skill_error
+    from quorate.theory.label_bounds import task_bounds as task_bounds
+    from quorate.theory.tasks_needed import SkillError as SkillError
     from quorate.writing.results import write_results as write_results
     from quorate.writing.tables import write_table as write_table
 
@@ -82,12 +86,13 @@ _HOMES = {
     "Export": "reading.formats.export",
     "GoldAdvice": "advice",
     "Ledger": "ledger",
+    "Ranking": "ranking.ranking",
     "Rating": "rating.rating",
     "Report": "reporting",
     "Result": "result",
     "Score": "evaluation.score",
     "Scores": "reading.scores",
-    "SkillError": "meetings.needs",
+    "SkillError": "theory.tasks_needed",
     "adaptive_skills": "advice",
     "advise_scores": "advice.score_advice",
     "compare_scores": "evaluation.score_metrics",
@@ -96,12 +101,13 @@ _HOMES = {
     "advise_result": "advice",
     "aggregate": "methods.registry",
     "agreement": "meetings.agreements",
-    "average_regret": "evaluation.oracle",
+    "average_regret": "theory.label_bounds",
     "calibration_error": "evaluation.score",
     "check": "diagnosis.gate",
-    "committee_potential": "evaluation.oracle",
+    "committee_potential": "theory.label_bounds",
     "compare": "evaluation.compare",
     "complete": "skills.completion",
+    "complete_rank_one": "skills.completion",
     "consensus": "methods.consensus",
     "diagnose": "diagnosis.diagnose",
     "diagnose_result": "diagnosis.diagnose",
@@ -110,16 +116,17 @@ _HOMES = {
     "inspect_reducer": "methods.inspect_reducer",
     "log_loss": "evaluation.score",
     "majority_vote": "methods.registry",
-    "optimal_error_bounds": "evaluation.oracle",
-    "plug_in_bound": "evaluation.oracle",
+    "optimal_error_bounds": "theory.label_bounds",
+    "plug_in_bound": "theory.label_bounds",
+    "rank": "ranking.rank",
     "rate": "rating.rate",
     "read": "reading.read",
     "read_export": "reading.exports",
     "read_scores": "reading.scores",
     "read_times": "reading.times",
     "report": "reporting",
-    "skill_error": "evaluation.guarantees",
-    "task_bounds": "evaluation.guarantees",
+    "skill_error": "theory.label_bounds",
+    "task_bounds": "theory.label_bounds",
     "write_results": "writing.results",
     "write_table": "writing.tables",
 }
@@ -128,6 +135,7 @@ _MODULES = {
     "datasets": "evaluation.datasets",
     "estimators": "estimators",
     "simulate": "evaluation.simulate",
+    "theory": "theory",
     "warehouse": "warehouse",
 }
 __all__ = ["__version__", *_HOMES, *_MODULES]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
+from typing import Any
 
 from quorate.addresses import hide_secrets, render_addresses
 
@@ -14,6 +15,10 @@ UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 class QuorateError(Exception):
     """Anything this package refuses to do; catch this to catch them all."""
+
+    commands: tuple[str, ...] = ()  # what to run next, as a shell takes it; the command line prints them
+    proposal: dict[str, Any] | None = None  # the options of reading that the first command has
+    look_at: str = ""  # the command that looks at the file which the error is about
 
     def __init__(self, message: str = "", *others: object) -> None:
         message = render_addresses(
@@ -65,6 +70,10 @@ class NoRowsError(InputError):
 
 class UnknownFormatError(InputError):
     """Neither the name nor the content says what kind of file or object this is."""
+
+
+class PairwiseFileError(UnknownFormatError):
+    """The file holds pairwise comparisons, which `quorate rank` takes, and not one label per task."""
 
 
 class WrongFormatError(InputError):
@@ -137,6 +146,10 @@ class CostError(InputError):
 
 class ConflictingGroupsError(InputError):
     """A worker is in two groups."""
+
+
+class UndeterminedError(InputError):
+    """The data are readable, and do not determine what was asked for: exit code 3."""
 
 
 class UnwritableFileError(QuorateError):

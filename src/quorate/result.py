@@ -5,18 +5,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from quorate.answers import Answers, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.confidence import ConfidenceBasis
-from quorate.errors import NotInMemoryError, OptionError, in_python
+from quorate.errors import NotInMemoryError, OptionError, in_python, listing
 from quorate.errors import count as count  # results are where most find it
 from quorate.meetings.graph import Identifiability
 from quorate.reading.counting import left_out as left_out  # results are where most find both
 from quorate.reading.counting import sizes as sizes
 from quorate.reading.spelling import told_likenesses
-from quorate.skills.evidence import STATUSES
+from quorate.skills.evidence import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.notes import LOW_TRUST, Note
 from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
@@ -82,7 +83,7 @@ class Result:
     @property
     def status(self) -> IntArray:
         """The status of each worker: a position in `quorate.skills.evidence.STATUSES`."""
-        return self.workforce.status
+        return self.workforce.full_status
 
     @property
     def solution(self) -> Solution | None:
@@ -146,6 +147,7 @@ class Result:
             level=choice.level,
             kind=choice.kind,
             gold_counts=self.workforce.gold_counts,
+            weak=None if choice.kind == "none" else self.workforce.weak,
         )
 
     @cached_property
@@ -242,6 +244,7 @@ class Result:
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
             "notes": [*(note.text for note in self.notes), *told_likenesses(self.roster.classes)],
             "trust": self.trust,
+            "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
         if self.confidence_basis is not None:
             listed["confidence"] = {"mean": sure.mean, **self.confidence_basis.to_dict()}
@@ -263,10 +266,32 @@ class Result:
         majority: 2 tasks labelled from 6 answers by 3 workers, 2 classes
         confidence: mean 0.83, 1 task below 0.9; no ties
         """
-        first = [*(note.text for note in self.notes), *self._trust_lines(), self._head()]
+        first = [*(note.text for note in self.notes), *self.weak_lines(), *self._trust_lines(), self._head()]
         skills = tuple(self.workforce.lines(self.interval_choice))
         seen = (*self._confidence_lines(), *left_out(self.roster), *told_likenesses(self.roster.classes))
         return in_python("\n".join([*first, *skills, *seen]))
+
+    def weak_lines(self) -> list[str]:
+        """Return a line on the weakly identified workers that names the workers in between; none if all are strong."""
+        is_weak = self.status == WEAKLY_IDENTIFIED
+        weak = self.workforce.weak
+        if weak is None or not is_weak.any():
+            return []
+        names = self.roster.worker_names
+        n_weak = int(is_weak.sum())
+        if not weak.is_strong.any():
+            return [
+                f"identifiability: {n_weak:,} of {count(self.roster.n_workers, 'worker')} weakly identified: too few "
+                "answers to tell any skill from zero"
+            ]
+        between = np.flatnonzero(weak.is_between)
+        by_way = f" only by way of {_named(names, between)}," if len(between) else ""
+        verb = "is" if n_weak == 1 else "are"
+        return [
+            f"identifiability: {n_weak:,} of {count(self.roster.n_workers, 'worker')} {verb} weakly identified,"
+            f"{by_way} because a skill on the way cannot be told from zero ({_named(names, np.flatnonzero(is_weak))}); "
+            "each interval is the set of skills that fits"
+        ]
 
     def _head(self) -> str:
         a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"
@@ -298,6 +323,12 @@ class Result:
         if self.confidence_basis is None:
             return [f"confidence: mean {sure.mean:.2f}, {doubt}", *ends]
         return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *ends]
+
+
+def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
+    """Name the first few workers and count the rest."""
+    shown = listing([names[int(code)].as_py() for code in codes[:most]], most)
+    return f"{shown} and {len(codes) - most:,} more" if len(codes) > most else shown
 
 
 def unanswered_lines(n: int) -> list[str]:

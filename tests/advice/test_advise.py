@@ -20,14 +20,14 @@ from tests.crowds import answers_of
         ({"per_worker": 0}, "one task at the least, not 0"),
         ({"cost": "price"}, "table of workers: give one"),
         ({"width": 0.0}, "between 0 and 2"),
-        ({"workers": {"who": ["a"]}}, "no column 'worker'.*needs the column 'worker'"),
-        ({"workers": {"worker": ["a"]}, "cost": "price"}, "no column 'price'.*--cost"),
-        ({"workers": {"worker": ["a", "b"], "price": [1, -2]}, "cost": "price"}, "no positive number in row 2"),
-        ({"workers": {"worker": ["a", "b"], "price": ["1", "x"]}, "cost": "price"}, "no number"),
-        ({"workers": {"worker": ["a", "a"], "price": [1, 2]}, "cost": "price"}, "two costs in row 1"),
-        ({"workers": {"worker": ["a", " "]}}, "'worker' is missing in row 2"),
-        ({"workers": {"worker": []}}, "lists nobody"),
-        ({"workers": ["a", "b", "c"]}, "nobody is left to ask: 3 available workers answered all of 8 open tasks"),
+        ({"available": {"who": ["a"]}}, "no column 'worker'.*needs the column 'worker'"),
+        ({"available": {"worker": ["a"]}, "cost": "price"}, "no column 'price'.*--cost"),
+        ({"available": {"worker": ["a", "b"], "price": [1, -2]}, "cost": "price"}, "no positive number in row 2"),
+        ({"available": {"worker": ["a", "b"], "price": ["1", "x"]}, "cost": "price"}, "no number"),
+        ({"available": {"worker": ["a", "a"], "price": [1, 2]}, "cost": "price"}, "two costs in row 1"),
+        ({"available": {"worker": ["a", " "]}}, "'worker' is missing in row 2"),
+        ({"available": {"worker": []}}, "lists nobody"),
+        ({"available": ["a", "b", "c"]}, "nobody is left to ask: 3 available workers answered all of 8 open tasks"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(options: dict[str, Any], message: str) -> None:
@@ -47,7 +47,7 @@ def test_two_workers_cannot_be_repaired_and_a_newcomer_can() -> None:
     answers = answers_of([(t, w, "xy"[t % 2]) for t in range(6) for w in "ab"])
     with pytest.raises(QuorateError, match="nobody is left"):
         advise(answers, 3)
-    advice = advise(answers, 3, workers=["c"])
+    advice = advise(answers, 3, available=["c"])
     assert advice.assignments["reason"].to_pylist()[0].startswith("repair")
     apart = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (3, "b", "y")])
     assert "an odd cycle needs three workers" in advise(apart, 1).summary()
@@ -63,12 +63,12 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_the_command_writes_what_the_function_advises(files: Path) -> None:
-    chosen = [files / "answers.csv", "--budget", 12, "--workers", files / "workers.csv", "--cost", "price"]
+    chosen = [files / "answers.csv", "--budget", 12, "--available", files / "workers.csv", "--cost", "price"]
     done = run(*chosen, "--per-worker", 5, "-o", files / "next.csv", "--tasks-out", files / "tasks.csv")
     assert done.exit_code == 0, done.output
     lines = (files / "next.csv").read_text().splitlines()
     assert lines[0] == "task,worker,reason,gain"
-    advice = advise(str(files / "answers.csv"), 12, workers=str(files / "workers.csv"), cost="price", per_worker=5)
+    advice = advise(str(files / "answers.csv"), 12, available=str(files / "workers.csv"), cost="price", per_worker=5)
     assert [line.split(",")[:2] for line in lines[1:]] == [
         [row["task"], row["worker"]] for row in advice.assignments.to_pylist()
     ]

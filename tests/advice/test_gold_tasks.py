@@ -118,7 +118,7 @@ def test_the_command_takes_a_number_and_a_file_of_known_labels(files: Path) -> N
         (("--expert", "3", "--budget", "2"), "give one of them"),
         (("--expert", "3", "--gold", "4"), "two numbers"),
         (("--gold", "known.csv", "--gold", "known.csv"), "two files"),
-        (("--expert", "3", "--workers", "known.csv"), "--workers"),
+        (("--expert", "3", "--available", "known.csv"), "--available"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(files: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -22,7 +22,7 @@ SEVEN = ["rte1", "temp", "wsd", "dogs", "web", "bluebird", "trec"]
 def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: str) -> None:
     answers = real.load(name).answers
     result = quorate.aggregate(answers)
-    advice = advise(answers, 10, workers=["someone new"], target_error=0.1)  # of bluebird nobody is left to ask
+    advice = advise(answers, 10, available=["someone new"], target_error=0.1)  # of bluebird nobody is left to ask
     confidence = result.ballot.confidence
     assert advice.need.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
     assert np.array(advice.tasks["confidence"].to_pylist()) == pytest.approx(confidence, abs=1e-9)

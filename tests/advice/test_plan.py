@@ -69,9 +69,9 @@ def test_nobody_is_asked_twice_or_too_often(
     available = [*answers.worker_names.to_pylist()[::2], *(["new1", "new2"] if strangers else [])]
     if not set(product({task for task, _, _ in table}, available)) - {(task, who) for task, who, _ in table}:
         with pytest.raises(OptionError, match="nobody is left to ask"):
-            advise(answers, budget, workers=available, per_worker=per_worker)
+            advise(answers, budget, available=available, per_worker=per_worker)
         return
-    advice = advise(answers, budget, workers=available, per_worker=per_worker)
+    advice = advise(answers, budget, available=available, per_worker=per_worker)
     found = advice.assignments.to_pylist()
     pairs = [(row["task"], row["worker"]) for row in found]
     assert 0 < len(set(pairs)) == len(pairs) <= budget
@@ -121,7 +121,7 @@ def test_of_two_alike_the_cheaper_is_asked_and_the_dear_one_if_worth_it() -> Non
 
 def test_newcomers_have_the_mean_skill_and_can_be_asked() -> None:
     answers = crowd(60, 8, 4, seed=2).answers
-    advice = advise(answers, 10, workers=["w0", "someone new"])
+    advice = advise(answers, 10, available=["w0", "someone new"])
     assert advice.crew.names.to_pylist()[-1] == "someone new"
     mean = believe(answers, answers, None, identify(answers)).mean
     assert advice.skills[-1] == pytest.approx(skill_of(np.array(mean), 2))

@@ -72,7 +72,7 @@ def test_the_whole_set_needs_less_than_each_task_for_itself(seed: int, target: f
 
 def test_a_worker_who_has_answered_the_doubtful_tasks_is_not_sent_to_the_sure_ones() -> None:
     answers = crowd(100, 12, 3, seed=1).answers
-    advice = advise(answers, 1000, workers=["w0"], target_error=0.05, per_worker=1000)
+    advice = advise(answers, 1000, available=["w0"], target_error=0.05, per_worker=1000)
     open_to = ~advice.need.settled
     open_to[answers.task[answers.worker == 0]] = False
     assert np.array_equal(np.sort(advice.task), np.flatnonzero(open_to))

@@ -41,6 +41,10 @@ EXPORT = json.dumps(
         for number, task in enumerate(TASKS[:5])
     ]
 )
+PAIRS = table(
+    "left,right,winner,judge",
+    [("a", "b", "left", "j"), ("b", "c", "left", "k"), ("c", "a", "left", "j"), ("a", "c", "left", "k")] * 3,
+)
 EXPORT_LABELS = table("task,label", enumerate(["c0"] * 5))
 # What each input of that name holds; options that are needed beside it.
 CONTENT = {
@@ -53,7 +57,7 @@ CONTENT = {
     "labels": LABELS,
     "predictions": table("task,c0,c1", [(task, 0.9, 0.1) for task in TASKS]),
     "tasks": table("task,part", [(task, f"p{number % 2}") for number, task in enumerate(TASKS)]),
-    "workers": table("worker,cost", [(worker, 2) for worker in WORKERS]),
+    "available": table("worker,cost", [(worker, 2) for worker in WORKERS]),
     "costs": table("said,true,cost", [("c0", "c1", 5), ("c1", "c0", 1)]),
     "skills": table("worker,skill,skill_low,skill_high", [(worker, 0.5, 0.2, 0.8) for worker in WORKERS]),
     "map": table("answer,class", [("c0", "no"), ("c1", "yes")]),
@@ -91,7 +95,9 @@ def text_parameters() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 def is_output(parameter: Any) -> bool:
-    return bool(parameter.name.endswith(("output", "_out")) or parameter.name in ("junit", "summary", "tables"))
+    return bool(
+        parameter.name.endswith(("output", "_out")) or parameter.name in ("junit", "summary", "tables", "report")
+    )
 
 
 def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -> list[str]:
@@ -103,6 +109,9 @@ def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -
     if path[0] == "convert":
         files["file"].write_text(EXPORT)
         files["labels"].write_text(EXPORT_LABELS)
+    if path[0] == "rank":
+        files["file"].write_text(PAIRS)
+        files["gold"].write_text(PAIRS)
     if path == ("ledger", "show"):
         files["ledger"] = folder / "answers.ledger"
         book = quorate.Ledger()

@@ -21,6 +21,7 @@ from tests.cli.command_lines import (
     EXPORT,
     EXPORT_LABELS,
     LABELS,
+    PAIRS,
     TRUTH,
     arguments,
     is_output,
@@ -75,6 +76,8 @@ def test_every_option_that_names_an_input_takes_a_pipe(
     content = CONTENT[name]
     if path[0] == "convert":
         content = EXPORT if name == "file" else EXPORT_LABELS
+    if path[0] == "rank":
+        content = PAIRS
 
     def run(folder: Path, value: str) -> tuple[int, str]:
         folder.mkdir()
@@ -124,6 +127,7 @@ NO_FILE = {
     ("warehouse.aggregate", "source"): "an engine opens files itself and refuses streams",
     ("warehouse.diagnose", "source"): "likewise",
     ("warehouse.read", "source"): "likewise",
+    ("warehouse.rank", "source"): "likewise",
     ("inspect_reducer", "skills"): "needs inspect-ai; reads by way of consensus",
 }
 
@@ -146,6 +150,10 @@ def test_every_argument_that_names_an_input_takes_a_pipe(
         (tmp_path / "export.json").write_text(EXPORT)
         needed |= {"export": quorate.read_export(tmp_path / "export.json"), "path": tmp_path / "labels.json"}
         content = EXPORT_LABELS
+    if name.endswith("rank"):
+        answers.write_text(PAIRS)
+        content = PAIRS
+        needed |= {"data": answers} if name == "rank" else {}
     if parameter == "tasks":
         needed["by"] = "part"
     with pipe(content) as there:

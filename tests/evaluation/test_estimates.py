@@ -140,7 +140,9 @@ def test_a_panel_of_models_rests_on_public_panels(crowd: Crowd) -> None:
     people = estimate(crowd.answers)
     assert "26 public crowds" in people.assumptions[0]
     for label, share in people.prevalence.items():
-        assert panel.prevalence[label].high - panel.prevalence[label].low > share.high - share.low
+        wider = panel.prevalence[label]
+        assert None not in (share.low, share.high, wider.low, wider.high)
+        assert wider.high - wider.low > share.high - share.low  # type: ignore[operator]
 
 
 def test_labels_of_no_random_sample_teach_the_model_but_promise_nothing(crowd: Crowd) -> None:

@@ -6,7 +6,10 @@ from hypothesis import strategies as st
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
 from quorate.evaluation import simulate
-from quorate.evaluation.oracle import (
+from quorate.meetings.pairs import PairStats, pair_stats
+from quorate.methods.over_blocks import aggregate_in_memory
+from quorate.skills import Problem, exponentiated_gradient, from_pairs
+from quorate.theory.label_bounds import (
     average_regret,
     committee_potential,
     expected_loss,
@@ -16,10 +19,7 @@ from quorate.evaluation.oracle import (
     plug_in_bound,
     weight_error_bound,
 )
-from quorate.meetings.bounds import skill_bound
-from quorate.meetings.pairs import PairStats, pair_stats
-from quorate.methods.over_blocks import aggregate_in_memory
-from quorate.skills import Problem, exponentiated_gradient, from_pairs
+from quorate.theory.skill_bounds import skill_bound
 from quorate.voting.vote import weight
 from tests.crowds import connected_odd_graph
 

@@ -6,9 +6,9 @@ import pytest
 import quorate
 from quorate.errors import OptionError, QuorateError
 from quorate.evaluation import simulate
-from quorate.meetings.bounds import skill_bound
-from quorate.meetings.needs import CUBE, pair_error
 from quorate.meetings.pairs import PairStats, pair_stats
+from quorate.theory.skill_bounds import skill_bound
+from quorate.theory.tasks_needed import CUBE, pair_error
 
 
 def crowd_of(n_tasks: int, seed: int, n_classes: int = 2) -> simulate.Crowd:

@@ -5,12 +5,12 @@ import pytest
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.meetings import stacks
-from quorate.meetings.bounds import skill_bound, skill_bounds, two_sided
 from quorate.meetings.graph import identify_pairs
-from quorate.meetings.needs import pair_error, pair_errors
 from quorate.meetings.pairs import PairStats
 from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, smallest_of
 from quorate.meetings.stacks import Parts, products
+from quorate.theory.skill_bounds import skill_bound, skill_bounds, two_sided
+from quorate.theory.tasks_needed import pair_error, pair_errors
 from tests.crowds import random_edges
 
 
@@ -73,7 +73,7 @@ def test_the_bound_is_that_of_a_plain_loop(seed: int) -> None:
         first += n
         table, links = np.zeros((n, n)), []
         for i, j, shared, agreed in zip(pairs.i, pairs.j, pairs.shared, pairs.agreed, strict=True):
-            stands_out = abs(2 * agreed / shared - 1) >= np.sqrt(np.log(max(n, 2)) / shared)
+            stands_out = abs(2 * agreed / shared - 1) >= 2 * np.sqrt(np.log(max(n, 2)) / shared)
             if stands_out and all(not np.isnan(x[k]) and x[k] != 0 for k in (i, j)):
                 links.append((i, j))
                 table[i, j] = table[j, i] = shared * abs(x[i] * x[j])

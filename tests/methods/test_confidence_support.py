@@ -182,7 +182,7 @@ def test_everything_that_reads_a_result_accepts_nulls(rows: dict[str, Any], tmp_
     json.dumps(advice.to_dict(), allow_nan=False)
     assert "nan" not in advice.summary()
     if answers.n_classes > 1:
-        further = quorate.advise(answers, 2, workers={"worker": ["a", "b", "c", "d"]})
+        further = quorate.advise(answers, 2, available={"worker": ["a", "b", "c", "d"]})
         json.dumps(further.to_dict(), allow_nan=False)
         assert "nan" not in further.summary()
 

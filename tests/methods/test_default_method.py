@@ -108,6 +108,23 @@ def test_gold_of_a_crowd_that_swaps_classes_swaps_them_back() -> None:
 def test_swaps_need_several_labels() -> None:
     assert class_swaps(np.array([[0.98, 0.01, 0.01]]), np.array([1])) == ()
     assert class_swaps(np.zeros((0, 2)), np.zeros(0, int)) == ()
+    # However certain the posterior is: four wrong labels of four are no more than one sequence of coin tosses in 16.
+    certain = np.tile([[1 - 1e-9, 1e-9]], (4, 1))
+    assert class_swaps(certain, np.ones(4, dtype=int)) == ()
+
+
+def test_swaps_compose() -> None:
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 4, 80)
+    crowd_class = np.array([1, 2, 0, 3])  # the crowd gives class 1 for 0, 2 for 1 and 0 for 2
+    posterior = 0.7 * np.eye(4)[crowd_class[label]] + 0.075
+    swaps = class_swaps(posterior, label)
+    renamed = crowd_class.copy()
+    for one, two in swaps:
+        exchange = np.arange(4)
+        exchange[[one, two]] = two, one
+        renamed = exchange[renamed]
+    assert renamed.tolist() == [0, 1, 2, 3]
 
 
 def test_a_copying_group_is_found_and_outvoted() -> None:

@@ -97,6 +97,9 @@ class Sized:
     def inflation(self, *, draws: int, seed: int) -> Any:
         raise AssertionError("nothing is computed to know the kind")
 
+    def weak(self, n_workers: int) -> Any:
+        raise AssertionError("nothing is computed to know the kind")
+
     def scale_range(self) -> Any:
         raise AssertionError("nothing is computed to know the kind")
 

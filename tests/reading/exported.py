@@ -40,6 +40,8 @@ CASES: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
     "mturk_options.csv": ("mturk", "animal", ("animal",), {"rejected": 1, "without an answer": 1}),
     "mturk_form.csv": ("mturk", "animal.label", ("animal.label",), {"rejected": 1, "without an answer": 1}),
     "toloka.tsv": ("toloka", "animal", ("animal",), {"rejected": 1, "expired": 1}),
+    "figure8.csv": ("figure8", "animal", ("animal",), {"tainted": 1, "without an answer": 1}),
+    "zooniverse.csv": ("zooniverse", "animal", ("animal",), {"without an answer": 1}),
     "prodigy_choice.jsonl": ("prodigy", "choice", ("choice",), {"rejected": 1, "ignored": 1}),
     "prodigy_binary.jsonl": ("prodigy", "CAT", ("CAT", "LOUD"), {"ignored": 1, "to another question": 2}),
     "crowdkit.tsv": ("crowdkit", "label", ("label",), {}),

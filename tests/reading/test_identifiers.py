@@ -118,7 +118,7 @@ JOINED: dict[str, Callable[[], Any]] = {
     "score": lambda: score_labels({"task": NEIGHBOURS, "label": ["x", "y", "x"]}, BY_TASK),
     "predictions": lambda: quorate.estimate(CROWD, predictions=BY_TASK),
     "skills": lambda: quorate.aggregate(CROWD, skills=BY_WORKER),
-    "workers": lambda: quorate.advise(CROWD, 1, workers=BY_WORKER),
+    "workers": lambda: quorate.advise(CROWD, 1, available=BY_WORKER),
     "group": lambda: quorate.aggregate(CROWD, group={float(LARGE): "a"}),
     "times": lambda: read_times({**crowd([float(LARGE)]), "time": [1]}, CROWD),
     "tasks": lambda: quorate.estimate(CROWD, by="part", tasks=BY_TASK),

@@ -142,7 +142,7 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
         said = [
             _message(quorate.aggregate, ANSWERS, gold=path),
             _message(quorate.compare, ANSWERS, path, methods=["majority"]),
-            _message(quorate.advise, ANSWERS, 1, workers=path),
+            _message(quorate.advise, ANSWERS, 1, available=path),
             _message(quorate.evaluation.score.score_labels, path, path),
             _message(quorate.estimators.MajorityVote().fit, path),
         ]
@@ -151,9 +151,9 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
     assert "Of the known labels, the columns 'task' and 'label' are read" in _message(
         quorate.aggregate, ANSWERS, gold=tmp_path / "columns.csv"
     )
-    assert "needs the column 'worker'" in _message(quorate.advise, ANSWERS, 1, workers=tmp_path / "columns.csv")
+    assert "needs the column 'worker'" in _message(quorate.advise, ANSWERS, 1, available=tmp_path / "columns.csv")
     assert "Let cost= (--cost) name one of those" in _message(
-        quorate.advise, ANSWERS, 1, workers={"worker": ["a"], "price": [1]}, cost="fee"
+        quorate.advise, ANSWERS, 1, available={"worker": ["a"], "price": [1]}, cost="fee"
     )
 
 

@@ -1,5 +1,6 @@
 """Problems whose answer is known."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation import simulate
 from quorate.skills import Problem, box, from_answers, from_pairs
+from quorate.skills.evidence import gather
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 
@@ -20,4 +22,5 @@ def exact_problem(skills: FloatArray, i: IntArray, j: IntArray, weights: FloatAr
 def noisy_problem(crowd: simulate.Crowd) -> Problem:
     """Least squares over the answers of a simulated crowd."""
     a = crowd.answers
-    return Problem(from_answers(a), *box(a.per_worker, a.n_classes, 1.0), a.per_worker.astype(float))
+    moments = replace(from_answers(a), table=gather(a).moments.table)
+    return Problem(moments, *box(a.per_worker, a.n_classes, 1.0), a.per_worker.astype(float))

@@ -30,7 +30,7 @@ def with_table(problem: Problem, crowd: simulate.Crowd) -> Problem:
     return replace(problem, moments=replace(problem.moments, table=lambda: evidence.table))
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "gradient"])  # its step is fixed
 @pytest.mark.parametrize("seed", range(6))
 def test_on_the_papers_ring_a_tighter_tolerance_moves_no_skill(solver: str, seed: int) -> None:
     """With 330 tasks an edge a change of 1e-5 in a sweep can mean a skill .4 off; the tolerance bounds the distance."""
@@ -72,6 +72,7 @@ def test_the_step_that_is_left_is_the_distance(seed: int) -> None:
 def test_conjugate_gradients_end_where_the_factorisation_does(seed: int) -> None:
     crowd = simulate.crowd(400, 15, 4, n_classes=3, seed=seed)
     by_products = noisy_problem(crowd)
+    by_products = replace(by_products, moments=replace(by_products.moments, table=None))
     start = coordinate_sweeps(by_products, tolerance=1e-2).skills
     ends = [
         finish(least_squares(problem), start, tolerance=1e-7, max_sweeps=1_000)

@@ -78,14 +78,14 @@ def test_the_signs_tell_how_much_of_the_evidence_contradicts_them() -> None:
     assert signs.contradicted > 0.01
 
 
-def test_signs_are_checked_up_to_a_size_and_wherever_pairs_were_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signs_are_checked_where_there_is_a_pair_table(monkeypatch: pytest.MonkeyPatch) -> None:
     crowd = simulate.crowd(60, 10, 3, seed=2)
     problem, evidence = noisy_problem(crowd), gather(crowd.answers)
-    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings)
+    n_pairs = 10 * 9 // 2
+    monkeypatch.setattr("quorate.skills.evidence.MAX_PAIRS", n_pairs)
     assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.solve.CHECKED", evidence.n_meetings - 1)
-    assert solve_signed(problem, evidence)[1] is None
-    assert solve_signed(problem, gather(crowd.answers, weighting="binary"))[1] is not None
+    monkeypatch.setattr("quorate.skills.evidence.MAX_PAIRS", n_pairs - 1)
+    assert solve_signed(problem, evidence, solver="coordinate")[1] is None
 
 
 @pytest.mark.parametrize("rule", ["descent", "weighed", "breadth-first"])

@@ -11,8 +11,8 @@ from quorate.answers import Answers
 from quorate.evaluation import simulate
 from quorate.meetings.pairs import correlations, pair_stats
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
-from quorate.skills.constructive import constructive
 from quorate.skills.evidence import gather
+from quorate.theory.constructive import constructive_skills
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 from tests.skills.slopes import assert_that_the_gradient_is_the_slope
@@ -37,20 +37,20 @@ def test_the_constructive_estimator_returns_the_absolute_skills() -> None:
         n = int(rng.integers(3, 13))
         i, j = connected_odd_graph(n, rng, share=0.1)
         skills = signed_skills(n, rng)
-        assert constructive(n, i, j, skills[i] * skills[j]) == pytest.approx(np.abs(skills), abs=1e-9)
+        assert constructive_skills(n, i, j, skills[i] * skills[j]) == pytest.approx(np.abs(skills), abs=1e-9)
 
 
 def test_the_constructive_estimator_leaves_bipartite_parts_open() -> None:
     i, j = np.array([0, 1]), np.array([1, 2])
-    assert np.isnan(constructive(4, i, j, np.array([0.5, 0.5]))).all()
+    assert np.isnan(constructive_skills(4, i, j, np.array([0.5, 0.5]))).all()
 
 
 def test_the_constructive_estimator_leaves_open_what_lies_behind_a_correlation_of_zero() -> None:
     """On the cycle it leaves everyone open; on a path it gives the first a skill of zero, and those behind none."""
     i, j = np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4])
-    on_cycle = constructive(5, i, j, np.array([0.5, 0.0, 0.4, 0.3, 0.3]))
+    on_cycle = constructive_skills(5, i, j, np.array([0.5, 0.0, 0.4, 0.3, 0.3]))
     assert np.isnan(on_cycle).all()
-    behind = constructive(5, i, j, np.array([0.48, 0.4, 0.3, 0.0, 0.3]))
+    behind = constructive_skills(5, i, j, np.array([0.48, 0.4, 0.3, 0.0, 0.3]))
     assert behind[:4] == pytest.approx([0.8, 0.6, 0.5, 0.0])
     assert np.isnan(behind[4])
 
@@ -58,7 +58,7 @@ def test_the_constructive_estimator_leaves_open_what_lies_behind_a_correlation_o
 def test_the_constructive_estimate_is_a_good_start() -> None:
     crowd = simulate.crowd(3000, 12, 4, skills=np.linspace(0.3, 0.9, 12), seed=0)
     pairs = pair_stats(crowd.answers)
-    start = constructive(12, pairs.i, pairs.j, correlations(pairs, 2))
+    start = constructive_skills(12, pairs.i, pairs.j, correlations(pairs, 2))
     problem = noisy_problem(crowd)
     assert SOLVERS["coordinate"](problem, start).skills == pytest.approx(
         SOLVERS["coordinate"](problem).skills, abs=1e-5

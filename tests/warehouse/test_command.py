@@ -46,14 +46,10 @@ def labels_of(path: str) -> dict[Any, Any]:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_pattern_needs_no_other_option(capsys: Any) -> None:
+def test_a_pattern_of_small_files_needs_no_engine(capsys: Any) -> None:
     run("aggregate answers*.parquet -o labels.parquet --workers-out workers.csv --posterior-out posterior.csv")
-    first, second, *_ = capsys.readouterr().out.splitlines()
-    assert (
-        first
-        == "duckdb has the answers, because answers*.parquet is a pattern of files: 240 rows, few enough for memory"
-    )
-    assert second == "quorate: 60 tasks labelled from 240 answers by 8 workers, 2 classes"
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert first == "quorate: 60 tasks labelled from 240 answers by 8 workers, 2 classes"
     run("aggregate answers.csv -o expected.csv")
     assert labels_of("labels.parquet") == labels_of("expected.csv")
     assert len(Path("workers.csv").read_text().splitlines()) == 9
@@ -68,10 +64,10 @@ def test_a_pattern_needs_no_other_option(capsys: Any) -> None:
         ("aggregate lake.duckdb -o labels.csv --method iwmv", "because lake.duckdb is a database of it"),
         ("aggregate duckdb://lake.duckdb -o labels.csv", "because its URL was given"),
         ("aggregate --connect duckdb://lake.duckdb --table judged -o labels.csv", "because --connect names it"),
-        ("diagnose answers*.csv", "because answers*.csv is a pattern of files"),
+        ("diagnose answers*.csv --engine duckdb", "because --engine names it"),
         ("report lake.duckdb --table judged --compare majority", "because lake.duckdb is a database of it"),
-        ("compare answers*.csv --methods majority,quorate", "because answers*.csv is a pattern of files"),
-        ("advise answers*.csv --budget 3 -o next.csv", "because answers*.csv is a pattern of files"),
+        ("compare answers*.csv --engine duckdb --methods majority,quorate", "because --engine names it"),
+        ("advise answers*.csv --engine duckdb --budget 3 -o next.csv", "because --engine names it"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -87,12 +83,12 @@ def test_the_first_line_says_which_engine_and_why(command: str, says: str, capsy
 
 @pytest.mark.usefixtures("folder")
 def test_a_pipe_gets_the_labels_and_nothing_else(capsys: Any) -> None:
-    run("aggregate answers*.csv --method majority")
+    run("aggregate answers*.csv --engine duckdb --method majority")
     told = capsys.readouterr()
     assert told.out.splitlines()[0] == "task,label,confidence,margin,n_answers,tied"
     assert len(told.out.splitlines()) == 61
     assert told.err.startswith("duckdb has the answers")
-    run("aggregate answers*.csv --json")
+    run("aggregate answers*.csv --engine duckdb --json")
     assert json.loads(capsys.readouterr().out)["method"] == "quorate"
 
 
@@ -102,17 +98,17 @@ def test_times_and_groups_come_along(capsys: Any) -> None:
     with_more = [f"{line},{number},site {int(line.split(',')[1][1:]) % 2}" for number, line in enumerate(lines[1:])]
     Path("more.csv").write_text("\n".join([f"{lines[0]},when,site", *with_more]) + "\n")
     said = []
-    for file in ("more.csv", "more*.csv"):
+    for file in ("more.csv", "more.csv --engine duckdb"):
         run(f"diagnose {file} --time when --group site")
         said.append(capsys.readouterr().out.partition("Components")[0].splitlines())
     assert said[1][1:] == said[0]
     told = []
-    for file in ("more.csv", "more*.csv"):
+    for file in ("more.csv", "more.csv --engine duckdb"):
         run(f"aggregate {file} --group site --json")
         told.append(sorted(sorted(each) for each in json.loads(capsys.readouterr().out)["confidence"]["families"]))
     assert told[0] == told[1] == [["w0", "w2", "w4", "w6"], ["w1", "w3", "w5", "w7"]]  # the workers of each site
     with pytest.raises(MissingColumnError, match="no column 'then'"):
-        run("diagnose more*.csv --time then")
+        run("diagnose more.csv --engine duckdb --time then")
 
 
 @pytest.mark.usefixtures("folder")
@@ -169,7 +165,7 @@ def test_json_tells_which_queries_ran(capsys: Any) -> None:
 def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("quorate.warehouse.taken_out.MOST", 150)
     name, _, options = command.partition(" ")
-    run(f"{name} answers*.csv {options}")
+    run(f"{name} answers*.csv --engine duckdb {options}")
     told = capsys.readouterr()
     first = (told.err + told.out).splitlines()[0]
     said = (
@@ -180,7 +176,7 @@ def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch:
     if name == "report":
         assert " (a sample of " in Path("report.html").read_text()
         return
-    run(f"{name} answers*.csv {options} --json")
+    run(f"{name} answers*.csv --engine duckdb {options} --json")
     sample = json.loads(capsys.readouterr().out)["sample"]
     assert sample["of_rows"] == 240
     assert sample["n_answers"] == int(drawn[1]) <= 150
@@ -216,12 +212,12 @@ def test_what_needs_the_answers_in_memory_says_so(command: str, says: str) -> No
     ("command", "says"),
     [
         ("aggregate answers.csv --engine duckdb --from argilla", "--from does not work where duckdb reads the answers"),
-        ("aggregate answers*.csv --encoding latin-1", "--encoding does not work where duckdb reads"),
+        ("aggregate answers*.csv --engine duckdb --encoding latin-1", "--encoding does not work where duckdb reads"),
         ("aggregate answers.csv --output-table labels", "--output-table is for an engine"),
         ("aggregate answers.csv --order task", "--order is for an engine"),
         ("aggregate answers.csv --table judged", "--table judged is a table of what?"),
         ("aggregate duckdb://a.duckdb --connect duckdb://b.duckdb", "give one of them"),
-        ("aggregate answers*.csv --on-conflict last", "name the column that says so with order="),
+        ("aggregate answers*.csv --engine duckdb --on-conflict last", "name the column that says so with order="),
         ("aggregate", "give FILE: a file or a pattern of files, the URL of an engine, or a database"),
     ],
 )

@@ -66,7 +66,7 @@ def gather_crew(
         raise OptionError(f"each worker must be asked one task at the least, not {per_worker} (per_worker=)")
     if workers is None:
         if cost is not None:
-            raise OptionError("costs are read from the table of workers: give one (workers=, --workers)")
+            raise OptionError("costs are read from the table of workers: give one (available=, --available)")
         codes: IntArray = np.arange(answers.n_workers)
         names, costs = answers.worker_names, np.ones(answers.n_workers)
     else:

@@ -33,7 +33,7 @@ def advise(
     source: Answers | Source,
     budget: int,
     *,
-    workers: Source = None,
+    available: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
     target_error: float | None = None,
@@ -51,11 +51,11 @@ def advise(
     Args:
         source: what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
-        workers: who is available: a table with the column ``worker``, or a list of ids. They may be new: then they are
-            taken to have the crowd's mean skill. By default everyone who has answered.
+        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
+            are taken to have the crowd's mean skill. By default everyone who has answered.
         per_worker: how many further tasks each may get; by default nobody's load, past answers included, exceeds twice
             the mean load of those available.
-        cost: the column of ``workers`` with the cost of an answer; gain a unit of cost is then what counts.
+        cost: the column of ``available`` with the cost of an answer; gain a unit of cost is then what counts.
         target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
             advised than the whole set is thought to need.
         gold: known labels of some tasks, as in `quorate.aggregate`.
@@ -73,6 +73,8 @@ def advise(
     >>> advise(answers, budget=3).assignments["worker"].to_pylist()
     ['w9', 'w9', 'w9']
     """
+    if isinstance(source, Answers) and "workers" in reading:
+        raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
     answers, gold = answers_and_gold(source, gold, reading)
     _check(budget, target_error, width, dependence or 0.0)
     check_classes(answers)
@@ -80,7 +82,7 @@ def advise(
     return advise_result(
         result,
         budget,
-        workers=workers,
+        available=available,
         per_worker=per_worker,
         cost=cost,
         target_error=target_error,
@@ -108,7 +110,7 @@ def advise_result(
     result: Result,
     budget: int,
     *,
-    workers: Source = None,
+    available: Source = None,
     per_worker: int | None = None,
     cost: str | None = None,
     target_error: float | None = None,
@@ -122,9 +124,9 @@ def advise_result(
     Args:
         result: of any method whose posterior is one; with the known labels that it was given.
         budget: as in `advise`, and so are all the others.
-        workers: who is available.
+        available: who can be asked.
         per_worker: how many further tasks each may get.
-        cost: the column of ``workers`` with the cost of an answer.
+        cost: the column of ``available`` with the cost of an answer.
         target_error: stop at this expected error.
         width: wanted of the interval of a bridging worker's skill.
         dependence: how much of each further answer to a task repeats what the others said; by default what the result's
@@ -145,7 +147,7 @@ def advise_result(
         dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     _check(budget, target_error, width, dependence)
     check_classes(answers)
-    crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
+    crew = gather_crew(answers, budget, workers=available, per_worker=per_worker, cost=cost)
     crowd = with_gold(answers, result.gold)
     verdict = judge(crowd, answers.n_workers)
     belief = believe(answers, crowd, result.gold, verdict)
@@ -182,7 +184,8 @@ def advise_from(
     determined = verdict.determined[:n] & (answers.per_worker > 0)
     everyone = belief.with_newcomers(crew.size - n)
     accuracy = everyone.accuracy
-    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width)
+    weak = result.workforce.weak
+    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width, weak)
     target = USUAL_TARGET if target_error is None else target_error
     pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
     needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)
@@ -253,13 +256,13 @@ def _refuse_if_nobody_is_left(done: tuple[IntArray, IntArray], crew: Crew, open_
     if not free.any():
         raise OptionError(
             f"nobody is left to ask: none of {count(int(crew.available.sum()), 'available worker')} may take another "
-            "task. List others (workers=, --workers), or allow more (per_worker=, --per-worker)"
+            "task. List others (available=, --available), or allow more (per_worker=, --per-worker)"
         )
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
         raise OptionError(
             f"nobody is left to ask: {count(int(free.sum()), 'available worker')} answered all of "
-            f"{count(int(open_tasks.sum()), 'open task')} already. List others (workers=, --workers)"
+            f"{count(int(open_tasks.sum()), 'open task')} already. List others (available=, --available)"
         )
 
 

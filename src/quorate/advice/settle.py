@@ -13,6 +13,7 @@ from quorate.meetings.joints import MOST_GROUPS
 from quorate.meetings.pairs import pair_stats, too_many_pairs
 from quorate.meetings.repair import Repair, repair
 from quorate.meetings.ties import LooseGroup, loose_groups
+from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
 from quorate.voting.vote import skill_of
 
 Z = 1.96  # of an interval at 95 %
@@ -61,6 +62,7 @@ def mend(
     posterior: FloatArray,
     budget: int,
     width: float,
+    weak: WeakIdentification | None = None,
 ) -> Mending:
     """Choose the answers that make everything identifiable, and then those that settle sign and scale.
 
@@ -73,6 +75,7 @@ def mend(
         posterior: tasks × classes.
         budget: answers at the most.
         width: wanted of the interval of a bridging worker's skill.
+        weak: weakly identified workers, who are compared with workers whose skill differs from zero.
 
     >>> import quorate
     >>> from quorate.advice.crew import gather_crew
@@ -92,6 +95,11 @@ def mend(
     for group in _apart(verdict, answers) if verdict.n_components > 1 else _loose(crowd, answers.n_workers):
         if len(draft.task) < budget:
             draft.tie(group, first)
+    if weak is not None and not draft.task:  # what joins and ties groups comes first, and may resolve it
+        asked = order[order < answers.n_workers]
+        for comparison in comparisons(answers, weak, asked.tolist()):
+            if len(draft.task) < budget:
+                draft.compare(comparison)
     draft.scale(verdict)
     return Mending(
         np.array(draft.task, np.int64),
@@ -209,6 +217,16 @@ class _Draft:
             self.ask(members, ~own & (n_inside == 0) & (a.per_task > 1), have, most, reason)
         else:
             self.ask(askers, own & (a.per_task > 0), have, most, reason)
+
+    def compare(self, comparison: Comparison) -> None:
+        """Let a worker answer tasks of another one, so that a group of weakly identified workers is identified."""
+        a = self.answers
+        of_partner = np.zeros(a.n_tasks, dtype=bool)
+        of_partner[a.task[a.worker == comparison.partner]] = True
+        n_shared = int((of_partner & self.done_by(comparison.worker)).sum())
+        n_weak = count(len(comparison.workers), "weakly identified worker")
+        reason = f"settle: a comparison that identifies {n_weak}"
+        self.ask(np.array([comparison.worker]), of_partner, n_shared, int(of_partner.sum()), reason)
 
     def scale(self, verdict: Identifiability) -> None:
         """Let one worker be the third on tasks of two, where too few tasks close an odd cycle."""

@@ -9,7 +9,6 @@ pseudo-observations per class. Classes that the crowd exchanges are swapped befo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
@@ -45,10 +44,7 @@ MIN_MODEL_WEIGHT = 0.05  # of either model, before gold is seen
 MIXING_STEPS = 30
 UNIFORM = 0.02  # of the likelihood of a gold label is spread over all classes: one label alone decides nothing
 MIN_CORRECTION_WEIGHT = 0.01  # a correction of less weight is left out
-# A swap of two classes must gain SWAP_GAIN nats beyond the logarithm of the number of pairs (a Bonferroni correction at
-# about 5 %), and one gold label may contribute no more than MAX_LABEL_GAIN, since it may be wrong itself.
-SWAP_GAIN = 3.0
-MAX_LABEL_GAIN = 2.5
+SWAP_LEVEL = 0.05  # conventional; of the sign test for a swap of two classes, over all pairs (Bonferroni)
 MAX_SWAP_CLASSES = 40  # above, no pair of classes has gold labels enough
 
 Swaps = tuple[tuple[int, int], ...]
@@ -117,6 +113,10 @@ def correct_by_gold(
 def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
     """Choose pairs of classes to swap, one after the other, while gold labels support it clearly.
 
+    For each pair the gold tasks of both classes that are labelled as one of them are counted: those with the other
+    class's label against those with their own, by a sign test. The test does not use the size of the posterior, which
+    is too certain where workers share errors.
+
     Args:
         posterior: of the gold tasks.
         label: their gold labels.
@@ -126,25 +126,25 @@ def class_swaps(posterior: FloatArray, label: IntArray) -> Swaps:
     >>> class_swaps(np.tile([[0.9, 0.1]], (5, 1)), np.array([1, 0, 0, 0, 1]))
     ()
     """
+    from scipy.special import bdtrc
+
     m = posterior.shape[1]
     if m > MAX_SWAP_CLASSES or m < 2 or len(label) == 0:
         return ()
-    logs = np.log(np.maximum(posterior, FLOOR))
-    rows = np.arange(len(label))
-    pairs = list(combinations(range(m), 2))
-    order: IntArray = np.arange(m)
+    counts = np.zeros((m, m), np.int64)  # labelled × true class
+    np.add.at(counts, (posterior.argmax(axis=1), label), 1)
+    first, second = np.triu_indices(m, 1)
     swaps: list[tuple[int, int]] = []
     for _ in range(m - 1):
-        now = logs[rows, order[label]]
-        gains = []
-        for pair in pairs:
-            gain = logs[rows, _swapped(order, pair)[label]] - now
-            gains.append(float(np.minimum(gain, MAX_LABEL_GAIN).sum()))
-        best = int(np.argmax(gains))
-        if gains[best] < SWAP_GAIN + np.log(len(pairs)):
+        exchanged = counts[first, second] + counts[second, first]
+        total = exchanged + counts[first, first] + counts[second, second]
+        p = np.where(exchanged > 0, bdtrc(np.maximum(exchanged - 1, 0), np.maximum(total, 1), 0.5), 1.0)
+        best = int(np.argmin(p))
+        if p[best] > SWAP_LEVEL / len(first):
             break
-        order = _swapped(order, pairs[best])
-        swaps.append(pairs[best])
+        pair = (int(first[best]), int(second[best]))
+        counts[list(pair)] = counts[[pair[1], pair[0]]]
+        swaps.append(pair)
     return tuple(swaps)
 
 

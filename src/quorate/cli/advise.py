@@ -17,8 +17,8 @@ def advise(
     reading: "Reading",
     *,
     budget: Annotated[int | None, typer.Option(metavar="N", help="How many further answers there can be.")] = None,
-    workers: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Who is available, new workers too: a file with a column worker.")
+    available: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Who can be asked, new workers too: a file with a column worker.")
     ] = None,
     per_worker: Annotated[
         int | None, typer.Option(metavar="K", help="How many further tasks each may get; else twice the mean load.")
@@ -72,12 +72,12 @@ def advise(
 
         if number is not None or target_error is not None or budget is None:
             raise OptionError("with --scores say --budget N; --expert and --target-error are about labels")
-        options: dict[str, Any] = {"workers": workers, "per_worker": per_worker, "cost": cost, "gold": known}
+        options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
         with showing_progress():
             further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
         _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
         return
-    asking = {"--workers": workers, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
+    asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:
             raise OptionError("say what to advise: --budget N further answers, or --expert N labels of an expert")
@@ -85,7 +85,7 @@ def advise(
             found = advise(
                 reading,
                 budget,
-                workers=workers,
+                available=available,
                 per_worker=per_worker,
                 cost=cost,
                 target_error=target_error,

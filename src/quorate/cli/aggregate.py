@@ -54,7 +54,7 @@ def aggregate(
     predictions_name: Annotated[
         str | None, typer.Option(metavar="NAME", help="What the model is called among the workers.")
     ] = None,
-    solver: Annotated[str | None, typer.Option(help="rank-one: coordinate, gradient or exponentiated.")] = None,
+    solver: Annotated[str | None, typer.Option(help="rank-one: flow, coordinate, gradient or exponentiated.")] = None,
     tau: Annotated[float | None, typer.Option(help="rank-one: keep skills tau/sqrt(answers) away from 1.")] = None,
     weighting: Annotated[str | None, typer.Option(help="rank-one: of pairs: shared, binary or squared.")] = None,
     threshold: Annotated[float | None, typer.Option(help="rank-one: drop pairs of smaller correlation.")] = None,

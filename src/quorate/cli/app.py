@@ -18,9 +18,11 @@ from quorate.cli import (
     convert,
     datasets,
     diagnose,
+    doctor,
     estimate,
     ledger,
     push,
+    rank,
     rate,
     report,
     reproduce,
@@ -64,11 +66,13 @@ def quorate(
 
 # In the order of `quorate --help`.
 for command in (
+    doctor.doctor,
     aggregate.aggregate,
     rate.rate,
     diagnose.diagnose,
     agreement.agreement,
     estimate.estimate,
+    rank.rank,
     check.check,
     advise.advise,
     report.report,
@@ -107,7 +111,11 @@ def _run(given: Sequence[str]) -> None:
     except typer.TyperException as error:
         _fail(hide_secrets(error.format_message()))
     except QuorateError as error:
-        _fail(str(error))
+        hints = [f"Run: {command}" for command in error.commands[:1]]
+        hints += [f"Or:  {command}" for command in error.commands[1:]]
+        if error.look_at:
+            hints.append(f"To see what the file holds: {error.look_at}")
+        _fail(str(error), hints=hints)
     except typer.Abort:
         _fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # whoever read our output has seen enough
@@ -125,8 +133,9 @@ def _run(given: Sequence[str]) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str, code: int = 2) -> None:
-    sys.stderr.write(f"quorate: {visible(' '.join(message.split()))}\n")
+def _fail(message: str, code: int = 2, hints: Sequence[str] = ()) -> None:
+    lines = [f"quorate: {' '.join(message.split())}", *(hide_secrets(hint) for hint in hints)]
+    sys.stderr.write("".join(f"{visible(line)}\n" for line in lines))
     sys.exit(code)
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from quorate.reading.options import ReadOptions
     from quorate.reading.read import Reading
     from quorate.result import Result
+    from quorate.warehouse.engine import EngineOptions
     from quorate.warehouse.taken_out import EngineReading, Held
 
 
@@ -51,7 +52,7 @@ def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: 
     from quorate.warehouse.engine import EngineOptions
 
     where = EngineOptions(**{name: given[name] for name in ENGINE})
-    choice = choose_engine(given["file"], where)
+    choice = None if _needs_no_engine(given["file"], where) else choose_engine(given["file"], where)
     if choice is None:
         if given["file"] is None:
             raise OptionError("give FILE: a file or a pattern of files, the URL of an engine, or a database")
@@ -72,6 +73,18 @@ def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: 
             raise
     print_lines(found.lines(), error=_has_data(given))
     return found
+
+
+def _needs_no_engine(source: Any, where: "EngineOptions") -> bool:
+    """Whether several files, a folder or a pattern are small enough to be read without an engine, and none is named."""
+    from quorate.reading.several_files import expand_files, fit_in_memory
+
+    if where != type(where)() or source is None:
+        return False
+    if isinstance(source, str) and "://" in source:
+        return False
+    files = expand_files(source)
+    return files is not None and fit_in_memory(files)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import FLAGS, _listed
+from quorate.cli.arguments import FLAGS, _listed, one_source, reading_for
 from quorate.cli.engine import ENGINE, find_in_engine
 from quorate.cli.options import ExcelSafe, Json, offering
 
@@ -49,14 +49,15 @@ def score_options_of(given: Mapping[str, Any]) -> "ScoreOptions":
     """Make the library's options of those that a command was given."""
     from quorate.reading.scores import score_options
 
-    chosen = {name: given[name] for name in SCORE_FLAGS if name in given and name not in ("file", "input_format")}
+    apart = ("file", "input_format", "columns")
+    chosen = {name: given[name] for name in SCORE_FLAGS if name in given and name not in apart}
     for name in ("task", "worker"):
         if chosen.get(name) == SCORE_FLAGS[name].default:
             chosen[name] = None
     if chosen.get("abstain") is not None:
         chosen["abstain"] = _listed(chosen["abstain"])
     chosen = {name: value for name, value in chosen.items() if value is not None}
-    return score_options({**chosen, "format": given.get("input_format")})
+    return score_options({**chosen, "format": given.get("input_format"), "column_names": given.get("columns")})
 
 
 def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +68,9 @@ def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         from quorate.warehouse.taken_out import Held
 
-        found = _read(given)
+        given = {**given, "file": one_source(given["file"])}
+        with reading_for(command.__name__, given["file"]):
+            found = _read(given)
         try:
             command(found, **{parameter.name: given[parameter.name] for parameter in own})
         finally:

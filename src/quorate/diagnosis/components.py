@@ -8,12 +8,12 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray, starts_of
-from quorate.meetings.bounds import SkillBound, skill_bounds, two_sided
 from quorate.meetings.graph import Component, Identifiability
-from quorate.meetings.needs import SkillError, pair_errors
 from quorate.meetings.pairs import PairStats, pair_stats, too_many_pairs
 from quorate.meetings.stacks import Parts
 from quorate.result import Result
+from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
+from quorate.theory.tasks_needed import SkillError, pair_errors
 
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
 

@@ -18,6 +18,7 @@ from quorate.diagnosis.copying_groups import copying_findings
 from quorate.diagnosis.drift import drift_findings, drift_test
 from quorate.diagnosis.factors import factor_findings
 from quorate.diagnosis.finding import Finding, ordered
+from quorate.diagnosis.identification import weak_findings
 from quorate.diagnosis.interaction import graph_findings
 from quorate.diagnosis.misfit import held_out, misfit_findings
 from quorate.diagnosis.right_by_class import right_by_class
@@ -36,6 +37,7 @@ from quorate.reading.pipes import keep_pipes
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.evidence import DETERMINED, STATUSES
 from quorate.skills.shrinkage import response_bias
+from quorate.skills.weak_identification import Comparison, comparisons
 from quorate.uncertainty import OneCoinInference
 
 MOST_SHOWN = 3  # findings of one kind that `lines` tells
@@ -50,6 +52,7 @@ class Diagnosis(Shown):
     repair: Repair
     findings: tuple[Finding, ...] = ()  # the most serious first
     not_asked: tuple[str, ...] = ()  # which questions were left out, and why
+    comparisons: tuple[Comparison, ...] = ()  # one for each group of weakly identified workers, that would identify it
 
     @property
     def answers(self) -> Answers:
@@ -90,8 +93,17 @@ class Diagnosis(Shown):
                 "possible": self.repair.possible,
                 "answers": self.repair.n_answers,
                 "assignments": None if isinstance(a, Roster) else self._assignments(a),
+                "comparisons": [self._comparison_dict(each) for each in self.comparisons],
             },
             "notes": [note.text for note in self.result.notes],
+        }
+
+    def _comparison_dict(self, comparison: Comparison) -> dict[str, Any]:
+        return {
+            "task": self.answers.task_names[comparison.task].as_py(),
+            "worker": self.worker_name(comparison.worker),
+            "with": self.worker_name(comparison.partner),
+            "identifies": [self.worker_name(code) for code in comparison.workers],
         }
 
     def _assignments(self, answers: Answers) -> list[dict[str, Any]]:
@@ -137,9 +149,10 @@ class Diagnosis(Shown):
         if self.agreement is not None:
             yield self.agreement.line()
         broken = int((~verdict.identifiable).sum())
-        if broken or self.result.notes:
-            yield from (note.text for note in self.result.notes)
-        else:
+        weak_lines = self.result.weak_lines()
+        yield from weak_lines
+        yield from (note.text for note in self.result.notes)
+        if not broken and not weak_lines:
             yield "every worker's skill is determined"
         if verdict.n_components > 1:
             parts = count(verdict.n_components, "component")
@@ -175,6 +188,16 @@ class Diagnosis(Shown):
             yield component_row(number, finding, names, self.result.roster.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
+        for comparison in self.comparisons[:MOST_SHOWN]:
+            task = self.answers.task_names[comparison.task].as_py()
+            worker = self.worker_name(comparison.worker)
+            partner = self.worker_name(comparison.partner)
+            yield (
+                f"comparison: let worker {worker!r} answer task {task!r} and others of worker {partner!r}; 50 to 100 "
+                f"shared tasks would identify {count(len(comparison.workers), 'weakly identified worker')}"
+            )
+        if len(self.comparisons) > MOST_SHOWN:
+            yield f"comparisons: {len(self.comparisons) - MOST_SHOWN:,} more; --json lists all"
         a, mended = self.result.roster, self.repair
         joins = f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component"
         if not mended.possible:
@@ -266,7 +289,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     crowd = inference.answers if isinstance(inference, OneCoinInference) else answers
     pairs, uncounted = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=uncounted is None))
-    found = [*graph_findings(result, everyone, crowd)]
+    found = [*graph_findings(result, everyone, crowd), *weak_findings(result)]
     not_asked = []
     if uncounted is not None:
         not_asked.append(
@@ -284,7 +307,9 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
     components = tuple(examine(everyone, result, delta))
-    return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked))
+    weak = result.workforce.weak
+    proposed = () if weak is None else tuple(comparisons(answers, weak))
+    return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked), proposed)
 
 
 def _about_skills(

@@ -13,6 +13,7 @@ from quorate.errors import listing
 KINDS = (
     "loosely-tied",
     "near-bipartite",
+    "weakly-identified",
     "class-dependent-accuracy",
     "copying-group",
     "several-factors",

@@ -7,7 +7,15 @@ import numpy as np
 from quorate.diagnosis.finding import Finding, named
 from quorate.meetings.graph import Component
 from quorate.result import Result, count
-from quorate.skills.evidence import BELOW_THRESHOLD, BIPARTITE, DETERMINED, NOT_ESTIMATED, STATUSES, UNDETERMINED
+from quorate.skills.evidence import (
+    BELOW_THRESHOLD,
+    BIPARTITE,
+    DETERMINED,
+    NOT_ESTIMATED,
+    STATUSES,
+    UNDETERMINED,
+    WEAKLY_IDENTIFIED,
+)
 
 
 def identification_findings(result: Result, components: Iterator[Component]) -> Iterator[Finding]:
@@ -56,6 +64,42 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
             workers=tuple(workers.tolist()),
             evidence={"reason": STATUSES[status]},
         )
+
+
+def weak_findings(result: Result) -> Iterator[Finding]:
+    """Return a finding for the weakly identified workers, with the workers in between.
+
+    Args:
+        result: of `quorate.methods.rank_one.rank_one`.
+
+    >>> import quorate
+    >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
+    >>> crowd = quorate.simulate.crowd_on_graph(edges, np.array([0.0, 0.9, 0.3, 0.7]), 4000, seed=0)
+    >>> next(weak_findings(quorate.aggregate(crowd.answers, "rank-one"))).sentence
+    "4 workers are weakly identified, only by way of 'w0': a skill there cannot be told from zero"
+    """
+    is_weak = result.status == WEAKLY_IDENTIFIED
+    weak = result.workforce.weak
+    if weak is None or not is_weak.any():
+        return
+    names = result.roster.worker_names
+    workers = np.flatnonzero(is_weak)
+    between = np.flatnonzero(weak.is_between)
+    verb = "is" if len(workers) == 1 else "are"
+    reason = f"only by way of {named(names, between)}: a skill there" if len(between) else "because a skill"
+    comma = "," if len(between) else ""
+    yield Finding(
+        "weakly-identified",
+        f"{count(len(workers), 'worker')} {verb} weakly identified{comma} {reason} cannot be told from zero",
+        float(len(workers)),
+        "workers",
+        workers=tuple(workers.tolist()),
+        evidence={
+            "between": [names[int(code)].as_py() for code in between],
+            "strong": [names[int(code)].as_py() for code in workers if weak.is_strong[code]],
+        },
+        figures="no odd cycle among workers whose skill differs from zero (|z| of at least 2.576)",
+    )
 
 
 def _names(result: Result, codes: tuple[int, ...]) -> list[object]:

@@ -29,6 +29,7 @@ from quorate.estimators.ours import (
     RankOne,
     RankOneCentred,
 )
+from quorate.estimators.pairwise import BradleyTerry, NoisyBradleyTerry
 
 __all__ = [
     "GLAD",
@@ -40,12 +41,14 @@ __all__ = [
     "MACE",
     "MMSR",
     "BinaryRelevance",
+    "BradleyTerry",
     "DawidSkene",
     "EigenRatio",
     "Estimator",
     "GhoshSVD",
     "GoldMajorityVote",
     "MajorityVote",
+    "NoisyBradleyTerry",
     "OneCoinDawidSkene",
     "OptDS",
     "Quorate",

@@ -5,15 +5,10 @@ from quorate.errors import QuorateError
 TEXTS = "Quorate is for answers that are classes; keep crowd-kit for texts, or make classes of them"
 PLANES = "Quorate is for answers that are classes; keep crowd-kit for segmentations"
 VECTORS = "Quorate is for answers that are classes; keep crowd-kit for embeddings"
-PAIRS = (
-    "Quorate is for answers that are classes. With a task for each pair of items and the winner's name as its label, "
-    "Quorate() says who won each pair; for a ranking keep crowd-kit"
-)
 INSTEAD = {
     **dict.fromkeys(["ROVER", "TextRASA", "TextHRRASA"], TEXTS),
     **dict.fromkeys(["SegmentationEM", "SegmentationMajorityVote", "SegmentationRASA"], PLANES),
     **dict.fromkeys(["ClosestToAverage", "RASA", "HRRASA"], VECTORS),
-    **dict.fromkeys(["BradleyTerry", "NoisyBradleyTerry"], PAIRS),
 }
 
 

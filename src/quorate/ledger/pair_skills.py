@@ -7,8 +7,9 @@ from quorate.arrays import IntArray, Table, from_numpy, from_strings, table_of, 
 from quorate.meetings.graph import identify_pairs
 from quorate.meetings.pairs import PairStats, correlations
 from quorate.skills import Moments, from_pairs
-from quorate.skills.evidence import STATUSES, Evidence
-from quorate.skills.solve import solve
+from quorate.skills.evidence import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED, Evidence
+from quorate.skills.solve import Estimate, solve
+from quorate.skills.weak_identification import PairGraph, weak_identification
 
 
 def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_classes: int) -> Table:
@@ -39,11 +40,31 @@ def pair_skills(pairs: PairStats, names: pa.Array, per_worker: IntArray, n_class
         per_worker, n_classes, nobody, None, "shared", verdict, int(pairs.shared.sum()), lambda: pairs, moments
     )
     found = solve(evidence)
+    status = _with_weak(found, pairs, n_classes)
     columns = {
         "worker": names,
         "skill": from_numpy(found.skills, mask=np.isnan(found.skills)),
         "n_answers": per_worker,
         "n_peers": pairs.n_peers(n),
-        "status": take(from_strings(STATUSES), found.status),
+        "status": take(from_strings(STATUSES), status),
     }
     return Table(table_of(columns))
+
+
+def _with_weak(found: Estimate, pairs: PairStats, n_classes: int) -> IntArray:
+    """Mark the weakly identified workers, each pair's shared tasks taken to be independent of the others'."""
+    n = len(found.skills)
+    if n_classes < 2:
+        return found.status
+    x = np.nan_to_num(found.skills)
+    weights = pairs.shared.astype(np.float64)
+    signed = weights * correlations(pairs, n_classes)
+    agreed = pairs.by_worker(n, signed * x[pairs.j], signed * x[pairs.i])
+    information = pairs.by_worker(n, weights * x[pairs.j] ** 2, weights * x[pairs.i] ** 2)
+    scale = np.where(information > 0, information, np.nan)
+    lowest = -1 / (n_classes - 1)
+    nobody = np.zeros(n, dtype=bool)
+    weak = weak_identification(
+        PairGraph(pairs, n), found.skills, agreed / scale, np.sqrt(-lowest / scale), lowest=lowest, is_anchor=nobody
+    )
+    return np.where((found.status == IDENTIFIED) & weak.is_weak, WEAKLY_IDENTIFIED, found.status)

@@ -1,7 +1,8 @@
 """Who met whom -> which skills the data determine: connected components, and an odd cycle in each, or two sides.
 
-A connected component of the interaction graph determines its workers' skills exactly when it has an odd cycle
-[Ma20, Thm learnability], or when a worker of known skill (gold) is in it.
+A connected component of the interaction graph determines its workers' skills when it has an odd cycle [Ma20, Theorem 8,
+learnability], or when a worker of known skill (gold) is in it; skills of zero on the cycle are another matter
+(`quorate.skills.weak_identification`).
 """
 
 from collections.abc import Callable, Iterator

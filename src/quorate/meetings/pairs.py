@@ -7,6 +7,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.blocks.block import Block
+from quorate.blocks.memory import Answered, answers_in
 
 MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
 # A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
@@ -59,9 +61,7 @@ class PairStats:
 
     def __add__(self, other: "PairStats") -> "PairStats":
         """Merge the statistics of two disjoint sets of tasks, over the same worker codes."""
-        return _collect(
-            *(np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("i", "j", "shared", "agreed"))
-        )
+        return _merge([self, other])
 
 
 def pair_stats(answers: Answers) -> PairStats:
@@ -79,6 +79,39 @@ def pair_stats(answers: Answers) -> PairStats:
         counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + counted if len(total) else counted
     return total
+
+
+def pair_table(answered: Answered) -> PairStats:
+    """Count N_ij and the agreements of every pair as a sum over blocks, wherever the answers are.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> pair_table(blocks_of(answers)).agreed.tolist()
+    [1]
+    """
+    if isinstance(answered, Answers):
+        return pair_stats(answered)
+    total = PairStats.none()
+    waiting: list[PairStats] = []
+    n_waiting = 0
+    for part in answered.each(_pairs_of_block):
+        waiting.append(part)
+        n_waiting += len(part)
+        if n_waiting > max(len(total), CHUNK):  # merged in runs, so that merging costs no more than counting
+            total = _merge([total, *waiting])
+            waiting = []
+            n_waiting = 0
+    return _merge([total, *waiting])
+
+
+def _pairs_of_block(block: Block) -> PairStats:
+    return pair_stats(answers_in(block))
+
+
+def _merge(parts: list[PairStats]) -> PairStats:
+    columns = ([getattr(part, name) for part in parts] for name in ("i", "j", "shared", "agreed"))
+    return _collect(*(np.concatenate(column) for column in columns))
 
 
 def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
@@ -146,27 +179,65 @@ def correlations(pairs: PairStats, n_classes: int) -> FloatArray:
     return (n_classes * agreement - 1) / (n_classes - 1)
 
 
-def drop_weak(pairs: PairStats, n_classes: int, n_workers: int, delta: float) -> PairStats:
-    """Drop the pairs whose correlation is below delta + sqrt(log W / N_ij) in absolute value [Ma20, after Thm pert].
+def guesser_threshold(
+    n_workers: int | IntArray, n_shared: FloatArray | IntArray | int, n_classes: int, *, for_all: bool = False
+) -> FloatArray:
+    """Return M/(M-1)·sqrt(log W / N), which no correlation of a worker of skill zero reaches, with high probability.
 
-    With high probability a worker of skill zero loses every pair, and so falls out of the estimate. The paper writes
-    T for the tasks that a correlation averages over; in a sparse crowd those are the N_ij that the pair shares.
+    A worker of skill zero agrees with any peer on a share Bin(N, 1/M)/N of N shared tasks, so its correlation has mean
+    zero and range M/(M-1). By Hoeffding's inequality it reaches the threshold with probability at most 2/W², and any of
+    its at most W - 1 pairs does with less than 2/W.
+
+    Args:
+        n_workers: W, or that of each pair's component.
+        n_shared: N_ij of each pair; the paper writes T, all tasks, which is right where each pair shares all of them.
+        n_classes: M.
+        for_all: longer by sqrt(3/2), so that the probability that **any** guesser of the crowd keeps a pair is below
+            1/W.
+
+    >>> guesser_threshold(100, 400, 2).round(3).item()
+    0.215
+    """
+    exponent = 1.5 if for_all else 1.0
+    noise = np.sqrt(exponent * np.log(np.maximum(n_workers, 2)) / np.asarray(n_shared, dtype=np.float64))
+    threshold: FloatArray = n_classes / (n_classes - 1) * noise
+    return threshold
+
+
+def drop_weak(
+    pairs: PairStats, n_classes: int, n_workers: int, delta: float, *, n_tasks: int | None = None
+) -> PairStats:
+    """Drop the pairs whose correlation is below delta + M/(M-1)·sqrt(log W / N_ij) in absolute value.
+
+    A worker of skill zero loses all of its pairs with probability above 1 - 2/W and so leaves the estimate. With the
+    same probability a pair with |s_i s_j| of at least delta and twice the threshold is kept (at W = 100 and N = 400
+    with two classes .43; at N = 20 none can be).
+
+    Args:
+        pairs: of workers.
+        n_classes: M.
+        n_workers: W.
+        delta: added to the threshold.
+        n_tasks: T, for the paper's form with T in place of every N_ij [Ma20, after Theorem 12, thm:pert].
 
     >>> pairs = PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]]))
     >>> len(drop_weak(pairs, n_classes=2, n_workers=3, delta=0.05))
     1
     """
-    return pairs.among(stand_out(pairs, n_classes, n_workers, delta))
+    return pairs.among(stand_out(pairs, n_classes, n_workers, delta, n_tasks=n_tasks))
 
 
-def stand_out(pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float) -> BoolArray:
-    """Say which pairs that leaves; the number of workers W may be that of each pair's component.
+def stand_out(
+    pairs: PairStats, n_classes: int, n_workers: int | IntArray, delta: float, *, n_tasks: int | None = None
+) -> BoolArray:
+    """Return which pairs `drop_weak` keeps; the number of workers W may be that of each pair's component.
 
     >>> stand_out(PairStats(*np.array([[0, 0], [1, 2], [400, 400], [300, 205]])), 2, np.array([3, 3]), 0.05).tolist()
     [True, False]
     """
-    noise = np.sqrt(np.log(np.maximum(n_workers, 2)) / pairs.shared)
-    strong: BoolArray = np.abs(correlations(pairs, n_classes)) >= delta + noise
+    n_shared = pairs.shared if n_tasks is None else np.full(len(pairs), n_tasks)
+    threshold = delta + guesser_threshold(n_workers, n_shared, n_classes)
+    strong: BoolArray = np.abs(correlations(pairs, n_classes)) >= threshold
     return strong
 
 
@@ -186,7 +257,11 @@ def _collect(i: IntArray, j: IntArray, shared: IntArray, agreed: IntArray) -> Pa
     if len(i) == 0:
         return PairStats(i, j, shared, agreed)
     width = int(j.max()) + 1
-    keys, place = np.unique(i * width + j, return_inverse=True)
     # Counts stay far below 2^53, so summing them as floats is exact.
+    if width * width <= 4 * len(i):  # few workers: a dense table instead of sorting
+        dense = [np.bincount(i * width + j, counts, width * width).astype(np.int64) for counts in (shared, agreed)]
+        keys = np.flatnonzero(dense[0])
+        return PairStats(keys // width, keys % width, dense[0][keys], dense[1][keys])
+    keys, place = np.unique(i * width + j, return_inverse=True)
     sums = [np.bincount(place, counts, len(keys)).astype(np.int64) for counts in (shared, agreed)]
     return PairStats(keys // width, keys % width, *sums)

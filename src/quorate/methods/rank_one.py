@@ -11,7 +11,8 @@ from quorate.blocks.memory import Answered
 from quorate.errors import OptionError, unknown
 from quorate.methods.fitted import ByLogOdds, ByWeights, Fitted
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.skills.evidence import AnswerEvidence, gather
+from quorate.skills.evidence import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
+from quorate.skills.moments import Weighting
 from quorate.skills.notes import Note, orientation_note, undetermined_note
 from quorate.skills.solve import SIGN_RULES, solve
 from quorate.uncertainty import OneCoinInference, Workforce
@@ -21,10 +22,11 @@ from quorate.voting.vote import check_prior, vote_weights
 def fit(
     blocks: Blocks,
     *,
-    solver: str = "coordinate",
+    solver: str = "flow",
     tau: float = 1.0,
-    weighting: str = "shared",
+    weighting: Weighting = "shared",
     threshold: float | None = None,
+    threshold_by: str = SHARED_TASKS,
     signs: str = "descent",
     prior: FloatArray | None = None,
     start: float | FloatArray | None = None,
@@ -34,10 +36,13 @@ def fit(
 
     Args:
         blocks: blocks of tasks; the gold that they carry acts as a worker of skill one.
-        solver: ``coordinate``, ``gradient`` or ``exponentiated``.
+        solver: ``flow``, the limit of the gradient flow (above 200,000 worker pairs ``coordinate``); ``gradient``,
+            the paper's projected gradient descent with a fixed step; ``exponentiated``, its Eq. expgrad.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
-        weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
-        threshold: the paper's delta; pairs with |C_ij| < delta + sqrt(log W / N_ij) are dropped. Off by default.
+        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij that returns weights.
+        threshold: the paper's delta; pairs with |C_ij| < delta + M/(M-1)·sqrt(log W / N_ij) are dropped. Off by
+            default.
+        threshold_by: ``shared`` for N_ij in that formula, ``all`` for the paper's T, the number of all tasks.
         signs: ``descent`` finds them with the skills; ``weighed`` and ``breadth-first`` afterwards, from the pairs.
         prior: probability of each class in order; uniform by default.
         start: x(0): one skill for everyone, or one for each worker; one half by default. The theory wants it positive.
@@ -49,9 +54,9 @@ def fit(
     >>> bool(np.abs(fit(blocks_of(crowd.answers)).workforce.skills - crowd.skills).mean() < 0.1)
     True
     """
-    check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs)
+    check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs, threshold_by=threshold_by)
     prior = None if prior is None else check_prior(prior, blocks.n_classes)
-    evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold)
+    evidence = gather(blocks, own_gold(blocks), weighting=weighting, threshold=threshold, threshold_by=threshold_by)
     workers, notes = judge_workers(blocks, evidence, solver=solver, tau=tau, signs=signs, start=start, **solver_options)
     workers = workers.with_gold(blocks, None, centred=False)
     nobody_identified = bool(np.isnan(workers.skills).all())
@@ -90,7 +95,12 @@ def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -
 
 
 def check_choices(
-    *, solver: str = "coordinate", tau: float = 1.0, weighting: str = "shared", signs: str = "descent"
+    *,
+    solver: str = "flow",
+    tau: float = 1.0,
+    weighting: Weighting = "shared",
+    signs: str = "descent",
+    threshold_by: str = SHARED_TASKS,
 ) -> None:
     """Refuse choices that there are not, before any work is done.
 
@@ -101,7 +111,9 @@ def check_choices(
     """
     if solver not in SOLVERS:
         raise unknown(solver, SOLVERS, "solver")
-    if weighting not in WEIGHTINGS:
+    if threshold_by not in THRESHOLDS:
+        raise unknown(threshold_by, THRESHOLDS, "threshold_by")
+    if not callable(weighting) and weighting not in WEIGHTINGS:
         raise unknown(weighting, WEIGHTINGS, "weighting")
     if signs not in SIGN_RULES:
         raise unknown(signs, SIGN_RULES, "sign rule")

@@ -4,12 +4,21 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from quorate.errors import NotUtf8Error, RaggedRowsError, WrongFormatError, reason, rows_phrase, shown
+from quorate.errors import (
+    MissingColumnError,
+    NotUtf8Error,
+    RaggedRowsError,
+    WrongFormatError,
+    reason,
+    rows_phrase,
+    shown,
+)
 from quorate.progress import Observer, listener
 from quorate.reading.objects import Columns, check_columns
 from quorate.reading.quotes import check_quotes
@@ -19,11 +28,22 @@ LONGEST_HEADER = 1 << 24  # bytes: ten thousand columns, the most that are read,
 BLOCK = 1 << 23  # bytes that are parsed at a time; 8 MB is a little faster than the default of 1 MB
 MARKS = (",", "\t", ";", "|")  # what may separate fields, where one asks
 LINE_END = re.compile("[\r\n]")
+LINE_ENDS = re.compile(b"\r\n|\r|\n")
+LONGEST_FIRST = 1 << 18  # characters of the first row that tell the delimiter
+LOOKED_AT = 50  # rows that tell whether the first is a header
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
 def read_csv(
-    data: pa.Buffer, name: str, columns: Columns, *, delimiter: str, encoding: str, fixed: bool = False
+    data: pa.Buffer,
+    name: str,
+    columns: Columns,
+    *,
+    delimiter: str | None,
+    encoding: str,
+    fixed: bool = False,
+    names: tuple[str, ...] | None = None,
 ) -> pa.Table:
     r"""Parse a CSV file.
 
@@ -31,9 +51,10 @@ def read_csv(
         data: the file, uncompressed.
         name: of the file, for messages.
         columns: as in `quorate.reading.files.read_table`.
-        delimiter: what separates the fields.
+        delimiter: what separates the fields; None for the one that gives the header most fields.
         encoding: of the text.
         fixed: the caller cannot choose these two.
+        names: of the columns, where the file has no header; ``("none",)`` numbers them, ``("header",)`` is the header.
 
     Raises:
         InputError: it is no such file; each cause has its own class.
@@ -48,16 +69,29 @@ def read_csv(
     if "\0" in text[:4096]:
         convert = "convert it to UTF-8" if fixed else "say encoding='utf-16' (--encoding)"
         raise WrongFormatError(f"{name} holds binary data, not text; if it is UTF-16 text, {convert}")
-    header = first_row(text, delimiter)
+    if delimiter is None:
+        delimiter = "," if fixed else sniff_delimiter(text)
+    first = first_row(text, delimiter)
+    header = list(header_names(first, names))
     check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
     check_quotes(data, name, delimiter)
+    options: dict[str, Any] = {}
+    if names is not None and names != ("header",):
+        if len(header) != len(first):
+            raise MissingColumnError(
+                f"column_names= (--columns) names {len(header)} columns, and the first row of {name} has {len(first)}"
+            )
+        options["column_names"] = header
+    elif header != first:  # blanks around a name, or no name
+        options["column_names"] = header
+        data = data.slice(_after_header(data, text, delimiter))
     if "\n" not in text and "\r" not in text and len(data) < HEAD:  # a header, and not even the end of its line
         return pa.table({column: pa.array([], pa.string()) for column in columns})
     try:
-        return _parse(data, columns, delimiter)
+        return _parse(data, columns, delimiter, options)
     except (pa.ArrowException, UnicodeError) as error:
         explain_bytes(data, name, "utf-8", remedy)
-        _explain_ragged(data, name, columns, delimiter)
+        _explain_ragged(data, name, columns, delimiter, options)
         if "straddling object" in str(error):  # Arrow's word for a row that one block does not hold
             raise WrongFormatError(
                 f"{name} has a row of more than {BLOCK / 1e6:.0f} MB, which no answer is; look for a line end that is "
@@ -95,6 +129,119 @@ def first_row(text: str, delimiter: str) -> list[str]:
         return []
 
 
+def sniff_delimiter(text: str) -> str:
+    r"""Return the mark that parts the first row into most fields; a comma where none does.
+
+    >>> sniff_delimiter("task;worker;label\n1;ann;a, b"), sniff_delimiter("task")
+    (';', ',')
+    """
+    line = text.lstrip("\ufeff\r\n")[:LONGEST_FIRST]
+    return max(MARKS, key=lambda mark: len(first_row(line, mark)) if mark in line else 0)
+
+
+def header_names(first: Sequence[str], names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the names of the columns: those that were given, numbers, or the first row without blanks around them.
+
+    >>> header_names(["", " worker"], None), header_names(["1", "2"], ("none",))
+    (('column 1', 'worker'), ('column 1', 'column 2'))
+    """
+    if names == ("none",):
+        return tuple(f"column {k}" for k in range(1, len(first) + 1))
+    if names is not None and names != ("header",):
+        return names
+    return tuple(field.strip() or f"column {k}" for k, field in enumerate(first, start=1))
+
+
+def is_data_row(text: str, delimiter: str) -> bool:
+    r"""Whether the first row of a table looks like data rather than names.
+
+    Numbers are no names, unless they count the columns; a text that comes again below it in its column is no name
+    either. A text above numbers is a name.
+
+    >>> is_data_row("41,1141,4\n16,2039,3\n33,1176,4\n", ","), is_data_row("task,worker,label\n1,2,3\n", ",")
+    (True, False)
+    """
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=delimiter):
+            rows += [row] if row else []
+            if len(rows) > LOOKED_AT:
+                break
+    except csv.Error:
+        return False
+    if len(rows) < 2:
+        return False
+    first, *others = rows
+    if _counts_columns(first):
+        return False
+    data, names = 0, 0
+    for k, field in enumerate(first):
+        below = {row[k].strip() for row in others if k < len(row)} - {""}
+        cell = field.strip()
+        if not cell:
+            continue
+        if _is_number(cell) or (cell in below and len(below) < len(others) / 2):
+            data += 1
+        elif below and all(map(_is_number, below)):
+            names += 1
+    filled = sum(bool(field.strip()) for field in first)
+    return names == 0 and filled > 0 and 2 * data >= filled and (data > 1 or len(first) > 2)
+
+
+def _counts_columns(first: Sequence[str]) -> bool:
+    """Whether a row of names counts the columns, as data frames without names are written."""
+    fields = [field.strip() for field in first]
+    fields = fields[1:] if fields and not fields[0] else fields
+    return len(fields) > 3 and any(fields == [str(k + start) for k in range(len(fields))] for start in (0, 1))
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER.fullmatch(text) is not None
+
+
+def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
+    """Return how many bytes the header takes, with the blank lines before it; ``text`` is how the data begin."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for row in reader:
+        if row:
+            break
+    size = min(len(data), 4 * len(text) + 4)  # a character has at most four bytes
+    ends = [found.end() for found in islice(LINE_ENDS.finditer(bytes(data[:size])), reader.line_num)]
+    return ends[-1] if len(ends) == reader.line_num else len(data)
+
+
+def padded(data: pa.Buffer, delimiter: str, encoding: str) -> tuple[pa.Buffer, tuple[str, ...]]:
+    r"""Fill up rows that end before the last columns of the header, where nobody has a value in those.
+
+    Args:
+        data: the file.
+        delimiter: what separates its fields.
+        encoding: of the text.
+
+    Returns:
+        the file with rows of full length, as UTF-8, and the names of the columns that they lacked; no names where rows
+        are too long, or a column that some rows lack has a value in others.
+
+    >>> padded(pa.py_buffer(b"HITId,label,Approve,Reject\n1,x\n2,y\n"), ",", "utf-8")[1]
+    ('Approve', 'Reject')
+    """
+    try:
+        text = bytes(data).decode(encoding).removeprefix("\ufeff")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
+    except (UnicodeError, csv.Error):
+        return data, ()
+    header, *others = rows
+    shortest = min((len(row) for row in others), default=len(header))
+    is_empty = all(not field.strip() for row in others for field in row[shortest:])
+    if shortest >= len(header) or not is_empty or max(map(len, others)) > len(header) or shortest < 2:
+        return data, ()
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([*row, *[""] * (len(header) - len(row))] for row in others)
+    return pa.py_buffer(out.getvalue().encode()), tuple(header[shortest:])
+
+
 def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffer:
     """Turn text of another encoding into UTF-8, which is what is parsed."""
     if codecs.lookup(encoding).name in AS_IT_IS:
@@ -106,14 +253,14 @@ def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffe
         raise NotUtf8Error(f"{name} is not {encoding} text ({reason(error)}). Convert it to UTF-8{remedy}") from None
 
 
-def _parse(data: pa.Buffer, columns: Columns, delimiter: str, **options: Any) -> pa.Table:
+def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str, Any], **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
     told = listener.get()
     return arrow_csv.read_csv(
         pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.
-        read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False),
+        read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False, **reading),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
         convert_options=arrow_csv.ConvertOptions(
             include_columns=list(columns), column_types=dict.fromkeys(columns, pa.string())
@@ -121,7 +268,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, **options: Any) ->
     )
 
 
-def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str) -> None:
+def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
     """Say which rows have more or fewer fields than the header, if some have."""
     numbers: list[int] = []
     first: list[Any] = []
@@ -129,11 +276,11 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
     def note(row: Any) -> str:
         if not first:
             first.append(row)
-        numbers.append((row.number or 2) - 2)
+        numbers.append((row.number or 2) - (1 if reading else 2))
         return "skip"
 
     try:
-        _parse(data, columns, delimiter, invalid_row_handler=note)
+        _parse(data, columns, delimiter, reading, invalid_row_handler=note)
     except (pa.ArrowException, UnicodeError):
         return
     if first:

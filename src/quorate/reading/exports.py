@@ -1,18 +1,18 @@
 """Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Unpack
 
-from quorate.errors import OptionError, UnknownFormatError, WrongFormatError, listing
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
 from quorate.reading.files import Source, read_table
 from quorate.reading.formats.content import Content, look
 from quorate.reading.formats.export import Export
 from quorate.reading.loading import hold
 from quorate.reading.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
 from quorate.reading.pipes import keep_pipes
-from quorate.reading.usual_names import refuse_other_names
+from quorate.reading.wide import layout_is_plain
 
+LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
 TABLE = "table"  # what `quorate.reading.rows` reads by itself
 PLAIN = "crowdkit"  # the same, read here
 UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
@@ -37,7 +37,14 @@ def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
     >>> recognise([{"_input_hash": 1, "answer": "accept"}])
     'prodigy'
     """
-    return _recognise(_look(source, reading), reading)
+    content = _look(source, reading)
+    found = recognise_content(content, names_resolved(reading, content.fields))
+    if found != LAYOUT:
+        return found
+    from quorate.reading.layouts import read_unknown_layout
+
+    read_unknown_layout(content, reading)
+    return TABLE
 
 
 def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
@@ -50,35 +57,59 @@ def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...
 
 
 def _look(source: Source, reading: ReadOptions) -> Content:
-    if isinstance(source, str | Path) and str(source) and reading.tool != TABLE and Path(source).is_dir():
-        from quorate.reading.log_folders import look_into
+    if reading.tool == TABLE and not isinstance(source, list | tuple):
+        return look(source, reading)
+    from quorate.reading.several_files import content_of
 
-        return look_into(Path(source), reading)
-    return look(source, reading)
+    return content_of(source, reading)
 
 
-def _recognise(content: Content, reading: ReadOptions) -> str:
+def recognise_content(content: Content, reading: ReadOptions) -> str:
+    """Name the tool that made an export, ``table``, or ``layout`` for a table that is read by its layout.
+
+    Raises:
+        UnknownFormatError: it may be two exports.
+
+    >>> recognise_content(look({"task": [1], "worker": ["ann"], "label": ["cat"]}), AS_USUAL)
+    'table'
+    """
+    if not content.fields and not content.parts and content.layout == "unknown":
+        return TABLE
+    from quorate.reading.layouts import lists_workers
+
+    is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
     readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
     met = set(reading.columns) & set(content.fields)
-    if not content.fields or (readable and len(met) == len(set(reading.columns))):
-        return TABLE
-    from quorate.reading.formats.known import FORMATS, matching
+    if is_plain and readable and len(met) == len(set(reading.columns)):
+        return LAYOUT if lists_workers(content, reading) else TABLE
+    from quorate.reading.formats.known import matching
 
-    found = matching(content)
-    if len(found) == 1:
-        return found[0]
-    if found:
+    named = [name for name in (reading.worker, reading.label) if name is not None]
+    is_there = bool(named) and all(name in content.fields for name in named)
+    names_columns = (is_there and reading.worker is not None) or reading.workers is not None
+    found = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
+    if len(found) > 1:
         raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
-    if readable:
-        refuse_other_names(content.fields, reading.chosen, content.name)
-    named = met or any((reading.task, reading.worker, reading.label))
-    if readable and (named or len(content.fields) < 3):  # no export, but a table that lacks a column
-        return TABLE
-    raise UnknownFormatError(
-        f"{content.name} is of no format known here; it has the fields {listing(content.fields, 12)}. Name the columns "
-        "of a plain table with task=, worker=, label= (--task, --worker, --label), or the tool that wrote it with "
-        f"tool= (--from). Looked for the marks of {', '.join(FORMATS)}"
-    )
+    if found and not content.parts:
+        return found[0]
+    if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
+        return TABLE  # which says what it may be
+    if layout_is_plain(reading) and not content.parts and not named:
+        refuse_pairs(content)
+    return LAYOUT
+
+
+def refuse_pairs(content: Content) -> None:
+    """Refuse a file of pairwise comparisons, and name the command that ranks its items.
+
+    Raises:
+        PairwiseFileError: it is one.
+    """
+    from quorate.reading.pair_exports import propose_rank
+
+    proposal = propose_rank(content)
+    if proposal is not None:
+        raise PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
 
 
 @keep_pipes()
@@ -128,7 +159,10 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
     if content.layout == "unknown":
         # It says what is wrong with it.
         read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
-    name = _recognise(content, reading) if reading.tool == "auto" else reading.tool
+    reading = names_resolved(reading, content.fields)
+    name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool
+    if name == LAYOUT:
+        return _layout_export(content, reading)
     name = PLAIN if name == TABLE else name
     if name != PLAIN and (reading.worker or reading.label):
         raise OptionError(
@@ -141,3 +175,20 @@ def export_of(source: Source, reading: ReadOptions) -> Export:
             f"it has the fields {listing(content.fields, 12)}"
         )
     return FORMATS[name].read(content, reading)
+
+
+def _layout_export(content: Content, reading: ReadOptions) -> Export:
+    from quorate.reading.layouts import frame_for, read_unknown_layout
+    from quorate.reading.wide import read_layout
+
+    found = read_unknown_layout(content, reading)
+    if found.export is not None:
+        return found.export
+    return read_layout(frame_for(content, sample=False), found.options)
+
+
+def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions:
+    """Return options whose columns are spelled as the file spells them."""
+    from quorate.reading import layouts
+
+    return layouts.names_resolved(reading, fields)

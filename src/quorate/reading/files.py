@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from quorate.errors import EmptyFileError, UnknownFormatError, WrongFormatError
 from quorate.reading.loading import COMPRESSIONS, Loaded, load
-from quorate.reading.objects import Columns, read_object
+from quorate.reading.objects import Columns, check_columns, read_object
 from quorate.reading.objects import Source as Source
 from quorate.reading.options import AS_USUAL, ReadOptions
 
@@ -20,7 +20,11 @@ ENDINGS = {
     ".pq": "parquet",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    ".yaml": "yaml",
+    ".yml": "yaml",
 }
+NO_TABLES = ("json", "xlsx", "yaml")  # what is made a table of elsewhere
 
 
 def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL, *, fixed: bool = False) -> pa.Table:
@@ -53,14 +57,26 @@ def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL
     if bytes(data[:4]) == b"PAR1":
         remedy = "leave out format= (--input-format)" if reading.format else "let its name end in .parquet"
         raise WrongFormatError(f"{name} is a Parquet file, not {written_as.upper()}; {remedy}")
+    if written_as == "xlsx":
+        from quorate.reading.excel import read_workbook
+
+        table, _ = read_workbook(loaded)
+        check_columns(table.column_names, columns, name)
+        return table.select(list(columns))
+    if written_as in NO_TABLES:
+        raise WrongFormatError(
+            f"{name} is {written_as.upper()}, and a table of fixed columns is wanted: write it as CSV, JSON lines or "
+            "Parquet"
+        )
     if written_as == "jsonl":
         from quorate.reading.json_lines import read_json_lines
 
         return read_json_lines(data, name, columns, lists=reading.columns[2:])
     from quorate.reading.delimited import read_csv
 
-    delimiter = reading.delimiter or ("\t" if written_as == "tsv" else ",")
-    return read_csv(data, name, columns, delimiter=delimiter, encoding=reading.encoding, fixed=fixed)
+    delimiter = reading.delimiter or ("\t" if written_as == "tsv" else None)
+    names = None if reading.column_names is None else tuple(reading.column_names)
+    return read_csv(data, name, columns, delimiter=delimiter, encoding=reading.encoding, fixed=fixed, names=names)
 
 
 def format_of(source: str | Path) -> str | None:

@@ -1,6 +1,7 @@
 """`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed whole from here on."""
 
 import codecs
+import csv
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypedDict
@@ -8,13 +9,25 @@ from typing import Any, ClassVar, TypedDict
 from quorate.errors import OptionError, shown, unknown
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
-FORMATS = ("csv", "tsv", "parquet", "jsonl")
-PEOPLE = ("labelstudio", "argilla", "mturk", "toloka", "prodigy", "crowdkit", "cleanlab")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
+PEOPLE = (
+    "labelstudio",
+    "argilla",
+    "mturk",
+    "toloka",
+    "figure8",
+    "zooniverse",
+    "prodigy",
+    "crowdkit",
+    "cleanlab",
+)
 JUDGES = ("inspect", "promptfoo", "lm-eval", "deepeval", "mlflow", "langfuse", "phoenix", "openai")
 TOOLS = ("auto", "table", *PEOPLE, *JUDGES)
 ROLES = ("task", "worker", "label")
 # A line end cannot separate fields, and a quote has a meaning of its own.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
+NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+NO_HEADER, HEADER = ("none",), ("header",)  # what `column_names` may say instead of names
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
 NO_REMEDIES: Mapping[str, str] = {}
@@ -30,6 +43,7 @@ class FileKeywords(TypedDict, total=False):
     format: str | None
     delimiter: str | None
     encoding: str
+    column_names: Sequence[str] | str | None
 
 
 class TableKeywords(FileKeywords, total=False):
@@ -43,6 +57,10 @@ class TableKeywords(FileKeywords, total=False):
     multi: str | None
     abstain: Sequence[Any]
     map: Any
+    workers: Sequence[str] | str | None
+    worker_name: str | None
+    gold_column: str | None
+    fold: str | None
 
 
 class ExportKeywords(FileKeywords, total=False):
@@ -90,8 +108,26 @@ class ReadOptions:
     multi: str | None = None  # what stands between two labels of one answer; lists need none
     abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
     map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
+    workers: Sequence[str] | str | None = None  # the columns that hold one worker's answers each: names, or patterns
+    worker_name: str | None = None  # the one worker of a table that has no column of workers
+    gold_column: str | None = None  # the column of known labels
+    fold: str | None = None  # a pattern of columns that are a task each
+    column_names: Sequence[str] | str | None = None  # of a file without a header; "none" to number them, or "header"
 
     def __post_init__(self) -> None:
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", NAMED_DELIMITERS.get(self.delimiter, self.delimiter))
+        if self.column_names is not None:
+            names = split_names(self.column_names)
+            if len(set(names)) < len(names) or not all(names):
+                raise OptionError(
+                    f"column_names= (--columns) names every column of the file once, got {shown(self.column_names)}"
+                )
+            object.__setattr__(self, "column_names", names)
+        if self.worker_name is not None and self.worker is not None:
+            raise OptionError(
+                "worker= (--worker) names a column and worker_name= (--worker-name) the only worker; give one of them"
+            )
         if self.on_conflict not in self.policies:
             raise unknown(self.on_conflict, self.policies, "conflict policy")
         if self.tool not in TOOLS:
@@ -162,6 +198,21 @@ class ReadOptions:
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 remedy = remedies.get(field.name, "leave it out")
                 raise OptionError(f"{field.name}= means nothing {where}; {remedy}")
+
+
+def split_names(given: Sequence[str] | str) -> tuple[str, ...]:
+    """Part a list of names at its commas; quotes keep a comma within a name, as in CSV.
+
+    >>> split_names('item, "a, b"'), split_names(["x", "y"])
+    (('item', 'a, b'), ('x', 'y'))
+    """
+    if not isinstance(given, str):
+        return tuple(str(name) for name in given)
+    try:
+        row = next(csv.reader([given], skipinitialspace=True), [])
+    except csv.Error:
+        row = [given]
+    return tuple(name.strip() for name in row)
 
 
 AS_USUAL = ReadOptions()

@@ -1,5 +1,6 @@
 """Anything that holds answers -> `Answers`. Start here."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -9,14 +10,18 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.answers import Answers
 from quorate.errors import OptionError
-from quorate.reading.exports import TABLE, export_of, recognise
+from quorate.reading.exports import LAYOUT, TABLE, export_of, recognise_content
 from quorate.reading.files import Source
 from quorate.reading.formats.choices import JOINT
+from quorate.reading.formats.content import Content
 from quorate.reading.formats.export import GROUP, Export
-from quorate.reading.loading import hold
+from quorate.reading.layouts import LayoutReading, names_resolved, read_unknown_layout
+from quorate.reading.loading import Loaded, hold
 from quorate.reading.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
 from quorate.reading.pipes import keep_pipes
 from quorate.reading.rows import read_rows
+from quorate.reading.several_files import content_of, expand_files
+from quorate.reading.wide import layout_is_plain, without_layout
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -29,12 +34,19 @@ class Reading:
     source: Source = field(default=None, repr=False)
     options: ReadOptions = AS_USUAL
     export: Export | None = None
+    notes: tuple[str, ...] = ()  # how the source was read, where that is not plain
     is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
 
     @property
     def name(self) -> str | None:
         """The file that the answers were read from, for messages and reports; None for a stream or an object."""
         return render_address(self.source) if isinstance(self.source, str | Path) else None
+
+    def warnings(self, *, with_counts: bool = True) -> list[str]:
+        """Say what about the answers may not be as it seems, each with its remedy."""
+        from quorate.reading.warnings import answer_warnings
+
+        return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
     def told(self) -> dict[str, Any]:
         """Return what a program must be told of them besides: nothing, unless they are a sample."""
@@ -99,10 +111,32 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     (1, None)
     """
     source = hold(source)
-    tool = recognise(source, reading) if reading.tool == "auto" else reading.tool
+    files = expand_files(source)
+    if files is not None and len(files) == 1 and not os.path.isdir(source if isinstance(source, str | Path) else ""):
+        source = files[0]
+    notes: tuple[str, ...] = ()
+    tool = reading.tool
+    content: Content | None = None
+    if tool == "auto" or (tool == TABLE and not layout_is_plain(reading)):
+        content = content_of(source, reading)
+        reading = names_resolved(reading, content.fields)
+        tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
+    if tool == LAYOUT and content is not None:
+        found = read_unknown_layout(content, reading)
+        if found.export is not None:
+            return _read_layout(found, source, reading)
+        tool, reading, notes = TABLE, found.options, found.notes
+    elif tool == TABLE and content is not None and content.layout == "rows":
+        notes = content.notes
+        if (
+            content.reading.delimiter is not None
+            and reading.delimiter is None
+            and isinstance(source, str | Path | Loaded)
+        ):
+            reading = replace(reading, delimiter=content.reading.delimiter)
     if tool == TABLE:
         reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")
-        return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading)
+        return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading, notes=notes)
     if reading.group is not None:
         raise OptionError(
             "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
@@ -137,6 +171,18 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
     judges = True if reading.judges is None and tool in JUDGES else reading.judges
     return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
+
+
+def _read_layout(found: LayoutReading, source: Source, reading: ReadOptions) -> Reading:
+    """Read the answers that were found in a table of another layout than one row per answer."""
+    assert found.export is not None  # or the table is plain
+    plain = without_layout(found.options)
+    if found.export.several and plain.multi is None:
+        plain = replace(plain, multi=JOINT)
+    if plain.is_score:
+        plain = replace(plain, label="label")  # as every layout names the column of answers
+    answers = read_rows(found.export.table, plain)
+    return Reading(replace(answers, judges=reading.judges), source, reading, found.export)
 
 
 def _read_export(export: Export, reading: ReadOptions) -> Answers:

@@ -28,7 +28,7 @@ from quorate.reading.groups import group_of_workers
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.settling import settle
 from quorate.reading.several import has_several, read_several
-from quorate.reading.spelling import merged
+from quorate.reading.spelling import merged, one_spelling_of_numbers
 from quorate.said import Said
 
 RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
@@ -64,6 +64,7 @@ def read_rows(
         in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
         for k, name in tracked("encoding", [*enumerate(names)])
     ]
+    columns[2] = one_spelling_of_numbers(*columns[2])
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
     why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))

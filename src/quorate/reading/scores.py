@@ -44,6 +44,7 @@ SCORE_POLICIES = (MEAN, *POLICIES)
 KEYWORDS = (
     *("task", "worker", "score", "label", "on_conflict", "skip_missing", "format", "delimiter", "encoding"),
     *("tool", "question", "join_choices", "keep_rejected", "group", "judges", "abstain"),
+    *("workers", "worker_name", "fold", "gold_column", "column_names"),
 )
 FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
 MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
@@ -199,7 +200,7 @@ def read_scores(source: "Source | Scores", **reading: Any) -> Scores:
             ``worker="none"`` for a table that does not name who gave a score, in which every row is another rater.
             on_conflict: when a worker gave one task two scores: ``error``, ``mean`` (repeats: all are kept, as one
             cell of that rater), ``first``, ``last`` or ``drop``. All others as `quorate.read`: skip_missing, abstain,
-            group, judges, tool, question, format, delimiter, encoding.
+            group, judges, tool, question, format, delimiter, encoding, workers, worker_name, fold, column_names.
 
     Raises:
         ScoreError: a score is not a number; the message names the rows.

@@ -1,11 +1,15 @@
 """Labels that differ only by case or spaces: told, and made one where the caller says so."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 
-from quorate.arrays import TEXT, IntArray, from_strings
+from quorate.arrays import TEXT, IntArray, from_strings, take
 from quorate.errors import listing
 
+MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
+WHOLE = re.compile(r"([+-]?\d+)\.0+")
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
 
 
@@ -46,6 +50,27 @@ def told_likenesses(classes: pa.Array) -> list[str]:
         f"labels that differ only by case or spaces count as different: {listing(found[0])}{more}; "
         "merge_spellings=True (--merge-spellings) makes them one"
     ]
+
+
+def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Make one label of 1 and 1.0, where both are among the texts; any other label stays as it is written.
+
+    >>> codes, names = one_spelling_of_numbers(np.array([0, 1, 2]), pa.array(["1", "1.0", "2"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([0, 0, 1], ['1', '2'])
+    """
+    if names.type not in TEXT or len(names) > MOST_NUMBERS:
+        return codes, names
+    texts = names.to_pylist()
+    place = {text: k for k, text in enumerate(texts)}
+    whole = [WHOLE.fullmatch(text) for text in texts]
+    becomes = [place.get(found[1], k) if found else k for k, found in enumerate(whole)]
+    if becomes == list(range(len(texts))):
+        return codes, names
+    kept = sorted(set(becomes))
+    new_code = np.full(len(texts) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code[: len(texts)] = [kept.index(k) for k in becomes]
+    return new_code[codes], take(names, np.array(kept))
 
 
 def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:

@@ -4,6 +4,7 @@ import datetime
 import decimal
 import math
 import numbers
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("time", (datetime.datetime,)),
     ("day", (datetime.date,)),
 )
+FROM_FILE = "from_file"  # the column that says which of several files a row was in
 MISSING = ("NAType", "NaTType")  # what pandas has for a missing value, besides None and NaN
 
 
@@ -143,3 +145,17 @@ def _refuse_mixed(values: Sequence[Any], name: str, kind_of: Any) -> None:
             f"column {name!r} changes its type from row to row: row {one + 1:,} has {shown(values[one])}, row "
             f"{two + 1:,} {shown(values[two])}; make it one type"
         )
+
+
+def natural_order(names: Sequence[str]) -> list[str]:
+    """Order names as people count: q2 comes before q10.
+
+    >>> natural_order(["q10", "q2", "q1"])
+    ['q1', 'q2', 'q10']
+    """
+
+    def key(name: str) -> list[tuple[int, str]]:
+        parts = re.split(r"(\d+)", name)
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts if part]
+
+    return sorted(names, key=key)

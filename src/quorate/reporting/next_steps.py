@@ -1,7 +1,7 @@
 """What to do next: whom to stop or train, what to ask again and whom, what an expert should label; what it brings."""
 
 import re
-import shlex
+from typing import Any
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +22,8 @@ from quorate.diagnosis.finding import Finding
 from quorate.errors import OptionError, shown
 from quorate.gold import named_gold
 from quorate.methods.registry import METHODS
-from quorate.reading.options import ReadOptions
+from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.proposals import FLAGS, command_line
 from quorate.reporting.findings import MOST_SENTENCES
 from quorate.result import Result, count
 
@@ -263,12 +264,10 @@ def as_typed(source: object, options: ReadOptions) -> str:
     >>> as_typed("my answers.csv", ReadOptions(task="item"))
     "'my answers.csv' --task item"
     """
-    is_typed = isinstance(source, str) and source != "-" and render_address(source) == source
-    named = [str(source)] if is_typed else ["FILE"]
-    for role, column in (("task", options.task), ("worker", options.worker), ("label", options.label)):
-        if column is not None:
-            named += [f"--{role}", column]
-    return shlex.join(named)
+    files: list[Any] = source if isinstance(source, list) else [source]
+    is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
+    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
+    return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 
 def title_of(name: str | None, answers: Answers) -> str:

@@ -1,16 +1,18 @@
-"""Skills by weighted least squares over the observed pairs: three solvers of one interface, and the theory's steps."""
+"""Skills by weighted least squares over the observed pairs: four solvers of one interface, and the theory's steps."""
 
 from collections.abc import Callable
 
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.exponentiated import exponentiated_gradient
 from quorate.skills.gradient import projected_gradient
+from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
 from quorate.skills.objective import Problem, box
 from quorate.skills.solution import Solution
 
-# The first is the default: the fewest sweeps to the least-squares optimum (docs/method.md has the counts).
+# The first is the default where a pair table fits, the second above (docs/method.md).
 SOLVERS: dict[str, Callable[..., Solution]] = {
+    "flow": follow_gradient_flow,
     "coordinate": coordinate_descent,
     "gradient": projected_gradient,
     "exponentiated": exponentiated_gradient,
@@ -25,6 +27,7 @@ __all__ = [
     "box",
     "coordinate_descent",
     "exponentiated_gradient",
+    "follow_gradient_flow",
     "from_answers",
     "from_pairs",
     "projected_gradient",

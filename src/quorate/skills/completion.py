@@ -1,12 +1,18 @@
-"""Rank-one completion of any symmetric matrix, of which some entries are known [Ma20, contributions; Thm learnability].
+"""Rank-one completion of any symmetric matrix of which some entries are given [Ma20, Theorem 8, thm:learnability].
 
-Nothing here is about workers: x xᵀ is fitted to the given entries, weighted, and the graph of the entries decides
-which others follow from them. In a component with an odd cycle x is determined up to one sign, and every entry with it.
-In one without, x is not, but the entries between its two sides are.
+x xᵀ is fitted to the given entries by weighted least squares. The graph of the **non-zero** entries decides what is
+determined: in a component with an odd cycle x is determined up to one sign, and every entry with it; in one without,
+x is determined up to a factor a on one side and 1/a on the other, and the entries between the sides are. A row whose
+entries are all zero, one of them with a row that is not, is zero.
+
+The loss is not coercive. Where the product of the entries along an odd cycle is negative, or a zero is given between
+two rows that are not zero, the loss can fall as some entries of x grow like t and their neighbours fall like 1/t; then
+there is no finite minimiser, and the result says so.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,47 +21,54 @@ from quorate.errors import OptionError, unknown
 from quorate.meetings.graph import Identifiability, identify_pairs
 from quorate.meetings.pairs import PairStats
 from quorate.skills import SOLVERS, Problem, from_pairs
-from quorate.skills.optima import PairTable, least, logarithms
-from quorate.skills.solution import Rival
+from quorate.skills.alternative_optimum import fit_logarithms
+from quorate.skills.signs import tree_signs
+from quorate.skills.solution import CONVERGED, Solution
 
-SAME = 1e-6  # share of the entries' mean square: optima closer than that are as good, whatever the noise
-REACH = 10.0  # how many times the first fit of its logarithm an x may be
+# Scaled by the fit of the logarithms, every entry of x has a size of about one. An entry at this size is unbounded.
+MAX_SCALED = 1e3
+GROWING = 3.0  # scaled size from which on an entry may be one that grows without bound
+DOUBLINGS = 10  # of the growing entries, each of which must lower the loss, in the test for a finite minimiser
+ROUNDING = 1e-18  # of a scaled loss: an exact fit
+MIN_LOG_WEIGHT = 1e-4  # of an entry in the fit of the logarithms, relative to the greatest of its component
+IDENTIFIED = "identified"
+UP_TO_A_FACTOR = "not identified: up to a factor, its component is bipartite"
+NO_NEIGHBOUR = "not identified: no entry with a row that is not zero"
+NOT_FINITE = "not identified: its component has no finite minimiser"
+NO_MINIMISER = "no finite minimiser: the loss falls as some entries grow without bound"
 
 
 @dataclass(frozen=True)
 class Completion:
-    """The vector, what of it is determined, and how it was reached."""
+    """The fitted vector, which of its entries are determined, and how it was reached."""
 
-    x: FloatArray  # NaN where not determined; in each component the sign is such that it sums to more than zero
-    verdict: Identifiability  # of the graph of the entries: components, and a witness for each
+    x: FloatArray  # NaN where not identified; the sign of each component is such that it sums to more than zero
+    row_status: tuple[str, ...]  # of each row: `identified`, or `not identified: ` and the reason
+    identifiability: Identifiability  # of the graph of the non-zero entries
     side: IntArray  # of each row in a component without an odd cycle: 0 or 1; elsewhere 0
-    status: str  # `converged`, or why not
-    loss: float  # 1/2 sum of weight·(value - x_i x_j)²
-    distance: float  # of x from the optimum, relative to its size, on average: the certificate
+    status: str  # `converged`; the solver's reason why not; or `no finite minimiser: ...`
+    loss: float  # 1/2 sum of weight·(value - x_i x_j)²; infinite where it exceeds floating point
+    distance: float  # of x from the optimum, relative to its size, on average; NaN where the solver states none
     sweeps: int
-    rival: Rival | None  # another optimum that is nearly as good, if weights are inverse variances
-    fitted: FloatArray  # x, with one of many solutions where it is not determined
+    fitted: FloatArray  # x, with one of many solutions where it is not identified
+    known: BoolArray  # (rows, rows): which entries of the matrix follow from those given
 
     @property
     def converged(self) -> bool:
-        """Whether the certificate was met."""
-        return self.status == "converged"
+        """Whether the optimum was reached; False where there is none."""
+        return self.status == CONVERGED
 
     @property
-    def known(self) -> BoolArray:
-        """Which entries of the matrix follow from those given."""
-        component = self.verdict.component
-        same = component[:, None] == component
-        across = self.side[:, None] != self.side
-        found: BoolArray = same & (self.verdict.determined[:, None] | across)
-        return found
+    def verdict(self) -> Identifiability:
+        """The name of `identifiability` in version 0.2."""
+        return self.identifiability
 
     def matrix(self) -> FloatArray:
         """Return x xᵀ, NaN where nothing follows."""
         return np.where(self.known, np.outer(self.fitted, self.fitted), np.nan)
 
 
-def complete(
+def complete_rank_one(
     i: Sequence[int] | IntArray,
     j: Sequence[int] | IntArray,
     values: Sequence[float] | FloatArray,
@@ -64,63 +77,232 @@ def complete(
     size: int | None = None,
     solver: str = "coordinate",
     tolerance: float = 1e-5,
+    lower: float | FloatArray | None = None,
+    upper: float | FloatArray | None = None,
+    start: float | FloatArray | None = None,
+    step: float | None = None,
 ) -> Completion:
-    """Find x such that x_i x_j comes nearest to the given entries of a symmetric matrix, and say what is determined.
+    """Find x such that x_i x_j is nearest to the given entries of a symmetric matrix, and which of it is determined.
 
     Args:
         i: rows of the entries, from 0.
         j: their columns; an entry off the diagonal is given once, in either triangle.
         values: the entries.
-        weights: how much each counts, best the inverse of its variance; alike by default.
-        size: how many rows the matrix has; by default as many as the largest position needs.
-        solver: ``coordinate`` or ``gradient``.
+        weights: of the entries, best the inverse of their variances; equal by default.
+        size: number of rows; by default as many as the largest position needs.
+        solver: ``coordinate``, ``flow``, ``gradient`` (fixed step) or ``exponentiated`` (of the absolute values, signs
+            along the strongest spanning tree).
         tolerance: for the distance to the optimum, relative to the size of x.
+        lower: bound of x, one or one a row; none by default.
+        upper: bound of x.
+        start: x(0), one or one a row; by default the fit of the logarithms of the entries.
+        step: of ``gradient``, in units of the entries; by default one with which the loss does not rise.
 
     Raises:
-        OptionError: lengths differ, a position is negative, on the diagonal or given twice, a weight is not positive.
+        OptionError: no entry is given; lengths differ; a position is negative, on the diagonal or given twice; a value
+            is not finite; a weight is not positive; bounds or start do not fit; an option does not apply to the solver.
 
     >>> import quorate
-    >>> x = np.array([30.0, -0.2, 5.0, 0.01])
-    >>> found = quorate.complete([0, 0, 1, 2], [1, 2, 2, 3], [-6.0, 150.0, -1.0, 0.05])
-    >>> found.x.round(6).tolist(), found.status
+    >>> completion = quorate.complete_rank_one([0, 0, 1, 2], [1, 2, 2, 3], [-6.0, 150.0, -1.0, 0.05])
+    >>> completion.x.round(6).tolist(), completion.status
     ([30.0, -0.2, 5.0, 0.01], 'converged')
-    >>> quorate.complete([0, 1], [1, 2], [2.0, 3.0]).matrix().round(6).tolist()  # no odd cycle: two sides
+    >>> quorate.complete_rank_one([0, 1], [1, 2], [2.0, 3.0]).matrix().round(6).tolist()  # no odd cycle: two sides
     [[nan, 2.0, nan], [2.0, nan, 3.0], [nan, 3.0, nan]]
+    >>> quorate.complete_rank_one([0, 0, 1], [1, 2, 2], [-0.5, -0.5, -0.5]).status
+    'no finite minimiser: the loss falls as some entries grow without bound'
     """
-    if solver not in [name for name in SOLVERS if name != "exponentiated"]:
-        raise unknown(solver, [name for name in SOLVERS if name != "exponentiated"], "solver")
+    if solver not in SOLVERS:
+        raise unknown(solver, SOLVERS, "solver")
     rows, columns, entries, weight = _checked(i, j, values, weights)
-    n = max(int(max(rows.max(initial=-1), columns.max(initial=-1))) + 1, size or 0)
-    verdict = identify_pairs(PairStats.linked(rows, columns), n)
-    # x = d y turns weights w into w d_i² d_j² and values v into v / (d_i d_j), of size one, whatever the scale was.
-    scale = np.exp(logarithms(n, rows, columns, weight * entries**2, np.log(np.maximum(np.abs(entries), 1e-300))))
-    product = scale[rows] * scale[columns]
-    energy = float(np.mean(weight * entries**2)) if len(rows) else 1.0
-    noise = SAME * max(energy, 1e-300) if weights is None else 1.0  # without weights nothing is said of the noise
-    unit = PairTable(rows, columns, weight * product**2, entries / product, noise=noise)
-    moments = from_pairs(n, unit.i, unit.j, unit.weights, unit.correlation)
-    problem = Problem(moments, np.full(n, -REACH), np.full(n, REACH), np.ones(n))
-    found = least(problem, unit, lambda start: SOLVERS[solver](problem, start, tolerance=tolerance))
-    fitted = found.skills * scale
-    fitted *= np.where(np.bincount(verdict.component, fitted) < 0, -1.0, 1.0)[verdict.component]
+    n = max(int(max(rows.max(), columns.max())) + 1, size or 0)
+    bounds = _row_values("lower", lower, n, -np.inf), _row_values("upper", upper, n, np.inf)
+    if not (bounds[0] <= bounds[1]).all():
+        raise OptionError("lower must not exceed upper")
+    if step is not None and solver != "gradient":
+        raise OptionError(f"step applies to solver='gradient', got solver={solver!r}")
+    is_nonzero = entries != 0
+    is_live = np.zeros(n, dtype=bool)
+    is_live[rows[is_nonzero]] = True
+    is_live[columns[is_nonzero]] = True
+    graph = identify_pairs(PairStats.linked(rows[is_nonzero], columns[is_nonzero]), n)
+    has_live_neighbour = np.zeros(n, dtype=bool)
+    has_live_neighbour[rows[is_live[columns]]] = True
+    has_live_neighbour[columns[is_live[rows]]] = True
+    is_zero = ~is_live & has_live_neighbour
+
+    used = is_live[rows] & is_live[columns]
+    scaled = _scale(n, rows[used], columns[used], entries[used], weight[used], graph.component)
+    solution = _solve(scaled, solver, tolerance, bounds, start, step)
+    y = np.where(is_live, solution.skills, 0.0)
+    is_unbounded = _is_unbounded(scaled, y, bounds, graph.component)[graph.component]
+    status = NO_MINIMISER if is_unbounded.any() else solution.status
+    fitted = y * np.exp(scaled.log_scale)
+    if lower is None and upper is None:
+        fitted *= np.where(np.bincount(graph.component, fitted) < 0, -1.0, 1.0)[graph.component]
+    is_identified = is_zero | (is_live & graph.determined & ~is_unbounded)
+    sides = _sides(graph, n)
+    with np.errstate(over="ignore"):
+        loss = float(weight @ (entries - fitted[rows] * fitted[columns]) ** 2) / 2
     return Completion(
-        np.where(verdict.determined, fitted, np.nan),
-        verdict,
-        _sides(verdict, n),
-        found.status,
-        float(weight @ (entries - fitted[rows] * fitted[columns]) ** 2) / 2,
-        found.distance or 0.0,
-        found.iterations,
-        found.rival,
-        fitted,
+        x=np.where(is_identified, fitted, np.nan),
+        row_status=tuple(_row_status(is_identified, is_live, is_unbounded)),
+        identifiability=graph,
+        side=sides,
+        status=status,
+        loss=loss,
+        distance=np.nan if solution.distance is None else solution.distance,
+        sweeps=solution.iterations,
+        fitted=fitted,
+        known=_known_entries(graph, sides, is_live & ~is_unbounded, is_zero),
     )
 
 
-def _sides(verdict: Identifiability, n: int) -> IntArray:
+def complete(*entries: Any, **options: Any) -> Completion:
+    """Call `complete_rank_one`, whose name in version 0.2 was this one.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", DeprecationWarning)
+    ...     complete([0, 0, 1], [1, 2, 2], [0.48, 0.4, 0.3]).x.round(6).tolist()
+    [0.8, 0.6, 0.5]
+    """
+    import warnings
+
+    warnings.warn("quorate.complete is now quorate.complete_rank_one", DeprecationWarning, stacklevel=2)
+    return complete_rank_one(*entries, **options)
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Entries in units in which every entry of x has a size of about one."""
+
+    n: int
+    i: IntArray
+    j: IntArray
+    values: FloatArray
+    weights: FloatArray  # relative to the greatest of the component: nothing overflows
+    log_scale: FloatArray  # x = y exp(log_scale)
+    start: FloatArray  # y by the fit of the logarithms, signs along the strongest spanning tree
+
+
+def _scale(n: int, i: IntArray, j: IntArray, values: FloatArray, weights: FloatArray, component: IntArray) -> _Scaled:
+    """Scale by x = y d, ln d fitted to ln|v_ij| = ln d_i + ln d_j; products of scales stay logarithms throughout."""
+    is_nonzero = values != 0
+    log_values = np.log(np.abs(np.where(is_nonzero, values, 1.0)))
+    log_weight = np.log(weights) + 2 * log_values
+    greatest = np.full(n, -np.inf)
+    np.maximum.at(greatest, component[i[is_nonzero]], log_weight[is_nonzero])
+    fit_weight = np.exp(np.maximum(log_weight - greatest[component[i]], np.log(MIN_LOG_WEIGHT)))[is_nonzero]
+    log_scale = fit_logarithms(n, i[is_nonzero], j[is_nonzero], fit_weight, log_values[is_nonzero])
+    log_product = log_scale[i] + log_scale[j]
+    scaled_values = np.where(is_nonzero, np.sign(values) * np.exp(np.clip(log_values - log_product, -700, 700)), 0.0)
+    scaled_log_weight = np.log(weights) + 2 * log_product
+    greatest = np.full(n, -np.inf)
+    np.maximum.at(greatest, component[i], scaled_log_weight)
+    scaled_weights = np.exp(scaled_log_weight - greatest[component[i]])
+    start = tree_signs(n, i, j, scaled_values * _sign_strength(scaled_weights, scaled_values))
+    return _Scaled(n, i, j, scaled_values, scaled_weights, log_scale, start)
+
+
+def _sign_strength(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """Return how strongly an entry determines a sign: the square root of its weight, and positive where it is tiny."""
+    return np.where(values != 0, np.maximum(np.sqrt(weights), 1e-150), 0.0)
+
+
+def _solve(
+    scaled: _Scaled,
+    solver: str,
+    tolerance: float,
+    bounds: tuple[FloatArray, FloatArray],
+    start: float | FloatArray | None,
+    step: float | None,
+) -> Solution:
+    """Minimise in scaled units; with a given step in the caller's."""
+    scale = np.exp(scaled.log_scale)
+    lower = np.maximum(bounds[0] / scale, -MAX_SCALED)
+    upper = np.minimum(bounds[1] / scale, MAX_SCALED)
+    moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights, scaled.values)
+    problem = Problem(moments, lower, upper, np.ones(scaled.n))
+    begin = scaled.start if start is None else _row_values("start", start, scaled.n, 0.0) / scale
+    options: dict[str, Any] = {"tolerance": tolerance}
+    if solver == "exponentiated":
+        found = SOLVERS[solver](problem, np.abs(begin), kappa=1 / MAX_SCALED, K=MAX_SCALED, **options)
+        return _with_skills(found, problem.clip(found.skills * scaled.start))
+    if step is not None:
+        return _fixed_step(scaled, problem, begin, step, tolerance)
+    return SOLVERS[solver](problem, begin, **options)
+
+
+def _fixed_step(scaled: _Scaled, problem: Problem, begin: FloatArray, step: float, tolerance: float) -> Solution:
+    """Run projected gradient descent with the caller's step in the caller's units."""
+    scale = np.exp(scaled.log_scale)
+    product = scale[scaled.i] * scale[scaled.j]
+    moments = from_pairs(scaled.n, scaled.i, scaled.j, scaled.weights / product**2, scaled.values * product)
+    unscaled = Problem(moments, problem.lower * scale, problem.upper * scale, np.ones(scaled.n))
+    found = SOLVERS["gradient"](unscaled, begin * scale, step=step, tolerance=tolerance, max_iterations=100_000)
+    return _with_skills(found, found.skills / scale)
+
+
+def _with_skills(solution: Solution, skills: FloatArray) -> Solution:
+    return replace(solution, skills=skills)
+
+
+def _is_unbounded(
+    scaled: _Scaled, y: FloatArray, bounds: tuple[FloatArray, FloatArray], component: IntArray
+) -> BoolArray:
+    """Test of each component whether its loss falls each time its large entries double and the others halve."""
+    n_components = int(component.max()) + 1
+    is_large = np.abs(y) > GROWING
+    can_grow = is_large & ~(np.isfinite(bounds[0]) & np.isfinite(bounds[1]))
+    has_growing = np.bincount(component, can_grow, n_components) > 0
+    exponent = np.where(is_large, 1.0, -1.0)
+    losses = []
+    for k in range(DOUBLINGS + 1):
+        grown = y * 2.0 ** (k * exponent)
+        squares = scaled.weights * (scaled.values - grown[scaled.i] * grown[scaled.j]) ** 2
+        losses.append(np.bincount(component[scaled.i], squares, n_components))
+    is_falling = (np.diff(np.stack(losses), axis=0) < 0).all(axis=0)
+    is_unbounded: BoolArray = has_growing & is_falling & (losses[0] > ROUNDING)
+    return is_unbounded
+
+
+def _row_status(is_identified: BoolArray, is_live: BoolArray, is_unbounded: BoolArray) -> list[str]:
+    statuses = np.where(is_live, UP_TO_A_FACTOR, NO_NEIGHBOUR).astype(object)
+    statuses[is_unbounded & is_live] = NOT_FINITE
+    statuses[is_identified] = IDENTIFIED
+    return [str(status) for status in statuses]
+
+
+def _known_entries(graph: Identifiability, sides: IntArray, is_live: BoolArray, is_zero: BoolArray) -> BoolArray:
+    """Return which entries of the matrix follow: products within a component, and rows that are zero."""
+    same = graph.component[:, None] == graph.component
+    across = sides[:, None] != sides
+    product_known = same & is_live[:, None] & is_live & (graph.determined[:, None] | across)
+    known: BoolArray = product_known | is_zero[:, None] | is_zero
+    return known
+
+
+def _sides(graph: Identifiability, n: int) -> IntArray:
     side = np.zeros(n, dtype=np.int64)
-    for component in verdict.components():
+    for component in graph.components():
         side[list(component.sides[1])] = 1
     return side
+
+
+def _row_values(name: str, given: float | FloatArray | None, n: int, default: float) -> FloatArray:
+    """Return one value a row.
+
+    Raises:
+        OptionError: there are as many values as neither one nor the rows, or one is not a number.
+    """
+    if given is None:
+        return np.full(n, default)
+    values = np.asarray(given, dtype=np.float64)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n):
+        raise OptionError(f"{name} must be one number or one for each of the {n:,} rows, got {values.size:,}")
+    if np.isnan(values).any():
+        raise OptionError(f"{name} must be numbers, got nan")
+    return np.broadcast_to(values, (n,)).astype(np.float64)
 
 
 def _checked(
@@ -130,26 +312,30 @@ def _checked(
     weights: Sequence[float] | FloatArray | None,
 ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
     """Refuse what is no set of entries off the diagonal, and name the first that is not."""
-    rows, columns = (np.asarray(each, dtype=np.int64).reshape(-1) for each in (i, j))
+    rows = np.asarray(i, dtype=np.int64).reshape(-1)
+    columns = np.asarray(j, dtype=np.int64).reshape(-1)
     entries = np.asarray(values, dtype=np.float64).reshape(-1)
     weight = np.ones(len(entries)) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
     if not len(rows) == len(columns) == len(entries) == len(weight):
         raise OptionError(
-            f"i, j, values and weights must be alike long, not {len(rows)}, {len(columns)}, {len(entries)} and "
+            f"i, j, values and weights must have equal lengths, got {len(rows)}, {len(columns)}, {len(entries)} and "
             f"{len(weight)}"
         )
-    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    if len(rows) == 0:
+        raise OptionError("no entry is given: i, j and values are empty")
+    low = np.minimum(rows, columns)
+    high = np.maximum(rows, columns)
     order = np.lexsort([high, low])
-    twice = np.zeros(len(rows), dtype=bool)
-    twice[order[1:]] = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
-    for wrong, why in (
+    is_repeated = np.zeros(len(rows), dtype=bool)
+    is_repeated[order[1:]] = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
+    for is_wrong, reason in (
         (low < 0, "a position is below zero"),
         (low == high, "it is on the diagonal; leave it out, or give its root as a known value elsewhere"),
-        (twice, "it was given already; give each entry once, in one triangle"),
+        (is_repeated, "it was given already; give each entry once, in one triangle"),
         (~np.isfinite(entries), "its value is no finite number"),
         (~((weight > 0) & np.isfinite(weight)), "its weight is not above zero"),
     ):
-        if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
-            raise OptionError(f"entry {at}, ({rows[at]}, {columns[at]}): {why}")
+        if is_wrong.any():
+            first = int(np.flatnonzero(is_wrong)[0])
+            raise OptionError(f"entry {first}, ({rows[first]}, {columns[first]}): {reason}")
     return low, high, entries, weight

@@ -22,7 +22,7 @@ from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
 
 MEMORY = 5  # sweeps that the extrapolation looks back on
 # Where Newton takes over: near enough for its steps to be right, or so many sweeps that the landscape must be flat. On
-# the public sets ten are usual. The experiment `least-loss` counts the sweeps of both.
+# the public sets ten are usual.
 NEAR, MANY = 1e-3, 40
 SETTLING = 1e-2  # of each skill's own best: from there on skills tell what they are drawn to; a tenth costs more sweeps
 

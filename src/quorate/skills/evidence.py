@@ -5,7 +5,7 @@ Known labels are a worker of skill one.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -13,10 +13,16 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.gilded import GildedBlocks
 from quorate.blocks.kernels import pair_counts
-from quorate.blocks.memory import Answered, blocks_of, collected
+from quorate.blocks.memory import Answered, blocks_of
 from quorate.meetings.graph import Identifiability, identify, identify_pairs
-from quorate.meetings.pairs import PairStats, correlations, drop_weak, pair_stats
-from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
+from quorate.meetings.pairs import MOST_MEETINGS, PairStats, correlations, drop_weak, pair_table
+from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
+
+# Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
+# (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
+MAX_PAIRS = 200_000
+SHARED_TASKS, ALL_TASKS = "shared", "all"  # what the threshold of a pair is a function of
+THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 
 @dataclass(frozen=True)
@@ -27,17 +33,30 @@ class Evidence:
     n_classes: int
     is_gold: BoolArray  # of each worker
     chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
-    weighting: str
+    weighting: Weighting
     verdict: Identifiability
     n_meetings: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
     settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
 
+    @property
+    def most_pairs(self) -> int:
+        """How many worker pairs there can be at the most: an upper bound that takes no table."""
+        n_workers = len(self.per_worker)
+        return min(self.n_meetings, n_workers * (n_workers - 1) // 2)
+
+    @property
+    def has_pair_table(self) -> bool:
+        """Whether a table of all worker pairs is made; decided by the crowd's size alone, on every backend alike."""
+        return self.most_pairs <= MAX_PAIRS and self.n_meetings <= MOST_MEETINGS
+
     @cached_property
     def moments(self) -> Moments:
-        """The products that the solvers need."""
-        return self.all_moments() if self.chosen is None else from_pairs(len(self.per_worker), *self.table)
+        """The products that the solvers need: of the pair table, or sums over tasks where that is too large."""
+        if self.chosen is None and not self.has_pair_table:
+            return self.all_moments()
+        return from_pairs(len(self.per_worker), *self.table)
 
     @cached_property
     def absolute_moments(self) -> Moments:
@@ -49,7 +68,7 @@ class Evidence:
     def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Every pair that counts: i, j, weight, correlation."""
         pairs = self.all_pairs() if self.chosen is None else self.chosen
-        return pairs.i, pairs.j, WEIGHTINGS[self.weighting](pairs.shared), correlations(pairs, self.n_classes)
+        return pairs.i, pairs.j, weights_of(self.weighting, pairs.shared), correlations(pairs, self.n_classes)
 
     @cached_property
     def gold_component(self) -> IntArray:
@@ -77,15 +96,21 @@ class AnswerEvidence(Evidence):
 
 
 def gather(
-    answers: Answered, gold: IntArray | None = None, *, weighting: str = "shared", threshold: float | None = None
+    answers: Answered,
+    gold: IntArray | None = None,
+    *,
+    weighting: Weighting = "shared",
+    threshold: float | None = None,
+    threshold_by: str = SHARED_TASKS,
 ) -> AnswerEvidence:
     """Choose the pairs that count, and judge their graph.
 
     Args:
         answers: who answered what.
         gold: the known class of each task, -1 where unknown; answers them as one more worker.
-        weighting: of the pairs: ``shared`` (N_ij), ``binary`` or ``squared``.
+        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij.
         threshold: drop pairs of small correlation; see `quorate.meetings.pairs.drop_weak`.
+        threshold_by: ``shared`` for the number of tasks of each pair, ``all`` for the paper's T, all tasks.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
@@ -94,8 +119,11 @@ def gather(
     """
     crowd = answers if gold is None else _with_gold(answers, gold)
     is_gold = np.arange(crowd.n_workers) >= answers.n_workers
-    all_pairs = partial(_pairs, crowd)
-    chosen = choose(all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold)
+    all_pairs = cache(partial(pair_table, crowd))
+    n_tasks = crowd.n_tasks if threshold_by == ALL_TASKS else None
+    chosen = choose(
+        all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold, n_tasks=n_tasks
+    )
     verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
     return AnswerEvidence(
         crowd.per_worker,
@@ -116,12 +144,14 @@ def _with_gold(answers: Answered, gold: IntArray) -> Answered:
     return answers.with_worker(gold) if isinstance(answers, Answers) else GildedBlocks(answers)
 
 
-def _pairs(answers: Answered) -> PairStats:
-    return pair_stats(answers if isinstance(answers, Answers) else collected(answers))
-
-
 def choose(
-    all_pairs: Callable[[], PairStats], n_workers: int, n_classes: int, *, weighting: str, threshold: float | None
+    all_pairs: Callable[[], PairStats],
+    n_workers: int,
+    n_classes: int,
+    *,
+    weighting: Weighting,
+    threshold: float | None,
+    n_tasks: int | None = None,
 ) -> PairStats | None:
     """Return the pairs that count; None where all do, by N_ij, and none need be formed.
 
@@ -133,11 +163,12 @@ def choose(
     if n_classes < 2 or (weighting == "shared" and threshold is None):
         return None
     pairs = all_pairs()
-    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold)
+    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold, n_tasks=n_tasks)
 
 
 IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
-DETERMINED = (IDENTIFIED, COPYING)
+WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
+DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
 # Why a worker's skill is not determined, by its status.
 UNDETERMINED = {
     ISOLATED: "shares no task with anyone",
@@ -154,6 +185,7 @@ STATUSES = (
     f"ignored: {BELOW_THRESHOLD}",
     "not estimated by this method",
     "copies: it repeats other workers, and its skill is by agreement with all others",
+    "weakly identified",
 )
 
 

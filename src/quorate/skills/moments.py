@@ -7,7 +7,7 @@ With a_ijt = M/(M-1)·[same class] - 1/(M-1), the sum of a_ijt over the tasks th
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products, pair_counts, power_sums
 from quorate.blocks.memory import Answered, blocks_of
+from quorate.errors import OptionError
 from quorate.meetings.pairs import correlations, pair_stats, sums_of_ends
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
@@ -23,6 +24,30 @@ WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
     "binary": lambda shared: np.ones(len(shared)),
     "squared": lambda shared: shared.astype(np.float64) ** 2,
 }
+Weighting: TypeAlias = str | Callable[[IntArray], FloatArray]  # a name, or N_ij of the pairs -> their weights
+
+
+def weights_of(weighting: Weighting, shared: IntArray) -> FloatArray:
+    """Return the weight of each pair.
+
+    Raises:
+        OptionError: a function returned another number of weights, or one that is not finite and above zero.
+
+    >>> weights_of("binary", np.array([4, 9])).tolist(), weights_of(np.sqrt, np.array([4, 9])).tolist()
+    ([1.0, 1.0], [2.0, 3.0])
+    """
+    if isinstance(weighting, str):
+        return WEIGHTINGS[weighting](shared)
+    weights = np.asarray(weighting(shared), dtype=np.float64)
+    if weights.shape != shared.shape:
+        raise OptionError(f"weighting must return one weight for each of {len(shared):,} pairs, got {weights.shape}")
+    is_wrong = ~(np.isfinite(weights) & (weights > 0))
+    if is_wrong.any():
+        first = int(np.flatnonzero(is_wrong)[0])
+        raise OptionError(
+            f"weighting must return finite weights above zero, got {weights[first]} for {shared[first]:,} shared tasks"
+        )
+    return weights
 
 
 class Operator(Protocol):

@@ -19,7 +19,7 @@ DEPENDENT = "dependent"  # workers err together: their answers are worth few ind
 FAMILY = "family"  # workers who repeat each other
 JUDGES = "judges"  # workers that are models, whose agreement shows little about how often they are right
 BEYOND_MEMORY = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
-RIVAL = "rival"  # other skills fit the agreements nearly as well
+ALTERNATIVE = "alternative-optimum"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
 MODEL = "model"  # what was left out of the predictions of a model that is one more worker
 TRAINED = "trained-on-these"  # the model agrees with these answers more than the truth could
@@ -30,7 +30,18 @@ UNHEARD = "unheard"  # what was to be an abstention never occurs
 LOW_TRUST = 0.8  # below this `trust`, a summary tells that one skill a worker does not explain who agrees with whom
 KINDS = (
     *(UNDETERMINED, ORIENTATION, NOT_SETTLED, OTHER_START, CONTRADICTION, OTHER_METHOD, DEPENDENT, FAMILY),
-    *(JUDGES, BEYOND_MEMORY, RIVAL, DOUBTFUL_SIGN, UNSUPPORTED, UNHEARD, LIKE_SCORES, KNOWN_SKILLS, MODEL, TRAINED),
+    *(
+        JUDGES,
+        BEYOND_MEMORY,
+        ALTERNATIVE,
+        DOUBTFUL_SIGN,
+        UNSUPPORTED,
+        UNHEARD,
+        LIKE_SCORES,
+        KNOWN_SKILLS,
+        MODEL,
+        TRAINED,
+    ),
 )
 
 
@@ -90,23 +101,48 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     ]
 
 
-def rival_note(solution: Solution | None) -> list[Note]:
-    """Say where other skills fit nearly as well, and what would tell them apart.
+def alternative_note(solution: Solution | None) -> list[Note]:
+    """Return a note on optima that fit the correlations nearly as well, and on what would decide between them.
 
-    >>> from quorate.skills.solution import Rival
-    >>> rival = Rival(excess=0.4, n_workers=6, difference=1.2)
-    >>> rival_note(Solution(np.zeros(9), "coordinate", "converged", 9, 0.0, 0.0, rival=rival))[0].text
-    'other skills fit the agreements nearly as well: those of 6 workers differ, by up to 1.20; ...
+    >>> from quorate.skills.solution import AlternativeOptimum
+    >>> other = AlternativeOptimum(gain=0.4, required=4.9, n_workers=6, difference=1.2, is_adopted=False)
+    >>> alternative_note(Solution(np.zeros(9), "flow", "converged", 9, 0.0, 0.0, alternatives=(other,)))[0].text
+    'alternative optimum: other skills of 6 workers fit the agreements about as well (gain 0.4 nats, 4.9 ...
     """
-    if solution is None or solution.rival is None:
+    if solution is None:
         return []
-    rival = solution.rival
-    who = "that of 1 worker differs" if rival.n_workers == 1 else f"those of {rival.n_workers:,} workers differ"
-    text = (
-        f"other skills fit the agreements nearly as well: {who}, by up to {rival.difference:.2f}; known labels, or "
-        "tasks that these workers share with the others, would tell"
+    adopted = [each for each in solution.alternatives if each.is_adopted]
+    others = [each for each in solution.alternatives if not each.is_adopted]
+    notes = []
+    if adopted:
+        n_workers = sum(each.n_workers for each in adopted)
+        gain = sum(each.gain for each in adopted)
+        notes.append(
+            f"alternative optimum adopted: the signs of a group of {n_workers:,} workers were changed, because the "
+            f"agreements fit better so (gain {gain:.1f} nats)"
+        )
+    if others:
+        nearest = max(others, key=lambda each: each.gain - each.required)
+        who = "1 worker" if nearest.n_workers == 1 else f"{nearest.n_workers:,} workers"
+        notes.append(
+            f"alternative optimum: other skills of {who} fit the agreements about as well (gain {nearest.gain:.1f} "
+            f"nats, {nearest.required:.1f} required to adopt them), with differences up to {nearest.difference:.2f}; "
+            "gold labels, or tasks that these workers share with the others, would decide"
+        )
+    return [Note(ALTERNATIVE, text) for text in notes]
+
+
+def solver_note(n_answer_pairs: int, limit: int) -> Note:
+    """Return the note that the number of worker pairs exceeds the limit of the pair table.
+
+    >>> solver_note(2_000_000, 1_000_000).text
+    'solver: up to 2,000,000 worker pairs, more than the 1,000,000 of a pair table; coordinate descent was used ...
+    """
+    return Note(
+        OTHER_METHOD,
+        f"solver: up to {n_answer_pairs:,} worker pairs, more than the {limit:,} of a pair table; coordinate descent "
+        "was used instead of the gradient flow, and no alternative optimum was checked",
     )
-    return [Note(RIVAL, text)]
 
 
 def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:

@@ -47,9 +47,17 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     >>> weighed_signs(3, i, j, np.array([-0.1, 5.0, 4.0]))
     Signs(sign=array([1., 1., 1.]), contradicted=0.010...)
     """
+    return settle_signs(tree_signs(n_workers, i, j, evidence), i, j, evidence)
+
+
+def tree_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
+    """Return the signs that agree with every pair of the spanning trees of strongest evidence.
+
+    >>> tree_signs(3, np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([-0.1, 5.0, 4.0])).tolist()
+    [1.0, 1.0, 1.0]
+    """
     on_tree = strongest_tree(n_workers, i, j, np.abs(evidence))
-    sign = _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
-    return settle_signs(sign, i, j, evidence)
+    return _spread(n_workers, i[on_tree], j[on_tree], evidence[on_tree])
 
 
 def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArray) -> IntArray:

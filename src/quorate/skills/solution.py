@@ -12,12 +12,14 @@ EXACT = 1e-10  # a projected gradient below which digits tell the order of addit
 
 
 @dataclass(frozen=True)
-class Rival:
-    """Other skills that fit the agreements nearly as well."""
+class AlternativeOptimum:
+    """Skills of a group of workers with the other sign, which fit the correlations nearly as well, or better."""
 
-    excess: float  # of its loss, in units of the noise: twice this is the difference of log-likelihoods, about
-    n_workers: int  # whose skill is another one there
+    gain: float  # in log-likelihood over the solution, nats; negative where it fits worse
+    required: float  # gain from which on it is adopted
+    n_workers: int  # whose skill differs by more than 0.1
     difference: float  # of a skill, at the most
+    is_adopted: bool
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Solution:
     gradient_norm: float  # of the projected gradient, in units of skill, averaged over answers
     trajectory: tuple[FloatArray, ...] = field(default=(), repr=False)  # the start, then x after each sweep
     distance: float | None = None  # of a skill from the optimum, on average over answers; None where not computed
-    rival: "Rival | None" = None  # another optimum that is nearly as good, if one was met
+    alternatives: tuple[AlternativeOptimum, ...] = ()  # optima that fit nearly as well or were adopted
 
     @property
     def converged(self) -> bool:
@@ -55,7 +57,7 @@ class Solution:
             "loss": self.loss,
             "gradient_norm": self.gradient_norm,
             **({} if self.distance is None else {"distance": self.distance}),
-            **({} if self.rival is None else {"rival": asdict(self.rival)}),
+            **({"alternatives": [asdict(each) for each in self.alternatives]} if self.alternatives else {}),
         }
 
     def __str__(self) -> str:

@@ -7,15 +7,15 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.skills import SOLVERS, Problem, box
-from quorate.skills.evidence import IDENTIFIED, IGNORED, UNINFORMED, Evidence, statuses
-from quorate.skills.notes import Note, rival_note, sign_note
-from quorate.skills.optima import PairTable, least
+from quorate.skills import SOLVERS, Problem, box, follow_gradient_flow
+from quorate.skills.alternative_optimum import PairTable, check_alternative
+from quorate.skills.evidence import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Evidence, statuses
+from quorate.skills.notes import Note, alternative_note, sign_note, solver_note
 from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
 from quorate.skills.solution import Solution
 
 SIGN_RULES = ("descent", "weighed", "breadth-first")
-CHECKED = 1_000_000  # meetings of two answers up to which the signs found by descent are checked pair by pair
+FLOW, COORDINATE = "flow", "coordinate"  # solvers with a pair table and, above the limit, without
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Estimate:
 def solve(
     evidence: Evidence,
     *,
-    solver: str = "coordinate",
+    solver: str = FLOW,
     tau: float = 1.0,
     signs: str = "descent",
     start: float | FloatArray | None = None,
@@ -43,7 +43,7 @@ def solve(
 
     Args:
         evidence: of the pairs.
-        solver: ``coordinate``, ``gradient`` or ``exponentiated``.
+        solver: ``flow``, which is ``coordinate`` above the limit of the pair table; ``gradient`` or ``exponentiated``.
         tau: keeps each skill tau/sqrt(N_i) away from ±1.
         signs: how they are found; see `solve_signed`.
         start: x(0): one skill for everyone, or one for each worker, gold left out; one half by default.
@@ -64,9 +64,12 @@ def solve(
         return Estimate(skills, status, np.zeros(len(skills), dtype=bool), None, None)
     lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
     lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
-    moments = replace(evidence.moments, table=lambda: evidence.table) if _in_pairs(evidence) else evidence.moments
-    problem = Problem(moments, lower, upper, evidence.per_worker.astype(np.float64))
-    begin = None if start is None else _start(start, evidence)
+    problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
+    begin = _gold_start(evidence) if start is None else _start(start, evidence)
+    solver_notes: tuple[Note, ...] = ()
+    if solver == FLOW and not evidence.has_pair_table:
+        solver = COORDINATE
+        solver_notes = (solver_note(evidence.most_pairs, MAX_PAIRS),)
     solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
     information = evidence.moments.shared @ solution.skills**2
     uninformed = (information == 0) & ~evidence.is_gold  # gold's skill is known
@@ -75,13 +78,26 @@ def solve(
     solution = replace(solution, skills=skills[~evidence.is_gold])
     # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
     told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
-    notes = (*rival_note(solution), *sign_note(skills, told, evidence.verdict.component, evidence.free))
+    notes = (
+        *solver_notes,
+        *alternative_note(solution),
+        *sign_note(skills, told, evidence.verdict.component, evidence.free),
+    )
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
 
 
-def _in_pairs(evidence: Evidence) -> bool:
-    """Whether a table of pairs costs less than it brings."""
-    return evidence.chosen is not None or evidence.n_meetings <= CHECKED
+def _gold_start(evidence: Evidence) -> FloatArray | None:
+    """Return -0.5 for the component of gold where its workers contradict gold in sum; None for the usual start.
+
+    Descent from a positive start assumes that skills are positive; where gold shows the contrary, it begins there.
+    """
+    if not evidence.is_gold.any():
+        return None
+    agreement = evidence.moments.signed @ evidence.is_gold.astype(np.float64)
+    if agreement[~evidence.is_gold].sum() >= 0:
+        return None
+    of_gold = np.isin(evidence.verdict.component, evidence.gold_component)
+    return np.where(of_gold & ~evidence.is_gold, -0.5, np.where(evidence.is_gold, 1.0, 0.5))
 
 
 def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
@@ -104,7 +120,7 @@ def solve_signed(
     problem: Problem,
     evidence: Evidence,
     *,
-    solver: str = "coordinate",
+    solver: str = FLOW,
     rule: str = "descent",
     start: FloatArray | None = None,
     **options: Any,
@@ -118,32 +134,44 @@ def solve_signed(
         solution, signs = _descend(problem, evidence, solver, start, options)
     else:
         solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
-    skills, _ = orient(solution.skills, evidence.verdict.component, evidence.anchored)
+    skills = _orient(problem, evidence, solution.skills)
     return replace(solution, skills=problem.clip(skills)), signs
+
+
+def _orient(problem: Problem, evidence: Evidence, skills: FloatArray) -> FloatArray:
+    """Flip every component whose skills sum to less than zero, unless it is anchored or has no room to flip.
+
+    With more than two classes the box ends at -1/(M-1): a component with one skill above 1/(M-1) cannot be flipped.
+    """
+    component = evidence.verdict.component
+    flipped, _ = orient(skills, component, evidence.anchored)
+    outside = np.bincount(component, flipped < problem.lower, minlength=len(evidence.anchored)) > 0
+    return np.where(outside[component], skills, flipped)
 
 
 def _descend(
     problem: Problem, evidence: Evidence, solver: str, start: FloatArray | None, options: dict[str, Any]
 ) -> tuple[Solution, Signs | None]:
-    """Descend, from several starts where the pairs can be looked at one by one, and keep the least loss."""
-
-    def run(other: FloatArray | None) -> Solution:
-        return SOLVERS[solver](problem, start if other is None else other, **options)
-
-    if not _in_pairs(evidence):
-        return run(None), None
-    # A step that is given is the paper's algorithm, and is left alone.
-    solution = run(None) if options.get("step") else least(problem, _pairs(evidence), run)
+    """Descend on the signed correlations; after the gradient flow, check one alternative optimum."""
+    solution = SOLVERS[solver](problem, start, **options)
+    if not evidence.has_pair_table:
+        return solution, None
+    if solver == FLOW:
+        solution = replace(solution, skills=_orient(problem, evidence, solution.skills))
+        solution = check_alternative(
+            problem, _pairs(evidence), solution, lambda other: follow_gradient_flow(problem, other, **options)
+        )
     i, j, strength = _sign_evidence(evidence, solution.skills)
-    found = np.where(solution.skills < 0, -1.0, 1.0)
-    return solution, Signs(found, contradicted_share(found, i, j, strength))
+    sign = np.where(solution.skills < 0, -1.0, 1.0)
+    return solution, Signs(sign, contradicted_share(sign, i, j, strength))
 
 
 def _pairs(evidence: Evidence) -> PairTable:
-    """List the pairs, and the noise that their weights imply: N_ij meetings leave a variance of 1/N_ij."""
+    """Return the pair table with its noise: N_ij shared tasks leave a variance of 1/((M-1) N_ij) at skill zero."""
     shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
     i, j, weights, correlation = evidence.table
-    return PairTable(i, j, weights, correlation, noise=float(np.mean(weights / shared)) if len(i) else 1.0)
+    mean_weight = float(np.mean(weights / shared)) if len(i) else 1.0
+    return PairTable(i, j, weights, correlation, noise=mean_weight / (evidence.n_classes - 1))
 
 
 def _absolute_first(

@@ -18,7 +18,7 @@ def lipschitz_step(moments: Moments) -> float:
     >>> lipschitz_step(triangle([0.8, 0.6, 0.5]).moments)
     0.125
     """
-    return float(1 / (4 * moments.degree.max()))
+    return float(1 / (4 * max(moments.degree.max(initial=0.0), 1e-300)))
 
 
 def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> float:

@@ -11,7 +11,7 @@ where B_i and E_i are third moments of the habit (both zero for two even classes
 are the sums of `rank_one_score.py`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,8 +23,10 @@ from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import HABIT_ANSWERS, Habits, centred_answers, task_weights
 from quorate.skills.centred_pairs import centred_pairs, pairs_pay, peer_sums
 from quorate.skills.priors import Priors
+from quorate.skills.weak_identification import WeakIdentification
 from quorate.uncertainty.estimated import Estimated
 from quorate.uncertainty.intervals import WorkerScore
+from quorate.uncertainty.rank_one_score import OneCoinInference
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -126,6 +128,26 @@ class CentredInference(Estimated):
         y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
         agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
         return agreed
+
+    def agreement_score(self) -> WorkerScore:
+        """Return the score of rank-one at these skills, without centring.
+
+        One test for all methods: the centred score, whose variance includes that of the response bias, would call 20
+        workers of the public sets weakly identified instead of none.
+        """
+        return OneCoinInference(self.crowd, self.skills, self.is_free).score()
+
+    def weak(self, n_workers: int) -> WeakIdentification:
+        """Test who is weakly identified; the prior of the skills, not an odd cycle, gives a component its scale."""
+        found = super().weak(n_workers)
+        return replace(found, log_scale_error=np.zeros(n_workers))
+
+    @property
+    def is_known_before(self) -> BoolArray:
+        """Which workers' skills are known from an earlier run."""
+        if self.priors is None:
+            return np.zeros(len(self.skills), dtype=bool)
+        return self.priors.is_known
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers); what is known is part of it."""

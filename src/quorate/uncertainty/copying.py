@@ -15,6 +15,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.skills.centred import habits_of
 from quorate.skills.evidence import COPYING, IDENTIFIED, gather
 from quorate.skills.priors import Priors
+from quorate.skills.weak_identification import WeakIdentification
 from quorate.uncertainty.centred_score import CentredInference
 from quorate.uncertainty.centred_workforce import centred_workforce
 from quorate.uncertainty.intervals import WorkerScore
@@ -62,6 +63,10 @@ class ClusteredInference:
         units = self.units.inflation(draws=draws, seed=seed)
         members = self.members.inflation(draws=draws, seed=seed)
         return self._chosen(units, members)
+
+    def weak(self, n_workers: int) -> WeakIdentification:
+        """Test who is only weakly identified among the units; members of a cluster are as their unit is."""
+        return self.units.weak(int(self.cluster.max()) + 1).of(self.cluster[:n_workers])
 
     def scale_range(self) -> tuple[float, float]:
         """Return the factors on the skills that the uncertainty of the class prior allows."""

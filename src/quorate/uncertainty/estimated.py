@@ -6,9 +6,11 @@ from functools import cached_property
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.memory import Answered, collected
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.memory import Answered, blocks_of, collected
+from quorate.skills.weak_identification import BlockGraph, WeakIdentification, weak_identification
 from quorate.uncertainty.answer_sums import AnswerSums, answer_sums
+from quorate.uncertainty.intervals import WorkerScore
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,32 @@ class Estimated:
     def answers(self) -> Answers:
         """The answers in memory, which full intervals need."""
         return self.crowd if isinstance(self.crowd, Answers) else collected(self.crowd)
+
+    def score(self) -> WorkerScore:
+        """Return what each worker's answers say of its skill."""
+        raise NotImplementedError
+
+    def agreement_score(self) -> WorkerScore:
+        """Return what each worker's agreement says of its skill, from which strong workers are told."""
+        return self.score()
+
+    @property
+    def is_known_before(self) -> BoolArray:
+        """Which workers' skills are known from an earlier run."""
+        return np.zeros(len(self.skills), dtype=bool)
+
+    def weak(self, n_workers: int) -> WeakIdentification:
+        """Test which of the first workers are only weakly identified; the others are gold."""
+        score = self.agreement_score()
+        is_gold = np.arange(len(self.skills)) >= n_workers
+        return weak_identification(
+            BlockGraph(blocks_of(self.crowd)),
+            self.skills,
+            score.raw,
+            np.sqrt(np.maximum(score.alpha, 0.0)),
+            lowest=-1 / (self.n_classes - 1),
+            is_anchor=is_gold | self.is_known_before,
+        ).first(n_workers)
 
     @cached_property
     def _x(self) -> FloatArray:

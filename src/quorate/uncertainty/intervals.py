@@ -18,6 +18,7 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import OptionError, unknown
 
 if TYPE_CHECKING:
+    from quorate.skills.weak_identification import WeakIdentification
     from quorate.uncertainty.gold_counts import GoldCounts
 
 LEVEL = 0.95
@@ -66,6 +67,9 @@ class Inference(Protocol):
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
         """Return f, by how much the variance grows because the peers' skills are estimates too."""
+
+    def weak(self, n_workers: int) -> "WeakIdentification":
+        """Return which of the first workers are only weakly identified, and the skills that are left to them."""
 
     def scale_range(self) -> tuple[float, float]:
         """Return the least and the greatest factor by which the scale of all skills together may be off."""
@@ -142,6 +146,7 @@ def skill_intervals(
     draws: int = DRAWS,
     seed: int = 0,
     gold_counts: "GoldCounts | None" = None,
+    weak: "WeakIdentification | None" = None,
 ) -> Intervals:
     """Return an interval for the skill of each of the first ``n_workers`` workers.
 
@@ -153,6 +158,7 @@ def skill_intervals(
         draws: of random signs, from which the full interval learns how uncertain the peers are.
         seed: of those draws.
         gold_counts: skills by answers to tasks of known label, which the estimates were averaged with.
+        weak: weakly identified workers, whose interval is extended to their identified set.
 
     Raises:
         OptionError: the level does not lie between 0 and 1, or there is no such kind.
@@ -182,6 +188,8 @@ def skill_intervals(
     high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
     low, high, error, f = (np.where(unknown, np.nan, each)[:n_workers] for each in (low, high, error, f))
+    if weak is not None:
+        low, high = weak.widen(low, high, z, lowest)
     if gold_counts is not None:
         low, high = gold_counts.ends(low, high, z, lowest)
         error = gold_counts.standard_error(error)

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import Answered
-from quorate.skills.evidence import IDENTIFIED
+from quorate.skills.evidence import IDENTIFIED, WEAKLY_IDENTIFIED
 from quorate.skills.signs import Signs
 from quorate.skills.solution import Solution
+from quorate.skills.weak_identification import WeakIdentification
 from quorate.uncertainty.gold_counts import GoldCounts, count_gold
 from quorate.uncertainty.intervals import Inference, IntervalChoice, interval_kind
 
@@ -26,7 +28,7 @@ class Workforce:
 
     skills: FloatArray  # NaN where not determined
     weights: FloatArray  # what each worker's vote counted
-    status: IntArray  # a position in `quorate.skills.evidence.STATUSES`
+    status: IntArray  # a position in `quorate.skills.evidence.STATUSES`, by the graph of all workers
     solution: Solution | None = None  # how the skills were found
     signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
     inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
@@ -34,6 +36,20 @@ class Workforce:
     # Share of its answers that equal the label of their task, for language models of which no known label shows how
     # often they are right; NaN for all others. None where there is no such model.
     agreement: FloatArray | None = None
+
+    @cached_property
+    def weak(self) -> WeakIdentification | None:
+        """Who is weakly identified, by a test that takes a few passes over the answers; None where there is none."""
+        if self.inference is None or self.inference.n_classes < 2:
+            return None
+        return self.inference.weak(len(self.status))
+
+    @cached_property
+    def full_status(self) -> IntArray:
+        """The status of each worker, with those who are weakly identified."""
+        if self.weak is None:
+            return self.status
+        return np.where((self.status == IDENTIFIED) & self.weak.is_weak, WEAKLY_IDENTIFIED, self.status)
 
     def with_gold(
         self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quorate.warehouse.diagnosed import diagnose as diagnose
     from quorate.warehouse.estimate import aggregate as aggregate
+    from quorate.warehouse.pairs import rank as rank
     from quorate.warehouse.rate_scores import rate as rate
     from quorate.warehouse.taken_out import read as read
 
-# Imported when first used: the command line asks this room whether a file is one for an engine, and mostly it is none.
-_HOMES = {"aggregate": "estimate", "diagnose": "diagnosed", "rate": "rate_scores", "read": "taken_out"}
-__all__ = ["aggregate", "diagnose", "rate", "read"]
+# Imported when first used: a local file needs no engine.
+_HOMES = {
+    "aggregate": "estimate",
+    "diagnose": "diagnosed",
+    "rank": "pairs",
+    "rate": "rate_scores",
+    "read": "taken_out",
+}
+__all__ = ["aggregate", "diagnose", "rank", "rate", "read"]
 
 
 def __getattr__(name: str) -> Any:

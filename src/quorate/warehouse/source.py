@@ -10,6 +10,7 @@ from quorate.errors import (
     ColumnTypeError,
     EngineError,
     OptionError,
+    PairwiseFileError,
     QuorateError,
     UnknownFormatError,
     UnreadableFileError,
@@ -19,6 +20,7 @@ from quorate.errors import (
 from quorate.reading.files import Source, format_of, read_table
 from quorate.reading.objects import check_columns
 from quorate.reading.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
+from quorate.reading.pairs import looks_like_pairs
 from quorate.reading.usual_names import refuse_other_names
 from quorate.warehouse.engine import DUCKDB, Engine, EngineOptions, connect, first_line
 from quorate.warehouse.expressions import EngineTable
@@ -103,10 +105,13 @@ def open_table(
     is_there = type(source).__module__.partition(".")[0] == "ibis"
     home = Engine(source.get_backend()) if is_there else connect(where)
     try:
-        found = source if is_there else _found(home, source, reading, where)
+        found = source if is_there else found_in(home, source, reading, where)
         record_engine_inputs(home, found, source)
         found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):
+            proposal = looks_like_pairs(list(found.columns), render_address(source) if source is not None else "FILE")
+            if proposal is not None and not any(reading.chosen.values()):
+                raise PairwiseFileError(f"{proposal.sentence}. Rank its items with: {proposal.command}")
             refuse_other_names(found.columns, reading.chosen, "the table")
         check_columns(found.columns, wanted_columns(reading, where), "the table")
         for name in wanted_columns(reading, where):
@@ -138,7 +143,8 @@ def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
     return table
 
 
-def _found(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    """Return the table of an engine, or what the engine makes of files or of a table in memory."""
     if source is None:
         return _table(home, where.table or _only_table(home))
     if isinstance(source, str | Path):

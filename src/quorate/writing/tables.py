@@ -1,6 +1,8 @@
 """Tables -> files, each written whole or not at all."""
 
+import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,16 +15,18 @@ from quorate.arrays import TEXT, Table
 from quorate.errors import OptionError, unknown
 from quorate.writing.whole import append_whole, once_written, together, write_whole
 
-FORMATS = ("csv", "parquet", "jsonl")
+FORMATS = ("csv", "parquet", "jsonl", "xlsx")
+MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
 
 
+NO_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what a cell of Excel cannot hold
 # What a spreadsheet takes for the start of a formula, and what is a number all the same.
 FORMULA = r"^[=+\-@\t\r]"
 NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def write_table(table: Table, path: str | Path, format: str | None = None, *, excel_safe: bool = False) -> None:
-    """Write a table as CSV, Parquet or JSON lines; ``-`` is standard output.
+    """Write a table as CSV, Parquet, JSON lines or an Excel workbook; ``-`` is standard output.
 
     Args:
         table: what to write.
@@ -39,7 +43,10 @@ def write_table(table: Table, path: str | Path, format: str | None = None, *, ex
     written_as = format or _format_of(path)
     if written_as not in FORMATS:
         raise unknown(written_as, FORMATS, "output format")
-    write = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines}[written_as]
+    if written_as == "xlsx" and str(path) == "-":
+        raise OptionError("an Excel workbook cannot go to standard output; name a file that ends in .xlsx")
+    writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}
+    write = writers[written_as]
     arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
     _to(path, lambda stream: write(arrow, stream))
 
@@ -72,7 +79,7 @@ def write_tables(
 
 
 # What no name may promise, because we do not write it.
-SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
+SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
 
 
 def write_json(value: Any, path: str | Path) -> None:
@@ -149,10 +156,43 @@ def _format_of(path: str | Path) -> str:
     ending = Path(path).suffix.lower()
     if ending in SPREADSHEETS:
         raise OptionError(
-            f"{path} would be no spreadsheet: tables are written as CSV, which spreadsheets open; name it "
-            f"{Path(path).stem}.csv (with --excel-safe where ids may look like formulas)"
+            f"{path} would be no spreadsheet of that kind: name it {Path(path).stem}.xlsx, or {Path(path).stem}.csv "
+            "(with --excel-safe where ids may look like formulas)"
         )
-    return {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"}.get(ending, "csv")
+    endings = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx"}
+    return endings.get(ending, "csv")
+
+
+def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
+    """Write one sheet; text is stored as text, so that no id becomes a formula, a number or a date."""
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell import WriteOnlyCell
+    except ImportError:
+        raise OptionError(
+            "Excel workbooks are written by openpyxl: pip install 'quorate[excel]', or write CSV, which Excel opens"
+        ) from None
+    if table.num_rows >= MOST_EXCEL_ROWS:
+        raise OptionError(
+            f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
+            "or Parquet"
+        )
+    workbook = Workbook(write_only=True)
+    sheet = workbook.create_sheet("quorate")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value if isinstance(value, bool | int | float) or value is None else str(value)
+        made = WriteOnlyCell(sheet, value=NO_CONTROL.sub("", value))
+        made.data_type = "s"
+        return made
+
+    sheet.append([cell(name) for name in table.column_names])
+    for row in zip(*(column.to_pylist() for column in with_text(table).columns), strict=True):
+        sheet.append([cell(value) for value in row])
+    packed = io.BytesIO()
+    workbook.save(packed)
+    stream.write(packed.getvalue())
 
 
 def _write_csv(table: pa.Table, stream: BinaryIO) -> None:

@@ -12,10 +12,10 @@ from quorate.arrays import FloatArray
 from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Tabulation, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.simulate import Edges, clique, crowd_on_graph, ring, star
-from quorate.meetings.bounds import SkillBound, skill_bound
 from quorate.meetings.pairs import correlations, pair_stats
 from quorate.progress import tracked
 from quorate.skills import Problem, exponentiated_gradient, from_pairs, projected_gradient
+from quorate.theory.skill_bounds import SkillBound, skill_bound
 
 W, KAPPA, K = 11, 0.4, 0.8
 DELTA = 0.05

@@ -1,11 +1,13 @@
 """Skills from exact correlations with a constant amount of noise, as two of the paper's tables have it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.evaluation.simulate import Edges
-from quorate.skills import Problem, box, coordinate_descent, from_pairs
-from quorate.skills.optima import PairTable, least
+from quorate.skills import Problem, box, follow_gradient_flow, from_pairs
+from quorate.skills.alternative_optimum import PairTable, check_alternative
 
 NOISE = 0.2  # half the width of the uniform law
 
@@ -26,5 +28,8 @@ def noisy_skills(
     pairs = PairTable(i, j, np.ones(len(i)), correlation, noise=max(noise**2 / 3, 1e-12))  # the variance of the noise
     moments = from_pairs(len(skills), i, j, pairs.weights, correlation)
     problem = Problem(moments, *box(n_answers, 2, 1.0), n_answers.astype(np.float64))
-    found = least(problem, pairs, lambda start: coordinate_descent(problem, start), turns=2).skills
+    first = follow_gradient_flow(problem)
+    if first.skills.sum() < 0:
+        first = replace(first, skills=-first.skills)
+    found = check_alternative(problem, pairs, first, lambda start: follow_gradient_flow(problem, start)).skills
     return found if found.sum() >= 0 else -found

@@ -23,7 +23,6 @@ from quorate.evaluation.experiments import (
     graph_sizes,
     graph_types,
     learnability,
-    least_loss,
     reliability,
     skill_distributions,
     sparsification,
@@ -119,11 +118,6 @@ ITEMS = {
         "One edge decides what can be learnt",
         "Beyond the paper: Theorem learnability, seen",
         learnability,
-    ),
-    "least-loss": Item(
-        "Every solver at the least loss",
-        "Beyond the paper: Theorem noiselessPGD, on graphs that barely determine the skills",
-        least_loss,
     ),
     "error-bound": Item(
         "The bound and the error",

@@ -17,10 +17,10 @@ from quorate.evaluation.experiments.experiment import (
 from quorate.evaluation.experiments.figures import axis, bars
 from quorate.evaluation.experiments.noisy import noisy_skills
 from quorate.evaluation.experiments.rivals import vote_error
-from quorate.evaluation.oracle import optimal_error
 from quorate.evaluation.simulate import beta_skills, clique, crowd, star
 from quorate.methods.registry import aggregate
 from quorate.progress import tracked
+from quorate.theory.label_bounds import optimal_error
 
 TASKS = 300
 CHOSEN = 9  # workers: the odd number whose Bayes errors are nearest to the paper's

@@ -10,7 +10,7 @@ from quorate.evaluation.datasets import load
 from quorate.evaluation.experiments.experiment import Claim, Experiment, Figure, Spread, Tabulation, spread, verdict
 from quorate.evaluation.experiments.figures import axis, lines
 from quorate.evaluation.experiments.readings import LIMITED, WHOLE, both_errors, chosen_pairs
-from quorate.evaluation.experiments.rivals import RIVALS
+from quorate.evaluation.experiments.rivals import OURS, RIVALS
 from quorate.evaluation.score import true_classes
 from quorate.meetings.pairs import PairStats, pair_stats
 from quorate.methods.registry import majority_vote
@@ -209,8 +209,8 @@ def _claims_of(results: Results, settings: Settings, rule: str) -> tuple[Claim, 
             f"PGD is surprisingly robust to sparsification, and degrades gracefully relative to the others ({rule}).",
             verdict(*graceful),
             "; ".join(
-                f"{SETS[name]}, degree {d}: PGD {error(name, 'PGD', d):.3f} ({rise(name, 'PGD', d):+.3f}), least "
-                f"squares {error(name, 'least squares', d):.3f}, place {ranks[name, d].index('PGD') + 1} of "
+                f"{SETS[name]}, degree {d}: PGD {error(name, 'PGD', d):.3f} ({rise(name, 'PGD', d):+.3f}), rank-one "
+                f"{error(name, OURS, d):.3f}, place {ranks[name, d].index('PGD') + 1} of "
                 f"{len(RIVALS)}, least {ranks[name, d][0]} {error(name, ranks[name, d][0], d):.3f}"
                 for name, d in ranks
             ),

@@ -1,7 +1,7 @@
 """The paper's threshold on correlations, and a delta for it that needs no truth [Ma20, after Thm pert].
 
 The paper drops pairs with |C_ij| below delta + O(sqrt(log W / T)) and gives neither delta nor the constant. The
-constant here is one, and T the tasks that the pair shares. A delta chosen by the truth is no result; one without it
+constant here is M/(M-1), and T the tasks that the pair shares. A delta chosen by the truth is no result; one without it
 is chosen where the labels hardly depend on which half of the tasks the skills were learnt from.
 """
 

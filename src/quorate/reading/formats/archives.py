@@ -30,6 +30,19 @@ def is_archive(raw: bytes) -> bool:
     return raw.removeprefix(MARK).startswith(ZIP)
 
 
+def is_workbook(loaded: Loaded) -> bool:
+    """Tell whether a ZIP file is a workbook of Excel.
+
+    >>> is_workbook(Loaded("a.xlsx", pa.py_buffer(b"PK")))
+    False
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except DAMAGES:
+        return False
+
+
 def log_in(loaded: Loaded) -> dict[str, Any]:
     """Return the log that an archive holds, as its JSON file would have it.
 
@@ -47,10 +60,10 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
             members = {info.filename: info for info in archive.infolist()}
             head = next((members[name] for name in (HEADER, START) if name in members), None)
-            if any(name.startswith("xl/") or name == "content.xml" for name in members):
+            if "content.xml" in members:
                 raise WrongFormatError(
-                    f"{loaded.name} is a spreadsheet, which is not read: save its sheet of answers as CSV (in Excel: "
-                    "Save As, CSV UTF-8), and give that"
+                    f"{loaded.name} is an OpenDocument spreadsheet, which is not read: save its sheet of answers as "
+                    "CSV or .xlsx, and give that"
                 )
             if head is None:
                 raise WrongFormatError(

@@ -15,19 +15,18 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.addresses import render_address
-from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
-from quorate.reading.delimited import first_row, with_header
+from quorate.errors import ColumnTypeError, RaggedRowsError, WrongFormatError, reason, shown
+from quorate.reading.delimited import first_row, header_names, is_data_row, padded, sniff_delimiter, with_header
 from quorate.reading.files import Source, read_table
-from quorate.reading.formats.archives import is_archive, log_in
+from quorate.reading.formats.archives import is_archive, is_workbook, log_in
 from quorate.reading.json_lines import each_line, what_is_wrong
 from quorate.reading.loading import Loaded, head, hold, load
 from quorate.reading.objects import index_names, names_of
-from quorate.reading.options import AS_USUAL, ReadOptions
+from quorate.reading.options import AS_USUAL, HEADER, NO_HEADER, ReadOptions
 from quorate.reading.parquet_files import parquet_schema
 from quorate.reading.values import as_text as as_text
 
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
-DELIMITERS = (",", "\t", ";")
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
 WHOLE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
@@ -49,11 +48,48 @@ class Content:
     reading: ReadOptions = AS_USUAL  # for `read_table`
     given: list[Record] | None = None  # the records, where they had to be read to tell the fields
     index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
+    parsed: Any = None  # what the file holds, where it is no JSON but as good as that
+    ready: pa.Table | None = None  # the rows, where they had to be read to tell the fields
+    headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
+    notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
+    files: tuple[str, ...] = ()  # the names of several files that were read together
+    parts: "tuple[Content, ...]" = ()  # those files, where they are no export of a tool
 
     @cached_property
+    def _rows_and_padding(self) -> tuple[pa.Table, tuple[str, ...]]:
+        if self.ready is not None:
+            return self.ready, ()
+        wanted = dict.fromkeys(self.fields, "")
+        try:
+            return read_table(self.source, wanted, self.reading), ()
+        except RaggedRowsError:
+            if not isinstance(self.source, str | Path | Loaded) or self.headerless:
+                raise
+            data, missing = padded(load(self.source).data, self.reading.delimiter or ",", self.reading.encoding)
+            if not missing:
+                raise
+            return read_table(Loaded(self.name, data), wanted, replace(self.reading, encoding="utf-8")), missing
+
+    @property
     def table(self) -> pa.Table:
         """All columns; those of a CSV file as text."""
-        return read_table(self.source, dict.fromkeys(self.fields, ""), self.reading)
+        return self._rows_and_padding[0]
+
+    @property
+    def padding(self) -> tuple[str, ...]:
+        """The last columns of a CSV file, where every row ends before them."""
+        return () if self.layout != "rows" else self._rows_and_padding[1]
+
+    @cached_property
+    def document(self) -> Any:
+        """What a JSON file holds, as it stands there."""
+        if self.parsed is not None:
+            return self.parsed
+        if self.given is not None:
+            return self.given
+        if isinstance(self.source, str | Path | Loaded):
+            return _parse_json(_read_all(self.source), self.name, lines=self.json_lines)
+        return self.source
 
     @cached_property
     def records(self) -> list[Record]:
@@ -62,9 +98,7 @@ class Content:
             return _rows(self.table, self.name)
         if self.given is not None:
             return self.given
-        if isinstance(self.source, str | Path | Loaded):
-            return as_records(_parse_json(_read_all(self.source), self.name), self.name)
-        return as_records(self.source, self.name)
+        return as_records(self.document, self.name)
 
     def column(self, name: str) -> list[str | None]:
         """One column as text; None where it is blank."""
@@ -77,15 +111,36 @@ class Content:
         """The rows that the first bytes hold, or the first thousand."""
         if not self.head:
             return _rows(self.table.slice(0, 1000), self.name)
-        whole = self.head if len(self.head) < HEAD else self.head.rpartition("\n")[0]  # the last row may be cut
+        return self._parsed_rows(self.head, HEAD, 1000)
+
+    def first_records(self, most: int) -> list[Any]:
+        """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
+        if self.json_lines and self.given is None and isinstance(self.source, str | Path | Loaded):
+            lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
+            found = []
+            for line in lines[:-1]:
+                with suppress(ValueError, RecursionError):
+                    found.append(json.loads(line))
+            return found[:most]
+        document = self.document
+        return document[:most] if isinstance(document, list) else [document]
+
+    def sample_rows(self, size: int) -> list[Record]:
+        """Return the rows that so many bytes at the beginning of a CSV file hold."""
+        if not isinstance(self.source, str | Path | Loaded):
+            return self.sample
+        return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
+
+    def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
+        whole = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
         reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
         with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
             for row in reader:
                 rows += [row] if row else []
-                if len(rows) > min(1000, MOST_CELLS // max(len(self.fields), 1)):
+                if len(rows) > min(most, MOST_CELLS // max(len(self.fields), 1)):
                     break
-        return [dict(zip(self.fields, row, strict=False)) for row in rows[1:]]
+        return [dict(zip(self.fields, row, strict=False)) for row in rows[0 if self.headerless else 1 :]]
 
 
 def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
@@ -108,11 +163,23 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
         schema = parquet_schema(load(source).data)
         known = replace(reading, format="parquet")
         return Content(source, name, "rows", tuple(schema.names), reading=known, index=index_names(schema))
+    if is_archive(raw) and (reading.format == "xlsx" or is_workbook(load(source))):
+        from quorate.reading.excel import read_workbook
+
+        table, sheet = read_workbook(load(source))
+        return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=sheet)
     if is_archive(raw):
         log = log_in(load(source))
         return Content(source, name, "records", tuple(log), given=[log])
     text = _decoded(raw, reading.encoding)
     start = text.lstrip()[:1]
+    if reading.format == "yaml" or name.lower().endswith((".yaml", ".yml")):
+        from quorate.reading.yaml_files import read_yaml
+
+        document = read_yaml(load(source))
+        first = document[0] if isinstance(document, list) and document else document
+        fields = tuple(map(str, first)) if isinstance(first, Mapping) else ()
+        return Content(source, name, "records", fields, parsed=document)
     if start in ("{", "["):
         return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
     if not text.strip() or "\0" in text[:4096]:
@@ -120,9 +187,19 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
     text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), reading.encoding))
     delimiter = reading.delimiter
     if delimiter is None:
-        delimiter = "\t" if reading.format == "tsv" else max(DELIMITERS, key=lambda mark: len(first_row(text, mark)))
+        delimiter = "\t" if reading.format == "tsv" else sniff_delimiter(text)
     known = replace(reading, format="csv", delimiter=delimiter)
-    return Content(source, name, "rows", tuple(first_row(text, delimiter)), head=text, reading=known)
+    first = [field.strip() for field in first_row(text, delimiter)]
+    notes: tuple[str, ...] = ()
+    if reading.delimiter is None and delimiter not in (",", "\t") and len(first) > 1:
+        notes = (f'Read with "{delimiter}" as separator.',)
+    names = None if reading.column_names is None else tuple(reading.column_names)
+    if names is None and not set(reading.columns) <= set(first) and is_data_row(text, delimiter):
+        names = NO_HEADER
+        known = replace(known, column_names=names)
+    fields = header_names(first, names)
+    headerless = names is not None and names != HEADER
+    return Content(source, name, "rows", fields, head=text, reading=known, headerless=headerless, notes=notes)
 
 
 def _rows(table: pa.Table, name: str) -> list[Record]:
@@ -248,12 +325,14 @@ def _read_all(source: str | Path | Loaded) -> str:
         raise WrongFormatError(f"{loaded.name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
 
 
-def _parse_json(text: str, name: str) -> Any:
+def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         if error.msg != "Extra data":
             raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
+        if lines:
+            return list(each_line(text, name))
         raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None
     return list(each_line(text, name))

@@ -7,6 +7,7 @@ Field names: https://deepeval.com/docs/evaluation-introduction and https://deepe
 from collections.abc import Iterator
 from typing import Any
 
+from quorate.errors import NoRowsError, count
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import Export, Format
 from quorate.reading.formats.judging import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, passed
@@ -23,6 +24,8 @@ CASE = {
     "metadata": Each(ANYTHING),
     "additionalMetadata": Each(ANYTHING),
 }
+METRICS = ("metricsData", "metrics_data")
+CACHE = "test_cases_lookup_map"
 CASES = ("testCases", "conversationalTestCases", "test_results")
 LISTS = {name: [CASE] for name in CASES}
 RUN = {**LISTS, "testRunData": LISTS}
@@ -30,14 +33,45 @@ RUN = {**LISTS, "testRunData": LISTS}
 
 def _recognise(content: Content) -> bool:
     fields = set(content.fields)
-    return content.layout == "records" and bool({"testCases", "test_results"} & fields)
+    return content.layout == "records" and (
+        bool({"testCases", "test_results", "testRunData"} & fields) or _is_cache(content)
+    )
+
+
+def _is_cache(content: Content) -> bool:
+    """Whether it is DeepEval's cache, whose keys are test cases written as JSON."""
+    fields = content.fields
+    return CACHE in fields or (bool(fields) and all(name.startswith("{") and '"input"' in name for name in fields))
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
-    check_records(content.records, RUN, "DeepEval", "test run")
-    runs = [record.get("testRunData") or record for record in content.records]
-    cases = [case for run in runs for name in CASES for case in run.get(name) or []]
-    return judged("deepeval", content, reading, list(_verdicts(cases, reading)))
+    if _is_cache(content):
+        cases = _cached(content.records)
+    else:
+        check_records(content.records, RUN, "DeepEval", "test run")
+        runs = [record.get("testRunData") or record for record in content.records]
+        cases = [case for run in runs for name in CASES for case in run.get(name) or []]
+    metrics = [metric for case in cases for name in METRICS for metric in case.get(name) or []]
+    if metrics and all(metric.get("score") is None and not metric.get("error") for metric in metrics):
+        raise NoRowsError(
+            f"{content.name} is an unfinished run of DeepEval: none of its "
+            f"{count(len(metrics), 'metric')} has a score, and "
+            "success is only the initial value"
+        )
+    verdicts = list(_verdicts(cases, reading))
+    return judged("deepeval", content, reading, verdicts, needs_panel=True, can_pool=False)
+
+
+def _cached(records: list[Record]) -> list[Record]:
+    """Return the test cases of a cache, in the shape of a run."""
+    found = []
+    for record in records:
+        inside = record.get(CACHE) if isinstance(record.get(CACHE), dict) else record
+        for key, case in (inside or {}).items():
+            listed = case.get("cached_metrics_data") if isinstance(case, dict) else None
+            metrics = [each.get("metric_data") for each in listed or [] if isinstance(each, dict)]
+            found.append({"name": key, "metricsData": [metric for metric in metrics if isinstance(metric, dict)]})
+    return found
 
 
 FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_results'", _recognise, _read)

@@ -14,6 +14,7 @@ from quorate.errors import (
     MissingColumnError,
     NoRowsError,
     OptionError,
+    QuorateError,
     count,
     listing,
     shown,
@@ -25,6 +26,7 @@ from quorate.reading.options import ReadOptions
 from quorate.reading.values import id_text
 
 GROUP = "group"  # the column that says which workers belong together, in an export that does
+FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
 # Why something was left out.
 NO_ANSWER = "without an answer"
 NEVER = "never answered"  # a task that comes without any
@@ -123,8 +125,14 @@ class Format:
     read: Callable[[Content, ReadOptions], Export]
 
 
-def choose_question(questions: Sequence[str], asked: str | None, name: str) -> str:
+def choose_question(questions: Sequence[str], asked: str | None, name: str, told: "Asked | None" = None) -> str:
     """Return the question asked for, or the only one there is.
+
+    Args:
+        questions: every question there is.
+        asked: the one that the caller chose.
+        name: of the export, for messages.
+        told: what is known about the questions, and which of them to propose.
 
     Raises:
         OptionError: there are several and none was chosen, or there is no such question.
@@ -135,13 +143,41 @@ def choose_question(questions: Sequence[str], asked: str | None, name: str) -> s
     if asked is not None and asked in questions:
         return asked
     there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
+    if told is not None and questions:
+        said = [
+            f"{question} ({told.about[question]})" if question in told.about else question for question in questions
+        ]
+        more = f" and {len(said) - 12} more" if len(said) > 12 else ""
+        there = f"{name} asks {count(len(questions), 'question')}: {', '.join(said[:12])}{more}"
+        if told.note:
+            there = f"{told.note} {there}"
     if not questions:
         raise NoRowsError(f"{name} holds no answers that are one of several classes")
     if asked is not None:
         raise OptionError(f"there is no question {shown(asked)}: {there}")
     if len(questions) > 1:
-        raise OptionError(f"{there}; choose one with question= (--question)")
+        error: QuorateError = OptionError(f"{there}; choose one with question= (--question)")
+        if told is not None and told.options:
+            from quorate.reading.proposals import command_line, running_command, with_command
+
+            error = with_command(error, told.files or (name,), told.options)
+            others = [command_line(running_command.get(), told.files or (name,), each) for each in told.others]
+            error.commands = (*error.commands, *others)
+        raise error
     return questions[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known about the questions of an export before one is chosen."""
+
+    about: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
+    options: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # that read one of them; none where there is none to propose
+    files: tuple[str, ...] = ()
+    note: str = ""
+    others: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
 
 
 def assemble(
@@ -154,6 +190,7 @@ def assemble(
     notes: tuple[str, ...] = (),
     takes_results: bool = False,
     typed_labels: bool = False,
+    told: Asked | None = None,
 ) -> Export:
     """Choose a question, gather its answers, and count what does not count.
 
@@ -165,6 +202,7 @@ def assemble(
         find: question -> what there is about it, in the order of the export.
         notes: what a reader must know.
         takes_results: keep the records, so that results can be written into them.
+        told: what is known about the questions, for the error where none was chosen.
         typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
 
     Raises:
@@ -176,7 +214,7 @@ def assemble(
     >>> export.table.to_pylist(), export.question
     ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
     """
-    question = choose_question(questions, reading.question, content.name)
+    question = choose_question(questions, reading.question, content.name, told)
     sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
     left_out = sorted_out.left_out
     if sorted_out.missing and not reading.skip_missing:
@@ -186,6 +224,7 @@ def assemble(
     if not sorted_out.answers:
         reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
         raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
+    _refuse_free_text(sorted_out.answers, question, content.name)
     gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
     return Export(
         _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
@@ -201,6 +240,18 @@ def assemble(
         bool(sorted_out.multiple),
         _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
     )
+
+
+def _refuse_free_text(answers: Sequence[tuple[str, str, str]], question: str, name: str) -> None:
+    """Refuse answers that are nearly all different."""
+    n = len(answers)
+    classes = len({label for _, _, label in answers})
+    if n >= 20 and classes > max(FREE_TEXT * n, 20):
+        raise ColumnTypeError(
+            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks "
+            "like free text, not a "
+            "choice. Quorate needs a limited set of labels"
+        )
 
 
 def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quorate.errors import OptionError, listing
+from quorate.errors import NoRowsError, OptionError, count, listing, shown
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import OTHER_QUESTION, Export, FoundAnswer, assemble
 from quorate.reading.options import ReadOptions
+from quorate.reading.proposals import with_command
 
 EVERY = "*"
 SCORE = ".score"
@@ -77,11 +78,24 @@ def judged(
     reading: ReadOptions,
     verdicts: Sequence[Verdict],
     notes: tuple[str, ...] = (),
+    *,
+    needs_panel: bool = False,
+    can_pool: bool = True,
 ) -> Export:
     """Choose a question, and make answers of its verdicts.
 
+    Args:
+        tool: whose log it is.
+        content: the log.
+        reading: what the caller chose.
+        verdicts: all there are.
+        notes: what a reader must know.
+        needs_panel: refuse a log in which every question has one judge, unless the question was chosen.
+        can_pool: whether scores of several names may be taken for judges of the same thing.
+
     Raises:
         OptionError: there are several questions, and none was chosen.
+        NoRowsError: there are no verdicts, or those of one judge only.
 
     >>> from quorate.reading.formats.content import look
     >>> found = [Verdict("tone", 1, "openai/gpt-4o", "glad", "line 1")]
@@ -90,14 +104,44 @@ def judged(
     """
     questions = list(dict.fromkeys(each.question for each in verdicts if each.question and not each.known))
     asked = reading.question
+    if not questions:
+        unjudged = sum(each.left_out == UNJUDGED for each in verdicts)
+        raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
+    judges = _judges_of(verdicts)
+    if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
+        said = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
+        raise NoRowsError(
+            f"{content.name} has one judge only for each question: {said}. There is nothing to combine; a panel has "
+            "several judges of the same outputs. To read one question anyway, choose it with question= (--question)"
+        )
     if asked is None and len(questions) > 1:
+        pooled = f", or take each for a judge of the same thing with {EVERY!r}" if can_pool else ""
+        error = OptionError(
+            f"{content.name} has scores of the names {listing(questions, 30)}; choose one with question= (--question)"
+            f"{pooled}"
+        )
+        best = max(questions, key=lambda name: len(judges[name]))
+        if len(judges[best]) < 2:
+            raise error
+        raise with_command(error, content.files or (content.name,), {"question": best})
+    if asked == EVERY and not can_pool:
         raise OptionError(
-            f"{content.name} has scores of the names {listing(questions, 30)}; choose one with question= (--question), "
-            f"or take each for a judge of the same thing with {EVERY!r}"
+            f"the metrics of {content.name} ask different things, and cannot be pooled; choose one of "
+            f"{listing(questions, 12)} with question= (--question)"
         )
     if questions and asked is not None and (asked == EVERY or asked.removesuffix(SCORE) in questions):
         questions += [] if asked in questions else [asked]
     return assemble(tool, content, reading, questions, lambda q: _answers(verdicts, q, questions), notes=notes)
+
+
+def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
+    """Return the judges of each question, in order."""
+    found: dict[str, dict[str, None]] = {}
+    for each in verdicts:
+        people = found.setdefault(each.question, {})
+        if not each.known and not each.left_out and not isinstance(each.judge, dict | list | tuple):
+            people |= {as_text(each.judge) or "": None}
+    return {name: list(people) for name, people in found.items()}
 
 
 def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:

@@ -5,6 +5,7 @@ from quorate.reading.formats import (
     cleanlab,
     crowdkit,
     deepeval,
+    figure8,
     inspect_logs,
     labelstudio,
     langfuse,
@@ -16,12 +17,13 @@ from quorate.reading.formats import (
     prodigy,
     promptfoo,
     toloka,
+    zooniverse,
 )
 from quorate.reading.formats.content import Content
 from quorate.reading.formats.export import Format
 
 # In the order in which they are told.
-PEOPLE = (labelstudio, argilla, mturk, toloka, prodigy, crowdkit, cleanlab)
+PEOPLE = (labelstudio, argilla, mturk, toloka, figure8, zooniverse, prodigy, crowdkit, cleanlab)
 JUDGES = (inspect_logs, promptfoo, lm_eval, deepeval, mlflow_traces, langfuse, phoenix, openai_lines)
 FORMATS: dict[str, Format] = {each.FORMAT.name: each.FORMAT for each in (*PEOPLE, *JUDGES)}
 LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits

@@ -4,10 +4,11 @@ Field names: https://labelstud.io/guide/task_format (tasks and annotations) and 
 (what is imported as a prediction). Before version 1.0 annotations were called completions.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quorate.errors import OptionError, WrongFormatError, shown
+from quorate.errors import NoRowsError, OptionError, WrongFormatError, shown
 from quorate.reading.formats import labelstudio_flat as flat
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import NEVER, Export, Format, FoundAnswer, assemble
@@ -18,6 +19,20 @@ from quorate.reading.options import ReadOptions
 # rating, pairwise. Others (rectangles, spans, free text) are no answers that can be voted on.
 CLASS_OF = {"choices": "choices", "rating": "rating", "pairwise": "selected"}
 
+MARKS = {
+    "rectanglelabels": "boxes",
+    "rectangle": "boxes",
+    "polygonlabels": "polygons",
+    "ellipselabels": "ellipses",
+    "keypointlabels": "points",
+    "brushlabels": "masks",
+    "labels": "text spans",
+    "hypertextlabels": "text spans",
+    "paragraphlabels": "text spans",
+    "timeserieslabels": "time spans",
+    "textarea": "free texts",
+    "taxonomy": "taxonomies of regions",
+}
 # What Label Studio writes, of what is read here.
 CLASSES = Either(VALUE, [VALUE])
 RESULT = {"type": TEXT, "from_name": TEXT, "to_name": TEXT, "value": dict.fromkeys(CLASS_OF.values(), CLASSES)}
@@ -46,9 +61,26 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         return flat.read(content, reading)
     check_records(content.records, TASK, "Label Studio", "task")
     questions = list(dict.fromkeys(result["from_name"] for result in _results(content)))
+    if not questions:
+        _refuse_marks(content)
     return assemble(
         "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
     )
+
+
+def _refuse_marks(content: Content) -> None:
+    """Say what annotations hold that are no classes."""
+    kinds: Counter[str] = Counter()
+    for task in content.records:
+        for annotation in [*(task.get("annotations") or []), *(task.get("completions") or [])]:
+            for result in annotation.get("result") or [] if isinstance(annotation, dict) else []:
+                kinds[str(result.get("type"))] += 1
+    if kinds:
+        said = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
+        raise NoRowsError(
+            f"{content.name} holds {said}, and no answers that are one of several classes (choices, rating, pairwise). "
+            "Spans, boxes and free text cannot be combined"
+        )
 
 
 FORMAT = Format(

@@ -26,18 +26,40 @@ WORDS = ("CATEGORICAL", "BOOLEAN", "TEXT")  # types of data whose value is a tex
 
 def _recognise(content: Content) -> bool:
     fields = {_name(field) for field in content.fields}
-    return {"name", "source", "dataType", "value"} <= fields and bool(set(JUDGED) & fields)
+    is_score = {"name", "source", "dataType", "value"} <= fields and bool(set(JUDGED) & fields)
+    return is_score or _are_traces(content)
+
+
+def _are_traces(content: Content) -> bool:
+    """Whether a file holds traces, each with its scores: under ``trace``, or as they are listed."""
+    fields = set(content.fields)
+    listed = {"scores", "observations"} <= fields and bool({"projectId", "timestamp"} & fields)
+    return content.layout == "records" and ({"trace", "observations"} <= fields or listed)
+
+
+def _scores_in(records: list[Record]) -> list[Record]:
+    """Return the scores of traces; each names its trace."""
+    found = []
+    for record in records:
+        trace = record["trace"] if isinstance(record.get("trace"), dict) else record
+        scores = trace.get("scores")
+        for score in scores if isinstance(scores, list) else []:
+            if isinstance(score, dict):
+                found.append({"traceId": trace.get("id"), **score})
+    return found
 
 
 def _read(content: Content, reading: ReadOptions) -> Export:
-    scores = [{_name(field): value for field, value in record.items()} for record in content.records]
+    records = _scores_in(content.records) if _are_traces(content) else content.records
+    scores = [{_name(field): value for field, value in record.items()} for record in records]
     check_records(scores, SCORE, "Langfuse", "score")
-    return judged("langfuse", content, reading, list(_verdicts(scores, content.records, reading)))
+    verdicts = list(_verdicts(scores, records, reading))
+    return judged("langfuse", content, reading, verdicts, needs_panel=_are_traces(content))
 
 
 FORMAT = Format(
     "langfuse",
-    "Langfuse scores: JSON, JSON lines or CSV",
+    "Langfuse scores, or traces with scores: JSON, JSON lines or CSV",
     "'name', 'source', 'dataType' and 'value', and 'traceId' or the like, or the same with underscores",
     _recognise,
     _read,

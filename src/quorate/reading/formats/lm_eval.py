@@ -46,13 +46,16 @@ FORMAT = Format(
 
 def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
     asked = [_task(sample, content.name) for sample in content.records]
+    filters = {as_text(sample.get("filter")) for sample in content.records}
     for number, (sample, task) in enumerate(zip(content.records, asked, strict=True), start=1):
         usual = as_text(sample.get("doc_id"))
-        if usual is not None and len(set(asked)) > 1:
-            usual = f"{task}/{usual}"
+        filtered = as_text(sample.get("filter")) or "none"
+        question = filtered
+        if len(set(asked)) > 1:  # each benchmark asks something else
+            question = task if len(filters) == 1 else f"{task} ({filtered})"
         value = _answer(sample.get("filtered_resps"))
         yield Verdict(
-            as_text(sample.get("filter")) or "none",
+            question,
             first_of(reading.task, usual, sample, sample.get("doc")),
             _model(sample, content.name),
             value,

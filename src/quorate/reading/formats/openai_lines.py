@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from quorate.errors import shown
+from quorate.errors import NoRowsError, shown
 from quorate.reading.formats.content import Content, Record, as_text
 from quorate.reading.formats.export import Export, Format
 from quorate.reading.formats.judging import FAILED, REFUSED, UNPARSED, Verdict, first_of, judged, part
@@ -35,6 +35,8 @@ SAID = re.compile(
     rf"(?:{WORDS})\W{{0,3}}(?:is\s+|[:=]\s*)[\[\"'*`(]*([\w.+-]*[\w+])|\[\[([^\[\]\n]{{1,40}})\]\]", re.IGNORECASE
 )
 FENCE = re.compile(r"^```\w*\s*|\s*```$")
+FEWEST_LINES = 10  # from which on it is said that replies hold no verdicts
+LEAST_SHARE = 0.5  # of the replies that must hold a verdict
 VERDICT = "verdict"  # the question of lines, which ask one thing
 # What is written, of what is read here.
 CONTENT = Either(VALUE, [{"text": VALUE, "refusal": VALUE}])
@@ -56,7 +58,16 @@ def _recognise(content: Content) -> bool:
 
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, LINE, "OpenAI", "line")
-    return judged("openai", content, reading, list(_verdicts(content.records, reading)))
+    verdicts = list(_verdicts(content.records, reading))
+    found = sum(not each.abstained for each in verdicts)
+    if len(verdicts) >= FEWEST_LINES and found < LEAST_SHARE * len(verdicts):
+        raise NoRowsError(
+            f"only {found:,} of {len(verdicts):,} replies in {content.name} hold a verdict (a field "
+            "verdict, label, grade, "
+            "…, or one word): these seem to be free texts, which cannot be combined. Let the judges "
+            "answer with a verdict"
+        )
+    return judged("openai", content, reading, verdicts)
 
 
 FORMAT = Format(

@@ -6,11 +6,13 @@ Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, labe
 
 from collections.abc import Iterator
 
+from quorate.errors import ColumnTypeError, NoRowsError, listing
 from quorate.reading.formats.content import Content, Record
 from quorate.reading.formats.export import OTHER_QUESTION, Export, Format, FoundAnswer, assemble
 from quorate.reading.formats.shape import VALUE, Either, check_records
 from quorate.reading.options import ReadOptions
 
+MARKS = ("spans", "relations", "audio_spans")
 CHOICE = "choice"  # the question of rows made with the choice interface
 # What Prodigy writes, of what is read here.
 ROW = {
@@ -27,6 +29,7 @@ def _recognise(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     check_records(content.records, ROW, "Prodigy", "line")
     questions = list(dict.fromkeys(map(_question, content.records)))
+    _check_marks(content)
     return assemble("prodigy", content, reading, questions, lambda q: _find(content, reading, q))
 
 
@@ -37,6 +40,25 @@ FORMAT = Format(
     _recognise,
     _read,
 )
+
+
+def _check_marks(content: Content) -> None:
+    """Refuse spans and relations, of which ``answer`` only says that they were accepted, and rows of nobody."""
+    rows = content.records
+    marked = sorted({name for row in rows for name in MARKS if row.get(name)})
+    statuses = {row.get("answer") for row in rows}
+    if marked and statuses <= {"accept", None} and not any(_is_choice(row) for row in rows):
+        raise ColumnTypeError(
+            f"{content.name} holds marks by Prodigy ({listing(marked)}), and answer is 'accept' in "
+            "every line: a status, "
+            "not a label. Spans and relations cannot be combined"
+        )
+    if not any(row.get("_annotator_id") or row.get("_session_id") for row in rows):
+        raise NoRowsError(
+            f"no line of {content.name} names its annotator, so there is one annotator and nothing to "
+            "combine. Let each "
+            "annotator have a session of its own (?session=NAME)"
+        )
 
 
 def _question(row: Record) -> str:

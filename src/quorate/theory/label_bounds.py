@@ -1,11 +1,34 @@
-"""The rule that knows the skills: its error bounds, its loss, and the regret of a rule that has to estimate them."""
+"""The optimal rule, which knows the skills: bounds on its error, its loss, and the regret of a plug-in rule."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.simulate import Crowd, answer
-from quorate.voting.vote import tally, weight
+from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
+from quorate.errors import QuorateError
+from quorate.meetings.pairs import pair_stats
+from quorate.result import Result
+from quorate.theory.tasks_needed import SkillError, pair_error
+from quorate.voting.vote import accuracy, tally, weight
+
+
+class Crowd(Protocol):
+    """Answers with the truth and the skills behind them, as `quorate.simulate` draws them."""
+
+    @property
+    def answers(self) -> Answers:
+        """Who answered what."""
+
+    @property
+    def truth(self) -> IntArray:
+        """Class of each task."""
+
+    @property
+    def skills(self) -> FloatArray:
+        """Skill of each worker."""
 
 
 def committee_potential(skills: FloatArray) -> float:
@@ -103,8 +126,24 @@ def expected_loss(crowd: Crowd, skills: FloatArray | None = None, *, draws: int 
     rng = np.random.default_rng(seed)
     believed = crowd.skills if skills is None else skills
     a = crowd.answers
-    fresh = (answer(a.task, a.worker, crowd.skills, a.n_tasks, a.n_classes, None, rng) for _ in range(draws))
-    return float(np.mean([loss(other, believed) for other in fresh]))
+    losses = [
+        (margins(fresh, truth, believed) <= 0).mean() for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
+    ]
+    return float(np.mean(losses))
+
+
+def _drawn_again(
+    answers: Answers, skills: FloatArray, draws: int, rng: np.random.Generator
+) -> Iterator[tuple[Answers, IntArray]]:
+    """Draw truths and answers of the same workers to the same tasks: uniform classes, errors alike likely."""
+    m = answers.n_classes
+    p = accuracy(skills, m)[answers.worker]
+    for _ in range(draws):
+        truth = rng.integers(0, m, answers.n_tasks)
+        is_right = rng.random(answers.n_answers) < p
+        shift = rng.integers(1, m, answers.n_answers)
+        label = np.where(is_right, truth[answers.task], (truth[answers.task] + shift) % m)
+        yield replace(answers, label=label.astype(answers.label.dtype)), truth
 
 
 def average_regret(crowd: Crowd, skills: FloatArray, *, draws: int = 100, seed: int = 0) -> float:
@@ -138,3 +177,69 @@ def plug_in_bound(crowd: Crowd, estimates: FloatArray, epsilon: float) -> float:
     narrow = (margins(crowd.answers, crowd.truth, crowd.skills) <= epsilon).mean()
     off = np.abs(weight(estimates, m) - weight(crowd.skills, m)).sum(axis=1)
     return float(narrow + (off >= epsilon).mean())
+
+
+def skill_error(result: Result, *, delta: float = 0.05) -> SkillError:
+    """Judge how far off the skills of a result are, and so how many tasks are still needed.
+
+    Args:
+        result: of `rank-one`, whose estimator it is about, or of `quorate`, for which it is a guide.
+        delta: the probability with which the bound may fail.
+
+    Raises:
+        QuorateError: the method estimates no skills.
+        OptionError: delta is no probability.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=1).answers, "rank-one")
+    >>> found = skill_error(result)
+    >>> found.tasks_needed(300, epsilon=0.02) > 0
+    True
+    """
+    answers = result.answers
+    if np.isnan(result.skills).all():
+        raise QuorateError(f"the method {result.method!r} has no skills to judge; rank-one and quorate have")
+    return pair_error(pair_stats(answers), answers.n_classes, result.skills, answers.per_worker, delta=delta)
+
+
+def task_bounds(result: Result) -> Table:
+    """Bound the error of each task's label, were the estimated skills the true ones, and errors independent.
+
+    With two classes, Phi is the committee potential of the workers who answered, and the best rule errs no more often
+    than exp(-Phi/2). With more classes it errs no more often than M-1 times the product over the workers of
+    sum_l sqrt(P(l | true) P(l | other)), Bhattacharyya's bound for each other class.
+
+    Returns:
+        A table: ``task``, ``potential`` (null for more than two classes), ``error_at_most``.
+
+    Raises:
+        QuorateError: the method estimates no skills.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 10, 5, seed=1)
+    >>> result = quorate.aggregate(crowd.answers, "rank-one")
+    >>> found = task_bounds(result).to_pylist()[0]
+    >>> sorted(found), found["error_at_most"] <= 1
+    (['error_at_most', 'potential', 'task'], True)
+    """
+    answers, skills = result.answers, result.skills
+    if np.isnan(skills).all():
+        raise QuorateError(f"the method {result.method!r} has no skills to bound errors by; rank-one and quorate have")
+    m = answers.n_classes
+    ours = np.clip(np.nan_to_num(skills), -1 / (m - 1) + 1e-9, 1 - 1e-9)  # a worker not determined adds nothing
+    if m == 2:
+        parts = np.bincount(answers.task, (ours * weight(ours, 2) / 2)[answers.worker], answers.n_tasks)
+        potential, bound = parts, np.exp(-parts / 2)
+    else:
+        p = accuracy(ours, m)
+        other = (1 - p) / (m - 1)
+        factor = np.log(2 * np.sqrt(p * other) + (m - 2) * other)
+        potential = np.full(answers.n_tasks, np.nan)
+        bound = (m - 1) * np.exp(np.bincount(answers.task, factor[answers.worker], answers.n_tasks))
+    bound = np.minimum(bound, 1 - 1 / m)  # a guess does as well
+    columns = {
+        "task": answers.task_names,
+        "potential": from_numpy(potential, mask=np.isnan(potential)),
+        "error_at_most": bound,
+    }
+    return Table(table_of(columns))

@@ -11,12 +11,14 @@ from quorate.meetings.graph import breadth_first_tree, identify_pairs
 from quorate.meetings.pairs import PairStats
 
 
-def constructive(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:
-    """Return |s| of every worker; NaN in bipartite components and behind a correlation of zero [Ma20, Lemma asylearn].
+def constructive_skills(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:
+    """Return |s| of every worker; NaN in bipartite components and behind a correlation of zero.
+
+    The construction of [Ma20, Lemma 9, asylearn].
 
     >>> s = np.array([0.8, -0.6, 0.5, 0.4])
     >>> i, j = np.array([0, 0, 1, 2]), np.array([1, 2, 2, 3])
-    >>> constructive(4, i, j, s[i] * s[j]).round(9).tolist()
+    >>> constructive_skills(4, i, j, s[i] * s[j]).round(9).tolist()
     [0.8, 0.6, 0.5, 0.4]
     """
     verdict = identify_pairs(PairStats.linked(i, j), n_workers)

@@ -1,0 +1,1 @@
+"""Figures of `quorate rank`: simulations, public data, peers."""

@@ -1,0 +1,137 @@
+"""Figures of a ranking against the truth that made the comparisons, or against rows held out."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import kendalltau, norm
+
+from experiments.ranking.simulated import Simulation
+from quorate.arrays import FloatArray
+from quorate.ranking.bradley_terry import mean_log_loss
+from quorate.ranking.comparisons import LEFT, TIE, Comparisons, make_cells
+from quorate.ranking.connectivity import connectivity
+from quorate.ranking.cross_validation import choose_skill
+from quorate.ranking.fit import Fit, fit_ranking
+from quorate.ranking.intervals import ranks_of, uncertainty
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of one repetition of one set; NaN where a figure does not apply."""
+
+    tau: float
+    log_loss: float
+    coverage: float = float("nan")
+    rank_coverage: float = float("nan")
+    skill_coverage: float = float("nan")
+    cpu: float = float("nan")
+    refused: bool = False
+
+
+def score_quorate(simulation: Simulation, *, judge_skill: str = "on") -> Figures:
+    """Fit a simulated set and compare it with the truth.
+
+    Strengths are compared on the scale that is printed: log-odds of the skill-weighted judge.
+    """
+    train = simulation.train
+    start = time.process_time()
+    connected = connectivity(train)
+    cells = make_cells(train, connected.part, position=True)
+    skill = judge_skill == "on" or (judge_skill == "auto" and choose_skill(train, connected.part, position=True).used)
+    fit = fit_ranking(train, cells, skill=skill)
+    spread = uncertainty(train, cells, fit)
+    ranks = ranks_of(fit.parameters.strength, spread.draws, connected.part, LEVEL)
+    cpu = time.process_time() - start
+    z = norm.ppf(0.5 + LEVEL / 2)
+    counts = np.bincount(train.judge, train.weight, len(simulation.skill))
+    scale = float(counts @ simulation.skill**2 / (counts @ np.abs(simulation.skill)))
+    truth = (simulation.strength - simulation.strength.mean()) * scale
+    covered = np.abs(fit.parameters.strength - truth) <= z * spread.standard_error
+    true_rank = np.argsort(np.argsort(-simulation.strength)) + 1
+    rank_covered = (ranks.low <= true_rank) & (true_rank <= ranks.high)
+    skill_covered = np.full(1, np.nan)
+    if fit.estimated.skill:
+        skill_covered = np.abs(fit.parameters.skill - simulation.skill / scale) <= z * spread.skill_error
+    test_cells = make_cells(simulation.test, connected.part, position=True)
+    return Figures(
+        tau=float(kendalltau(fit.parameters.strength, simulation.strength)[0]),
+        log_loss=decided_log_loss(simulation.test, test_cells, fit),
+        coverage=float(covered.mean()),
+        rank_coverage=float(rank_covered.mean()),
+        skill_coverage=float(skill_covered.mean()),
+        cpu=cpu,
+        refused=fit.direction is not None and not fit.direction.is_decided,
+    )
+
+
+def decided_log_loss(test: Comparisons, cells: object, fit: Fit) -> float:
+    """Mean log-loss of the decided rows, given that they are decided."""
+    from quorate.ranking.comparisons import Cells
+
+    assert isinstance(cells, Cells)
+    parameters = fit.parameters
+    gap = parameters.strength[cells.left] - parameters.strength[cells.right]
+    eta = parameters.skill[cells.judge] * gap + parameters.side_bias[cells.judge]
+    if cells.effects.shape[1]:
+        eta = eta + cells.effects @ parameters.effects
+    return _binary_loss(eta, cells.outcome, cells.weight)
+
+
+def _binary_loss(eta: FloatArray, outcome: np.ndarray, weight: FloatArray) -> float:
+    is_decided = outcome != TIE
+    loss = np.logaddexp(0.0, -outcome * eta)
+    return float((loss * weight)[is_decided].sum() / weight[is_decided].sum())
+
+
+def three_way_loss(cells: object, fit: Fit) -> float:
+    """Mean log-loss of all rows, ties included."""
+    from quorate.ranking.comparisons import Cells
+
+    assert isinstance(cells, Cells)
+    return mean_log_loss(cells, fit.parameters)
+
+
+def score_peer(
+    simulation: Simulation,
+    scores: Mapping[str, float],
+    cpu: float,
+    workers: Mapping[str, tuple[float, float]] | None = None,
+) -> Figures:
+    """Compare a peer's scores, in log-odds, with the truth and the rows held out.
+
+    Args:
+        simulation: the truth and the rows.
+        scores: of the items.
+        cpu: seconds that it took.
+        workers: skill and bias of each worker, of a peer that mixes the sigmoid of the gap with the bias by the skill.
+    """
+    strength = np.array([scores.get(item, 0.0) for item in simulation.train.items])
+    test = simulation.test
+    eta = strength[test.left] - strength[test.right]
+    if workers is not None:
+        known = np.array([workers.get(judge, (1.0, 0.5)) for judge in test.judges])[test.judge]
+        left = np.clip(known[:, 0] * expit(eta) + (1 - known[:, 0]) * known[:, 1], 1e-9, 1 - 1e-9)
+        eta = np.log(left / (1 - left))
+    return Figures(
+        tau=float(kendalltau(strength, simulation.strength)[0]),
+        log_loss=_binary_loss(eta, test.outcome, test.weight),
+        cpu=cpu,
+    )
+
+
+def winners(comparisons: Comparisons) -> list[tuple[str, str, str, str]]:
+    """Return rows as crowd-kit takes them: worker, left, right and the winner's name; blank for a tie."""
+    rows = []
+    repeats = np.rint(comparisons.weight).astype(int)
+    for place in np.repeat(np.arange(comparisons.n_rows), repeats):
+        left = comparisons.items[comparisons.left[place]]
+        right = comparisons.items[comparisons.right[place]]
+        outcome = comparisons.outcome[place]
+        label = "" if outcome == TIE else left if outcome == LEFT else right
+        rows.append((comparisons.judges[comparisons.judge[place]], left, right, label))
+    return rows

@@ -1,0 +1,132 @@
+"""crowd-kit's rankings by pairwise comparisons: BradleyTerry and NoisyBradleyTerry."""
+
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.errors import OptionError
+from quorate.estimators.estimator import load_pandas
+from quorate.estimators.parameters import Parameters
+from quorate.ranking.rank import rank_rows
+from quorate.ranking.ranking import Ranking
+from quorate.reading.files import Source
+from quorate.reading.pair_exports import read_pairs
+from quorate.reading.pairs import PairOptions, PairRows
+
+
+class BradleyTerry(Parameters):
+    """Strengths of items from pairwise comparisons, every worker alike; ties count, unlike in crowd-kit.
+
+    The data have the columns left, right and label, which is the winner's name. `scores_` are positive and sum to one,
+    in the order of the names, as in crowd-kit; `ranking_` is the whole `quorate.Ranking` with intervals.
+
+    Args:
+        n_iter: taken for crowd-kit's sake; the fit ends when it has converged.
+        tol: taken for crowd-kit's sake.
+
+    >>> import pandas
+    >>> data = pandas.DataFrame({"left": list("aab"), "right": list("bcc"), "label": list("aab")})
+    >>> BradleyTerry(n_iter=100).fit_predict(data).round(1).to_dict()
+    {'a': 0.5, 'b': 0.3, 'c': 0.2}
+    """
+
+    scores_: Any  # Series by item
+    ranking_: Ranking
+
+    def __init__(self, n_iter: int = 100, tol: float = 1e-5) -> None:
+        if n_iter < 1:
+            raise OptionError(f"n_iter must be at least 1, got {n_iter}")
+        self.n_iter = n_iter
+        self.tol = tol
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._given().items())})"
+
+    def _given(self) -> dict[str, Any]:
+        return {"n_iter": self.n_iter, "tol": self.tol}
+
+    def fit(self, data: Source) -> Self:
+        """Rank the items.
+
+        Raises:
+            InputError: the data cannot be used; the message names the rows.
+        """
+        pandas = load_pandas()
+        self.ranking_ = self._rank(read_pairs(data, PairOptions(left="left", right="right", winner="label")))
+        strength = self.ranking_.strengths
+        scores = np.exp(strength - strength.max())
+        self.scores_ = pandas.Series(scores / scores.sum(), index=_index(self.ranking_.comparisons.items), name="score")
+        return self
+
+    def fit_predict(self, data: Source) -> Any:
+        """Rank the items and return `scores_`."""
+        return self.fit(data).scores_
+
+    def _rank(self, rows: PairRows) -> Ranking:
+        return rank_rows(rows, judge_skill="off", position=False)
+
+
+class NoisyBradleyTerry(BradleyTerry):
+    """Strengths with each worker's skill and leaning to the left; skills may be negative.
+
+    The data have the columns worker, left, right and label. `scores_` as in `BradleyTerry`; `skills_` is the skill of
+    each worker (1 typical, 0 answers at random) and `biases_` the leaning to the left in log-odds, by worker.
+
+    Args:
+        n_iter: taken for crowd-kit's sake; the fit ends when it has converged.
+        tol: taken for crowd-kit's sake.
+        regularization_ratio: taken for crowd-kit's sake; shrinkage is estimated from the data.
+        random_state: seed of the draws behind the rank intervals of `ranking_`.
+
+    >>> import pandas
+    >>> data = pandas.DataFrame({"left": list("abab"), "right": list("baba"), "label": list("aaaa"),
+    ...                          "worker": [1, 1, 2, 2]})
+    >>> NoisyBradleyTerry().fit_predict(data).idxmax()
+    'a'
+    """
+
+    skills_: Any  # Series by worker
+    biases_: Any  # Series by worker
+
+    def __init__(
+        self, n_iter: int = 100, tol: float = 1e-5, regularization_ratio: float = 1e-5, random_state: int = 0
+    ) -> None:
+        super().__init__(n_iter, tol)
+        self.regularization_ratio = regularization_ratio
+        self.random_state = random_state
+
+    def _given(self) -> dict[str, Any]:
+        own = {"regularization_ratio": self.regularization_ratio, "random_state": self.random_state}
+        return super()._given() | own
+
+    def fit(self, data: Source) -> Self:
+        """Rank the items and estimate the workers.
+
+        Raises:
+            InputError: the data cannot be used; the message names the rows.
+            UndeterminedError: a single worker would decide the direction.
+        """
+        super().fit(data)
+        pandas = load_pandas()
+        judges = _index(self.ranking_.comparisons.judges)
+        table = self.ranking_.judges.to_arrow()
+        self.skills_ = pandas.Series(table.column("skill").to_pylist(), index=judges, name="skill")
+        sides = [0.0 if value is None else value for value in table.column("left_bias").to_pylist()]
+        self.biases_ = pandas.Series(sides, index=judges, name="bias")
+        self.skills_.index.name = "worker"
+        self.biases_.index.name = "worker"
+        return self
+
+    def _rank(self, rows: PairRows) -> Ranking:
+        if rows.layout.judge is None:
+            raise OptionError("NoisyBradleyTerry needs the column worker; BradleyTerry does without")
+        return rank_rows(rows, judge_skill="on", seed=self.random_state)
+
+
+def _index(names: tuple[str, ...]) -> list[Any]:
+    """Give whole numbers back as numbers, where all names are."""
+    try:
+        return list(pa.array(names, pa.string()).cast(pa.int64()).to_pylist())
+    except pa.ArrowInvalid:
+        return list(names)

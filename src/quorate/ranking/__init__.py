@@ -1,0 +1,1 @@
+"""Strengths of items from pairwise comparisons by judges of unknown skill: Bradley–Terry–Davidson."""

@@ -1,0 +1,248 @@
+"""Bradley–Terry–Davidson: probabilities of the three outcomes, and Fisher scoring of items and common effects.
+
+Judge k saw item i on the left and j on the right:
+
+    eta = a_k (theta_i - theta_j) + b_k + x'gamma,    P(left), P(right) ~ exp(± eta/2),    P(tie) ~ exp(t_k).
+
+Davidson (1970); without ties this is Bradley–Terry. Every step is a sum over cells.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import cg
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.ranking.comparisons import TIE, Cells, Comparisons, sum_by
+
+MAX_DENSE_ITEMS = 250  # items up to which the Laplacian is inverted; conjugate gradients above are faster
+MAX_LOG_ODDS = 60.0  # beyond it a probability is 0 or 1 in double precision
+MIN_INFORMATION = 1e-9  # of a comparison, so that no system is singular
+EFFECT_RIDGE = 1e-6  # precision of the prior of common effects: none that matters
+MAX_STRENGTH_STEP = 3.0  # log-odds that a Fisher step may move an item
+MAX_EFFECT_STEP = 2.0
+
+
+class Response(NamedTuple):
+    """Derivatives of the log-likelihood of each cell, times its weight, at given parameters."""
+
+    gap: FloatArray  # theta_left - theta_right
+    score: FloatArray  # by eta
+    information: FloatArray  # expected, of eta
+    tie_score: FloatArray  # by t
+    tie_information: FloatArray
+    tie_cross: FloatArray  # expected information between eta and t
+
+
+@dataclass(frozen=True)
+class Variances:
+    """Variances of the normal priors of strengths, skills, side biases and tie propensities."""
+
+    strength: float = 1.0
+    skill: float = 0.25
+    side: float = 0.1
+    tie: float = 0.25
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Everything that predicts an answer.
+
+    Attributes:
+        strength: theta [items], mean zero in each part.
+        skill: a [judges], on the scale of `skill_scale`.
+        side_bias: b [judges], beyond the common one.
+        log_tie: t [judges]; -inf where nothing is ever a tie.
+        effects: gamma [effects].
+        variances: of the priors.
+        mean_skill: centre of the prior of a.
+        mean_log_tie: centre of the prior of t.
+    """
+
+    strength: FloatArray
+    skill: FloatArray
+    side_bias: FloatArray
+    log_tie: FloatArray
+    effects: FloatArray
+    variances: Variances
+    mean_skill: float
+    mean_log_tie: float
+
+
+def log_odds(
+    left: IntArray, right: IntArray, judge: IntArray, effects: FloatArray, parameters: Parameters
+) -> tuple[FloatArray, FloatArray]:
+    """Return the gap in strength and eta of each row."""
+    gap = parameters.strength[left] - parameters.strength[right]
+    eta = parameters.skill[judge] * gap + parameters.side_bias[judge]
+    if effects.shape[1]:
+        eta = eta + effects @ parameters.effects
+    return gap, np.clip(eta, -MAX_LOG_ODDS, MAX_LOG_ODDS)
+
+
+def outcome_moments(eta: FloatArray, log_tie: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """Return the mean outcome, P(left) - P(right), and P(tie); stable for any eta.
+
+    >>> mean, tie = outcome_moments(np.array([0.0]), np.array([0.0]))
+    >>> float(mean[0]), round(float(tie[0]), 4)
+    (0.0, 0.3333)
+    """
+    size = np.abs(eta)
+    small = np.exp(-size)
+    if log_tie is None:
+        return np.sign(eta) * (1 - small) / (1 + small), np.zeros(len(eta))
+    tie = np.exp(log_tie - size / 2)
+    total = 1 + small + tie
+    return np.sign(eta) * (1 - small) / total, tie / total
+
+
+def respond(
+    left: IntArray,
+    right: IntArray,
+    judge: IntArray,
+    outcome: IntArray,
+    weight: FloatArray,
+    effects: FloatArray,
+    parameters: Parameters,
+    has_ties: bool,
+) -> Response:
+    """Return score and expected information of rows."""
+    gap, eta = log_odds(left, right, judge, effects, parameters)
+    mean, tie = outcome_moments(eta, parameters.log_tie[judge] if has_ties else None)
+    information = np.maximum((1 - tie - mean**2) / 4, MIN_INFORMATION) * weight
+    score = weight * (outcome - mean) / 2
+    if not has_ties:
+        zeros = np.zeros(0)
+        return Response(gap, score, information, zeros, zeros, zeros)
+    return Response(
+        gap,
+        score,
+        information,
+        weight * ((outcome == TIE) - tie),
+        weight * tie * (1 - tie),
+        -weight * mean * tie / 2,
+    )
+
+
+def cell_response(cells: Cells, parameters: Parameters) -> Response:
+    """Return score and information of every cell."""
+    return respond(
+        cells.left,
+        cells.right,
+        cells.judge,
+        cells.outcome,
+        cells.weight,
+        cells.effects,
+        parameters,
+        cells.has_ties,
+    )
+
+
+def row_response(comparisons: Comparisons, cells: Cells, parameters: Parameters) -> Response:
+    """Return score and information of every row, with the effects that the cells have."""
+    effects = comparisons.covariates
+    if cells.effects.shape[1] > effects.shape[1]:
+        effects = np.column_stack([np.ones(comparisons.n_rows), effects])
+    return respond(
+        comparisons.left,
+        comparisons.right,
+        comparisons.judge,
+        comparisons.outcome,
+        comparisons.weight,
+        effects,
+        parameters,
+        cells.has_ties,
+    )
+
+
+def mean_log_loss(cells: Cells, parameters: Parameters, *, decided_only: bool = False) -> float:
+    """Mean of minus the log-probability of the outcomes, by weight."""
+    _, eta = log_odds(cells.left, cells.right, cells.judge, cells.effects, parameters)
+    log_tie = parameters.log_tie[cells.judge]
+    log_total = np.logaddexp(np.logaddexp(eta / 2, -eta / 2), log_tie)
+    chosen = np.where(cells.outcome == TIE, log_tie, cells.outcome * eta / 2)
+    # A tie where the training rows had none, or the reverse, has probability zero.
+    loss = np.minimum(log_total - chosen, -np.log(MIN_INFORMATION))
+    weight = np.where(cells.outcome == TIE, 0.0, cells.weight) if decided_only else cells.weight
+    return float(loss @ weight / max(weight.sum(), MIN_INFORMATION))
+
+
+def laplacian(cells: Cells, conductance: FloatArray, prior_precision: float) -> tuple[sparse.csr_matrix, FloatArray]:
+    """Return the weighted Laplacian of the comparison graph plus the prior's precision, and its diagonal.
+
+    Args:
+        cells: the graph.
+        conductance: a_k^2 times the information of each cell.
+        prior_precision: of each strength.
+    """
+    n = cells.n_items
+    by_pair = sum_by(cells.pair, conductance, len(cells.pair_low))
+    diagonal = sum_by(cells.pair_low, by_pair, n) + sum_by(cells.pair_high, by_pair, n) + prior_precision
+    every = np.arange(n)
+    values = np.concatenate([diagonal, -by_pair, -by_pair])
+    rows = np.concatenate([every, cells.pair_low, cells.pair_high])
+    columns = np.concatenate([every, cells.pair_high, cells.pair_low])
+    return sparse.csr_matrix((values, (rows, columns)), shape=(n, n)), np.asarray(diagonal)
+
+
+Solver = Callable[[FloatArray], FloatArray]
+
+
+def laplacian_solver(cells: Cells, conductance: FloatArray, prior_precision: float) -> Solver:
+    """Return a function that solves the Laplacian system for one or several right-hand sides."""
+    matrix, diagonal = laplacian(cells, conductance, prior_precision)
+    if cells.n_items <= MAX_DENSE_ITEMS:
+        inverse = np.linalg.inv(matrix.toarray())
+        return lambda values: inverse @ values
+    preconditioner = sparse.diags(1 / diagonal)
+
+    def solve(values: FloatArray) -> FloatArray:
+        if values.ndim == 1:
+            solution: FloatArray = cg(matrix, values, rtol=1e-5, M=preconditioner, maxiter=300)[0]
+            return solution
+        return np.column_stack([solve(column) for column in values.T])
+
+    return solve
+
+
+def centre_by_part(strength: FloatArray, part: IntArray) -> FloatArray:
+    """Subtract from each strength the mean of its part.
+
+    >>> centre_by_part(np.array([1.0, 3.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [-1.0, 1.0, 0.0]
+    """
+    mean = np.bincount(part, strength) / np.bincount(part)
+    centred: FloatArray = strength - mean[part]
+    return centred
+
+
+def fisher_step(
+    cells: Cells, parameters: Parameters, prior_precision: float, prior_mean: FloatArray | float = 0.0
+) -> tuple[FloatArray, FloatArray, Solver]:
+    """Move strengths and common effects together by one step of Fisher scoring.
+
+    Returns:
+        The new strengths, the new effects, and the solver of the items' system at the old ones.
+    """
+    response = cell_response(cells, parameters)
+    skill = parameters.skill[cells.judge]
+    solve = laplacian_solver(cells, response.information * skill**2, prior_precision)
+    gradient = cells.by_item(skill * response.score) - (parameters.strength - prior_mean) * prior_precision
+    effects = parameters.effects
+    if len(effects):
+        weighted = response.information * skill
+        cross = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
+        solved = solve(cross)
+        own = (cells.effects * response.information[:, None]).T @ cells.effects
+        schur = own + EFFECT_RIDGE * np.eye(len(effects)) - cross.T @ solved
+        step = np.linalg.solve(schur, cells.effects.T @ response.score - solved.T @ gradient)
+        step = np.clip(step, -MAX_EFFECT_STEP, MAX_EFFECT_STEP)
+        effects = effects + step
+        gradient = gradient - cross @ step
+    step = solve(gradient)
+    largest = max(float(np.abs(step).max(initial=0.0)), 1e-9)
+    strength = parameters.strength + step * min(1.0, MAX_STRENGTH_STEP / largest)
+    return strength, effects, solve

@@ -1,0 +1,172 @@
+"""Warnings of a ranking: what a reader must know before using it, with the figure and the remedy."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.stats import chi2
+
+from quorate.errors import count
+from quorate.ranking.bradley_terry import cell_response, row_response
+from quorate.ranking.ranking import Ranking, RankingWarning
+from quorate.ranking.tables import judge_counts
+
+# Conventional limits, as in the specification of the command: a share below which an effect rests on few comparisons,
+# a dispersion of twice (by pair) or 1.3 times (by task) what independent answers have.
+MIN_SIDE_SHARE = 0.05
+MIN_COVARIATE_SHARE = 0.1
+MAX_JUDGE_SHARE = 0.5
+MIN_EFFECTIVE_JUDGES = 3.0
+MAX_PAIR_DISPERSION = 2.0
+MAX_TASK_DISPERSION = 1.3
+MIN_CLUSTERS = 10
+MAX_NAMED = 5
+
+
+def cautions(
+    ranking: Ranking, *, by_task: bool, position_dropped: bool, n_self: int, adaptive: bool
+) -> Iterator[RankingWarning]:
+    """Give every warning, the most serious first."""
+    comparisons = ranking.comparisons
+    connected = ranking.connectivity
+    if connected.n_parts > 1:
+        sizes = ", ".join(f"{len(part):,}" for part in ranking.parts[:MAX_NAMED])
+        yield RankingWarning(
+            "several parts",
+            f"the items fall into {connected.n_parts:,} parts ({sizes} items) that no comparison connects, so each "
+            "part has a list of its own; --next proposes the pairs that connect them",
+        )
+    for chosen, verb, bound in (
+        (connected.never_loses, "lost", "upper"),
+        (connected.never_wins, "won", "lower"),
+    ):
+        if chosen.any():
+            yield RankingWarning(
+                "open bound",
+                f"these items have never {verb} against the others, so their strength has no {bound} bound: "
+                f"{_named(ranking, chosen)}; compare them with their neighbours more often",
+            )
+    if ranking.fit.flipped:
+        yield RankingWarning(
+            "direction",
+            "most judges disagree with most comparisons, so the direction of the judges was taken; a busy judge "
+            "answers the opposite of the others",
+        )
+    if position_dropped:
+        yield RankingWarning(
+            "left side",
+            "each item stands on one side only, so a preference for the left side cannot be separated from the "
+            "strengths and is not estimated; shuffle the sides",
+        )
+    yield from _share_cautions(ranking)
+    yield from _judge_cautions(ranking)
+    yield from _covariate_cautions(ranking)
+    if np.isfinite(ranking.dispersion) and ranking.dispersion > MAX_PAIR_DISPERSION:
+        yield RankingWarning(
+            "misfit",
+            f"wins by pair vary {ranking.dispersion:.1f} times as much as one strength per item allows (cycles such as "
+            "A above B above C above A); --pairs-out lists the misfit of each pair",
+        )
+    if comparisons.task is not None and not by_task:
+        dispersion = task_dispersion(ranking)
+        if dispersion > MAX_TASK_DISPERSION:
+            yield RankingWarning(
+                "dependent rows",
+                f"comparisons of one task vary {dispersion:.1f} times as much as independent ones; intervals by task "
+                "(--cluster task) are wider",
+            )
+    if by_task and comparisons.task is not None and ranking.uncertainty.n_clusters < MIN_CLUSTERS:
+        yield RankingWarning(
+            "few tasks",
+            f"the intervals rest on {count(ranking.uncertainty.n_clusters, 'task')}; with fewer than {MIN_CLUSTERS} "
+            "they are too narrow",
+        )
+    if n_self:
+        yield RankingWarning(
+            "self-preference",
+            f"in {count(n_self, 'comparison')} the judge is one of the two items; --drop-self leaves them out",
+        )
+    if adaptive:
+        yield RankingWarning(
+            "adaptive choice",
+            "some pairs were chosen because of earlier answers, which lowers the coverage of the intervals (to about "
+            "0.91 for aim information and 0.82 for aim order, where 0.95 is stated)",
+        )
+
+
+def _named(ranking: Ranking, chosen: np.ndarray) -> str:
+    names = [ranking.comparisons.items[place] for place in np.flatnonzero(chosen)]
+    more = f" and {len(names) - MAX_NAMED:,} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(names[:MAX_NAMED]) + more
+
+
+def _share_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+    for row in ranking.effects.to_arrow().to_pylist():
+        limit = MIN_SIDE_SHARE if row["effect"] == "left side" else MIN_COVARIATE_SHARE
+        if row["free_share"] < limit:
+            yield RankingWarning(
+                "weak effect",
+                f"only {row['free_share']:.0%} of {row['effect']!r} is not explained by which items were compared, so "
+                "its effect rests on few comparisons",
+            )
+
+
+def _judge_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+    comparisons = ranking.comparisons
+    if comparisons.n_judges == 1:
+        return
+    total = judge_counts(comparisons).comparisons
+    share = total / total.sum()
+    effective = 1 / float((share**2).sum())
+    busiest = int(share.argmax())
+    if share[busiest] > MAX_JUDGE_SHARE:
+        yield RankingWarning(
+            "one judge",
+            f"{comparisons.judges[busiest]} made {share[busiest]:.0%} of the comparisons; the ranking is mostly this "
+            "judge's",
+        )
+    elif effective < MIN_EFFECTIVE_JUDGES:
+        yield RankingWarning(
+            "few judges", f"the comparisons are spread like those of {effective:.1f} equally busy judges"
+        )
+    status = ranking.judges["status"].to_pylist()
+    poor = sum(each in ("uninformative", "reversed") for each in status)
+    if poor:
+        n_reversed = status.count("reversed")
+        yield RankingWarning(
+            "judges",
+            f"{poor:,} of {comparisons.n_judges:,} judges are no better than chance or answer the opposite "
+            f"({n_reversed:,} reversed); the ranking already gives them little or negative weight",
+        )
+
+
+def _covariate_cautions(ranking: Ranking) -> Iterator[RankingWarning]:
+    """Compare each judge's score of a covariate with what one common effect allows."""
+    cells = ranking.cells
+    if cells.n_judges == 1:
+        return
+    response = cell_response(cells, ranking.fit.parameters)
+    first = int(ranking.has_position)
+    for place, name in enumerate(ranking.comparisons.covariate_names):
+        values = cells.effects[:, first + place]
+        score = cells.by_judge(response.score * values)
+        information = np.maximum(cells.by_judge(response.information * values**2), 1e-12)
+        dispersion = float((score**2 / information).sum()) / (cells.n_judges - 1)
+        limit = float(chi2.ppf(0.99, cells.n_judges - 1)) / (cells.n_judges - 1)
+        if dispersion > limit:
+            yield RankingWarning(
+                "covariate by judge",
+                f"the effect of {name!r} differs between judges by more than chance ({dispersion:.1f} times the "
+                "variation of one common effect); the figure is an average over judges",
+            )
+
+
+def task_dispersion(ranking: Ranking) -> float:
+    """Return the squared sum of scores by task over the information: 1 for independent comparisons."""
+    comparisons = ranking.comparisons
+    if comparisons.task is None:
+        return 1.0
+    response = row_response(comparisons, ranking.cells, ranking.fit.parameters)
+    direction = response.gap
+    by_task = np.bincount(comparisons.task, response.score * direction)
+    expected = float((response.information * direction**2).sum())
+    return float((by_task**2).sum()) / max(expected, 1e-12)

@@ -1,0 +1,270 @@
+"""Comparisons as integer codes: who was shown on which side, which judge answered what, on which task."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+
+LEFT, TIE, RIGHT = 1, 0, -1  # outcomes
+MAX_KEY = 1 << 62
+
+
+def sum_by(codes: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Sum values by code.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    return np.asarray(np.bincount(codes, values, n), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Comparisons in canonical order: equal rows of one task are one row with their summed weight.
+
+    Attributes:
+        left, right: item codes [rows].
+        outcome: 1 where the left item won, -1 where the right one did, 0 for a tie [rows].
+        judge: judge codes [rows].
+        weight: how many answers a row stands for [rows].
+        covariates: numeric covariates, oriented left minus right [rows, covariates].
+        task: task codes [rows], ascending; None where every answer is a task of its own.
+        task_hash: a hash of each task's id [tasks], the same on every engine; empty without tasks.
+        items, judges: names, in canonical order.
+        covariate_names: of the columns of ``covariates``.
+        has_sides: whether the file says which item was shown on the left.
+    """
+
+    left: IntArray
+    right: IntArray
+    outcome: IntArray
+    judge: IntArray
+    weight: FloatArray
+    covariates: FloatArray
+    task: IntArray | None
+    task_hash: NDArray[np.uint64]
+    items: tuple[str, ...]
+    judges: tuple[str, ...]
+    covariate_names: tuple[str, ...] = ()
+    has_sides: bool = True
+
+    @property
+    def n_rows(self) -> int:
+        """Number of distinct rows."""
+        return len(self.left)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges."""
+        return len(self.judges)
+
+    @cached_property
+    def n_comparisons(self) -> float:
+        """Total weight of the rows."""
+        return float(self.weight.sum())
+
+    @cached_property
+    def repeats_judge_on_task(self) -> bool:
+        """Whether a judge compared more than one pair on one task, as in a ranking of five."""
+        if self.task is None:
+            return False
+        key = self.task.astype(np.int64) * self.n_judges + self.judge
+        return bool((np.diff(key) == 0).any()) or bool((self.weight > 1).any())
+
+    def select(self, keep: BoolArray) -> "Comparisons":
+        """Keep some rows; items and judges keep their codes."""
+        return replace(
+            self,
+            left=self.left[keep],
+            right=self.right[keep],
+            outcome=self.outcome[keep],
+            judge=self.judge[keep],
+            weight=self.weight[keep],
+            covariates=self.covariates[keep],
+            task=None if self.task is None else self.task[keep],
+        )
+
+
+def canonical_comparisons(
+    left: IntArray,
+    right: IntArray,
+    outcome: IntArray,
+    judge: IntArray,
+    *,
+    items: Sequence[str],
+    judges: Sequence[str],
+    task: IntArray | None = None,
+    task_hash: NDArray[np.uint64] | None = None,
+    weight: FloatArray | None = None,
+    covariates: FloatArray | None = None,
+    covariate_names: Sequence[str] = (),
+    has_sides: bool = True,
+) -> Comparisons:
+    """Sort rows by task, judge, items and outcome, and add the weights of equal ones.
+
+    The result does not depend on the order of the rows, hence neither does any sum over them.
+
+    >>> codes = np.array([0, 0]), np.array([1, 1]), np.array([1, 1]), np.array([0, 0])
+    >>> canonical_comparisons(*codes, items=["a", "b"], judges=["ann"]).weight.tolist()
+    [2.0]
+    """
+    n_rows = len(left)
+    if weight is None:
+        weight = np.ones(n_rows)
+    if covariates is None:
+        covariates = np.zeros((n_rows, 0))
+    key = _row_key(len(items), len(judges), left, right, outcome, judge, task)
+    order, first, group = _group_rows(key, covariates)
+    kept = order[first]
+    return Comparisons(
+        left=left[kept].astype(np.int64),
+        right=right[kept].astype(np.int64),
+        outcome=outcome[kept].astype(np.int64),
+        judge=judge[kept].astype(np.int64),
+        weight=sum_by(group, weight[order], len(kept)),
+        covariates=covariates[kept],
+        task=None if task is None else task[kept].astype(np.int64),
+        task_hash=np.zeros(0, np.uint64) if task_hash is None else task_hash,
+        items=tuple(items),
+        judges=tuple(judges),
+        covariate_names=tuple(covariate_names),
+        has_sides=has_sides,
+    )
+
+
+def _row_key(
+    n_items: int,
+    n_judges: int,
+    left: IntArray,
+    right: IntArray,
+    outcome: IntArray,
+    judge: IntArray,
+    task: IntArray | None,
+) -> IntArray:
+    """Return one integer per row that sorts by task, judge, left, right, outcome."""
+    key = np.zeros(len(left), np.int64) if task is None else task.astype(np.int64)
+    return combine_codes(key, (judge, n_judges), (left, n_items), (right, n_items), (outcome + 1, 3))
+
+
+def combine_codes(first: IntArray, *others: tuple[IntArray, int]) -> IntArray:
+    """Return one integer per row that sorts as the codes do, the first of them first.
+
+    Args:
+        first: codes.
+        others: further codes, each with their number.
+
+    >>> combine_codes(np.array([1, 0]), (np.array([0, 2]), 3)).tolist()
+    [3, 2]
+    """
+    key = first.astype(np.int64)
+    for codes, size in others:
+        if len(key) and int(key.max()) >= MAX_KEY // max(size, 1):  # numbered anew before they exceed 64 bits
+            key = np.unique(key, return_inverse=True)[1].reshape(-1)
+        key = key * max(size, 1) + codes
+    return key
+
+
+def _group_rows(key: IntArray, covariates: FloatArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the sorting order, where each group of equal rows begins in it, and the group of each sorted row."""
+    order = np.lexsort((*covariates.T[::-1], key)) if covariates.shape[1] else np.argsort(key, kind="stable")
+    is_new = np.ones(len(key), dtype=bool)
+    if len(key):
+        sorted_key = key[order]
+        is_new[1:] = sorted_key[1:] != sorted_key[:-1]
+        if covariates.shape[1]:
+            sorted_covariates = covariates[order]
+            is_new[1:] |= (sorted_covariates[1:] != sorted_covariates[:-1]).any(axis=1)
+    return order, np.flatnonzero(is_new), np.cumsum(is_new) - 1
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Comparisons added up over tasks: all that the fit needs, and what an engine groups by.
+
+    Attributes:
+        left, right, judge, outcome, weight: as in `Comparisons` [cells].
+        effects: the common effects of each cell [cells, effects]; the first is the side where that is estimated.
+        pair: number of the unordered pair of items [cells].
+        pair_low, pair_high: items of each pair [pairs].
+        part: connected component of the comparison graph that each item belongs to [items].
+    """
+
+    left: IntArray
+    right: IntArray
+    judge: IntArray
+    outcome: IntArray
+    weight: FloatArray
+    effects: FloatArray
+    n_items: int
+    n_judges: int
+    pair: IntArray = field(repr=False)
+    pair_low: IntArray = field(repr=False)
+    pair_high: IntArray = field(repr=False)
+    part: IntArray = field(repr=False)
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether any comparison is a tie."""
+        return bool((self.outcome == TIE).any())
+
+    def by_item(self, values: FloatArray) -> FloatArray:
+        """Sum values over the cells in which an item stands on the left, minus those where it is on the right."""
+        positive = sum_by(self.left, values, self.n_items)
+        return positive - sum_by(self.right, values, self.n_items)
+
+    def by_judge(self, values: FloatArray) -> FloatArray:
+        """Sum values over the cells of each judge."""
+        return sum_by(self.judge, values, self.n_judges)
+
+
+def make_cells(comparisons: Comparisons, part: IntArray, *, position: bool) -> Cells:
+    """Add comparisons up over tasks.
+
+    Args:
+        comparisons: the rows.
+        part: component of each item.
+        position: whether a common leaning to the left is among the effects.
+    """
+    covariates = comparisons.covariates
+    key = _row_key(
+        comparisons.n_items,
+        comparisons.n_judges,
+        comparisons.left,
+        comparisons.right,
+        comparisons.outcome,
+        comparisons.judge,
+        None,
+    )
+    order, first, group = _group_rows(key, covariates)
+    kept = order[first]
+    left = comparisons.left[kept]
+    right = comparisons.right[kept]
+    low = np.minimum(left, right)
+    high = np.maximum(left, right)
+    pairs, pair = np.unique(low * comparisons.n_items + high, return_inverse=True)
+    effects = covariates[kept]
+    if position:
+        effects = np.column_stack([np.ones(len(kept)), effects])
+    return Cells(
+        left=left,
+        right=right,
+        judge=comparisons.judge[kept],
+        outcome=comparisons.outcome[kept],
+        weight=sum_by(group, comparisons.weight[order], len(kept)),
+        effects=effects,
+        n_items=comparisons.n_items,
+        n_judges=comparisons.n_judges,
+        pair=pair.reshape(-1),
+        pair_low=pairs // comparisons.n_items,
+        pair_high=pairs % comparisons.n_items,
+        part=part,
+    )

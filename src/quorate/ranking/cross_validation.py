@@ -1,0 +1,102 @@
+"""Whether judges' skills improve the prediction of comparisons that were held out; four folds of whole tasks."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.scatter import stirred
+from quorate.progress import report
+from quorate.ranking.bradley_terry import mean_log_loss
+from quorate.ranking.comparisons import Comparisons, make_cells
+from quorate.ranking.fit import fit_ranking
+
+N_FOLDS = 4
+FOLD_BITS = 8
+SAMPLE_BITS = 24
+FOLD_TOLERANCE = 1e-3  # of the short fits
+# Above twice as many comparisons a sample of whole tasks is tried first. With more answers per judge skills are known
+# better, so where they help the sample they help all; where they do not, all comparisons decide.
+SAMPLE_COMPARISONS = 50_000
+
+
+@dataclass(frozen=True)
+class SkillChoice:
+    """Held-out log-loss per comparison with and without skills.
+
+    Attributes:
+        used: whether skills are estimated.
+        loss_with, loss_without: None where nothing was held out, because the caller chose or there is one judge.
+    """
+
+    used: bool
+    loss_with: float | None = None
+    loss_without: float | None = None
+
+
+def choose_skill(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool = True) -> SkillChoice:
+    """Estimate skills where they predict held-out tasks better, on average over the folds."""
+    n_samples = int(comparisons.n_comparisons // SAMPLE_COMPARISONS)
+    if n_samples >= 2:
+        sample = _weighted(comparisons, fold_weights(comparisons, n_samples, shift=SAMPLE_BITS)[0])
+        choice = _cross_validate(sample, part, position=position, shrink=shrink)
+        if choice.used:
+            return choice
+    return _cross_validate(comparisons, part, position=position, shrink=shrink)
+
+
+def _cross_validate(comparisons: Comparisons, part: IntArray, *, position: bool, shrink: bool) -> SkillChoice:
+    weights = fold_weights(comparisons, N_FOLDS, shift=FOLD_BITS)
+    losses = np.zeros(2)
+    total = 0.0
+    for fold in range(N_FOLDS):
+        report("cross-validation", fold, N_FOLDS)
+        held_out = weights[fold]
+        test = _weighted(comparisons, held_out)
+        train = _weighted(comparisons, comparisons.weight - held_out)
+        if not test.n_rows or not train.n_rows:
+            continue
+        test_cells = make_cells(test, part, position=position)
+        train_cells = make_cells(train, part, position=position)
+        for place, skill in enumerate((True, False)):
+            fit = fit_ranking(
+                train, train_cells, skill=skill, position=position, shrink=shrink, tolerance=FOLD_TOLERANCE
+            )
+            losses[place] += mean_log_loss(test_cells, fit.parameters) * test.n_comparisons
+        total += test.n_comparisons
+    if total == 0:
+        return SkillChoice(False)
+    with_skill, without = losses / total
+    return SkillChoice(bool(with_skill < without), float(with_skill), float(without))
+
+
+def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int = FOLD_BITS) -> FloatArray:
+    """Return the weight of each row that belongs to each fold [folds, rows].
+
+    Whole tasks go to one fold, by a hash of their id. Without tasks the repeats of a row are dealt out one by one,
+    beginning at a fold that depends on the row.
+
+    Args:
+        comparisons: the rows.
+        n_folds: number of folds.
+        shift: the bits of the hash that decide; folds of other bits are independent.
+    """
+    rows = np.arange(comparisons.n_rows)
+    weights = np.zeros((n_folds, comparisons.n_rows))
+    if comparisons.task is not None:
+        fold = (comparisons.task_hash[comparisons.task] >> np.uint64(shift)) % np.uint64(n_folds)
+        weights[fold.astype(np.int64), rows] = comparisons.weight
+        return weights
+    whole = np.floor(comparisons.weight / n_folds)
+    weights += whole
+    rest = comparisons.weight - n_folds * whole
+    start = ((stirred(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
+    for turn in range(n_folds):
+        weights[(start + turn) % n_folds, rows] += np.clip(rest - turn, 0, 1)
+    return weights
+
+
+def _weighted(comparisons: Comparisons, weight: FloatArray) -> Comparisons:
+    """Return the rows of positive weight, with that weight."""
+    keep = weight > 1e-9
+    return replace(comparisons.select(keep), weight=weight[keep])

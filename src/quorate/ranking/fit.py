@@ -1,0 +1,295 @@
+"""Empirical-Bayes fit: items and common effects, then judges, then the variances of the priors, until nothing moves."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.progress import report
+from quorate.ranking.bradley_terry import (
+    Parameters,
+    Solver,
+    Variances,
+    cell_response,
+    centre_by_part,
+    fisher_step,
+    row_response,
+)
+from quorate.ranking.comparisons import TIE, Cells, Comparisons
+from quorate.ranking.information import inverse_of, joint_information
+from quorate.ranking.judges import (
+    MIN_SKILL_VARIANCE,
+    Direction,
+    EstimatedParameters,
+    design_effect,
+    judge_step,
+    skill_moments,
+    skill_scale,
+    vote_on_direction,
+)
+
+MAX_ROUNDS = 60  # of EM; a second run of as many follows where the direction is reversed
+EM_TOLERANCE = 1e-4  # largest change of a strength, a skill or an effect, relative to the largest strength
+UNSHRUNK_TOLERANCE = 1e-10  # without EM of the strengths' variance convergence is quadratic
+MAX_MARGINAL_ITEMS = 600  # up to which EM uses marginal variances: one inverse of that size per round
+UNSHRUNK_PRECISION = 1e-8  # prior precision of strengths without shrinkage; fixes the mean only
+N_TRACE_PROBES = 6  # random signs that estimate the trace of the inverse above that size
+DESIGN_EFFECT_ROUNDS = 3  # fits with the design effect measured at the one before
+DESIGN_EFFECT_TOLERANCE = 0.02
+MAX_VARIANCE = 25.0
+MIN_SCALE = 0.05  # a step never shrinks strengths by more than twenty times
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Parameters at convergence, and how they were reached.
+
+    Attributes:
+        parameters: strengths, skills, side biases, tie propensities, effects.
+        estimated: which parameters of judges were estimated.
+        direction: votes of the judges in the direction that was first found; None where skills are not estimated.
+        flipped: whether the judges reversed that direction.
+        skill_variance, side_variance: of each judge's estimate [judges], marginal up to `MAX_MARGINAL_ITEMS` items.
+        design_effect: by which answers of one judge on one task were tempered.
+        iterations: rounds of EM.
+        converged: whether the last round moved nothing by more than the tolerance.
+        strength_precision: prior precision of the strengths.
+    """
+
+    parameters: Parameters
+    estimated: EstimatedParameters
+    direction: Direction | None
+    flipped: bool
+    skill_variance: FloatArray
+    side_variance: FloatArray
+    design_effect: float
+    iterations: int
+    converged: bool
+    strength_precision: float
+
+
+def fit_ranking(
+    comparisons: Comparisons,
+    cells: Cells,
+    *,
+    skill: bool = True,
+    position: bool = True,
+    shrink: bool = True,
+    tolerance: float = EM_TOLERANCE,
+    gold_direction: "GoldDirection | None" = None,
+) -> Fit:
+    """Fit strengths and judges.
+
+    Where a judge answers several comparisons of one task, those answers repeat each other; the design effect is
+    measured at the fit and the judges' evidence is divided by it in the next one.
+
+    Args:
+        comparisons: rows by task, for the design effect.
+        cells: the same rows added up over tasks.
+        skill: estimate the skill of each judge (with one judge there is nothing to estimate).
+        position: estimate each judge's leaning to the left; the common one is an effect of the cells.
+        shrink: estimate the variance of the strengths; otherwise they have next to no prior.
+        tolerance: of EM.
+        gold_direction: decides the direction instead of the judges.
+    """
+    effect = 1.0
+    fitted = _fit(cells, skill, position, shrink, tolerance, effect, gold_direction)
+    for _ in range(DESIGN_EFFECT_ROUNDS):
+        if not comparisons.repeats_judge_on_task or cells.n_judges == 1:
+            break
+        measured = design_effect(comparisons, row_response(comparisons, cells, fitted.parameters))
+        if abs(measured - effect) < DESIGN_EFFECT_TOLERANCE:
+            break
+        effect = measured
+        fitted = _fit(cells, skill, position, shrink, tolerance, effect, gold_direction)
+    return fitted
+
+
+@dataclass(frozen=True)
+class GoldDirection:
+    """Known winners: pairs of items of which the first is better."""
+
+    better: tuple[int, ...]
+    worse: tuple[int, ...]
+
+    def supports(self, strength: FloatArray) -> float:
+        """Return how many known pairs the strengths order rightly, minus those that they order wrongly."""
+        gap = strength[np.array(self.better)] - strength[np.array(self.worse)]
+        return float(np.sign(gap).sum())
+
+
+def _initial(cells: Cells) -> Parameters:
+    tied = float(cells.weight[cells.outcome == TIE].sum())
+    decided = float(cells.weight[cells.outcome != TIE].sum())
+    log_tie = float(np.log(2 * max(tied, 0.5) / max(decided, 0.5))) if cells.has_ties else -np.inf
+    return Parameters(
+        strength=np.zeros(cells.n_items),
+        skill=np.ones(cells.n_judges),
+        side_bias=np.zeros(cells.n_judges),
+        log_tie=np.full(cells.n_judges, log_tie),
+        effects=np.zeros(cells.effects.shape[1]),
+        variances=Variances(),
+        mean_skill=1.0,
+        mean_log_tie=log_tie,
+    )
+
+
+def _fit(
+    cells: Cells,
+    skill: bool,
+    position: bool,
+    shrink: bool,
+    tolerance: float,
+    effect: float,
+    gold_direction: GoldDirection | None,
+) -> Fit:
+    several = cells.n_judges > 1
+    estimated = EstimatedParameters(skill=skill and several, side=position and several, tie=cells.has_ties)
+    parameters = _initial(cells)
+    if not shrink:
+        tolerance = min(tolerance, UNSHRUNK_TOLERANCE)
+    strength_precision = 1 / parameters.variances.strength if shrink else UNSHRUNK_PRECISION
+    direction: Direction | None = None
+    flipped = False
+    is_decided = not estimated.skill and gold_direction is None
+    skill_variance = np.zeros(cells.n_judges)
+    side_variance = np.zeros(cells.n_judges)
+    is_converged = False
+    iteration = 0
+    for iteration in range(1, 2 * MAX_ROUNDS + 1):
+        report("fitting", iteration, 2 * MAX_ROUNDS)
+        before = parameters
+        solve: Solver
+        for _ in range(2):
+            strength, effects, solve = fisher_step(cells, parameters, strength_precision)
+            parameters = replace(parameters, strength=centre_by_part(strength, cells.part), effects=effects)
+        response = cell_response(cells, parameters)
+        step = judge_step(cells, response, parameters, estimated, effect)
+        parameters = replace(parameters, skill=step.skill, side_bias=step.side_bias, log_tie=step.log_tie)
+        used = parameters
+        skill_variance = step.covariance[:, 0, 0]
+        side_variance = step.covariance[:, 1, 1]
+        strength_variances: FloatArray | None = None
+        if cells.n_items <= MAX_MARGINAL_ITEMS and (several or shrink):
+            # Conditional variances would make the priors too narrow.
+            joint = joint_information(cells, response, parameters, estimated, strength_precision)
+            core_inverse = inverse_of(joint.schur())
+            strength_variances = np.diag(core_inverse)[: cells.n_items]
+            marginal = joint.judge_variances(core_inverse)
+            skill_variance = marginal.get(0, skill_variance)
+            side_variance = marginal.get(1, side_variance)
+        parameters = _update_priors(
+            cells, parameters, estimated, step.covariance, step.skill_information, side_variance, several=several
+        )
+        if shrink:
+            if strength_variances is None:
+                trace = _inverse_trace(solve, cells.n_items)
+            else:
+                trace = float(strength_variances.sum())
+            total = float(parameters.strength @ parameters.strength) + trace
+            variance = float(np.clip(total / cells.n_items, 1e-3, 100))
+            parameters = replace(parameters, variances=replace(parameters.variances, strength=variance))
+            strength_precision = 1 / variance
+        largest = max(1.0, float(np.abs(parameters.strength).max()))
+        is_converged = _change(before, parameters) < tolerance * largest
+        if is_converged or iteration == MAX_ROUNDS:
+            if is_decided:
+                break
+            is_decided = True
+            direction = vote_on_direction(step.skill, step.skill_information, used.mean_skill, used.variances.skill)
+            if gold_direction is not None:
+                flipped = gold_direction.supports(parameters.strength) < 0
+            else:
+                flipped = direction.total < 0
+            if not flipped:
+                break
+            parameters = replace(
+                parameters,
+                strength=-parameters.strength,
+                skill=-parameters.skill,
+                mean_skill=-parameters.mean_skill,
+            )
+            if not estimated.skill:
+                break
+    return Fit(
+        parameters,
+        estimated,
+        direction if estimated.skill else None,
+        flipped,
+        skill_variance if estimated.skill else np.zeros(cells.n_judges),
+        side_variance if estimated.side else np.zeros(cells.n_judges),
+        effect,
+        iteration,
+        is_converged,
+        strength_precision,
+    )
+
+
+def _update_priors(
+    cells: Cells,
+    parameters: Parameters,
+    estimated: EstimatedParameters,
+    covariance: FloatArray,
+    skill_information: FloatArray,
+    side_variance: FloatArray,
+    *,
+    several: bool,
+) -> Parameters:
+    """Set the scale and estimate the priors of judges (M-step).
+
+    Args:
+        cells: the comparisons.
+        parameters: after the judges' step.
+        estimated: which parameters of judges are estimated.
+        covariance: of each judge's parameters given the items [judges, 3, 3].
+        skill_information: of each judge's answers on its skill [judges].
+        side_variance: marginal variance of each side bias [judges].
+        several: whether there is more than one judge.
+    """
+    variances = parameters.variances
+    strength = parameters.strength
+    skill = parameters.skill
+    mean_skill = parameters.mean_skill
+    mean_log_tie = parameters.mean_log_tie
+    if estimated.skill:
+        mean_skill, spread = skill_moments(skill, skill_information, mean_skill, variances.skill)
+        scale = max(skill_scale(skill, covariance[:, 0, 0], cells.by_judge(cells.weight)), MIN_SCALE)
+        skill = skill / scale
+        strength = strength * scale
+        mean_skill = mean_skill / scale
+        variances = replace(
+            variances,
+            strength=variances.strength * scale**2,
+            skill=float(np.clip(spread / scale**2, MIN_SKILL_VARIANCE, MAX_VARIANCE)),
+        )
+    if estimated.side:
+        spread = float(np.mean(parameters.side_bias**2 + side_variance))
+        variances = replace(variances, side=float(np.clip(spread, 1e-3, MAX_VARIANCE)))
+    if estimated.tie:
+        mean_log_tie = float(parameters.log_tie.mean())
+        spread = float(np.mean((parameters.log_tie - mean_log_tie) ** 2 + covariance[:, 2, 2]))
+        variances = replace(variances, tie=float(np.clip(spread, 1e-4, MAX_VARIANCE)) if several else MAX_VARIANCE)
+    return replace(
+        parameters,
+        strength=strength,
+        skill=skill,
+        variances=variances,
+        mean_skill=mean_skill,
+        mean_log_tie=mean_log_tie,
+    )
+
+
+def _inverse_trace(solve: Solver, n_items: int) -> float:
+    """Estimate the trace of the inverse of the items' system by random signs (Hutchinson)."""
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (n_items, N_TRACE_PROBES))
+    return float((signs * solve(signs)).sum()) / N_TRACE_PROBES
+
+
+def _change(before: Parameters, after: Parameters) -> float:
+    """Return the largest change of a strength, a skill or a common effect."""
+    changes = [
+        np.abs(after.strength - before.strength),
+        np.abs(after.skill - before.skill),
+        np.abs(after.effects - before.effects),
+    ]
+    return max(float(change.max(initial=0.0)) for change in changes)

@@ -1,0 +1,146 @@
+"""Information of items and common effects once judges are estimated too: a Schur complement, by sums over cells.
+
+The judges' block is block-diagonal (skill and side bias of each), so it is eliminated judge by judge.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from quorate.arrays import FloatArray
+from quorate.ranking.bradley_terry import EFFECT_RIDGE, Parameters, Response, laplacian
+from quorate.ranking.comparisons import Cells, sum_by
+from quorate.ranking.judges import EstimatedParameters
+
+MAX_DENSE_CROSS = 4_000_000  # entries (items × judges) up to which the cross block is dense: 32 MB
+JUDGES_AT_ONCE = 4096  # whose marginal variances are computed together
+
+
+def inverse_of(matrix: FloatArray) -> FloatArray:
+    """Invert a positive definite matrix."""
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class JointInformation:
+    """Blocks of the information matrix.
+
+    Attributes:
+        core: items and common effects [core, core] with their priors, sparse.
+        cross: core by judge parameters [core, judges × kept], dense or sparse.
+        gain: cross times the inverse of the judges' block [core, judges × kept].
+        judge_inverse: inverse block of each judge [judges, kept, kept].
+        prior_precision: of each judge parameter [judges × kept].
+        kept: which of skill (0) and side bias (1) are estimated.
+    """
+
+    core: sparse.csr_matrix
+    cross: Any
+    gain: Any
+    judge_inverse: FloatArray
+    prior_precision: FloatArray
+    kept: tuple[int, ...]
+
+    def schur(self) -> FloatArray:
+        """Return the information of the core when judges are estimated too; dense."""
+        if not self.kept:
+            return np.asarray(self.core.toarray())
+        product = self.gain @ self.cross.T
+        return np.asarray(self.core.toarray() - (product.toarray() if sparse.issparse(product) else product))
+
+    def judge_variances(self, core_inverse: FloatArray) -> dict[int, FloatArray]:
+        """Return the marginal variance of each judge's kept parameters, given the inverse of `schur`."""
+        n_kept = len(self.kept)
+        if not n_kept:
+            return {}
+        total = np.zeros(self.judge_inverse.shape[0] * n_kept)
+        for start in range(0, len(total), JUDGES_AT_ONCE * n_kept):
+            columns = slice(start, start + JUDGES_AT_ONCE * n_kept)
+            gain = self.gain[:, columns]
+            gain = gain.toarray() if sparse.issparse(gain) else gain
+            total[columns] = np.einsum("ij,ij->j", gain, core_inverse @ gain)
+        total = total.reshape(-1, n_kept)
+        own = np.einsum("kaa->ka", self.judge_inverse)
+        return {index: own[:, place] + total[:, place] for place, index in enumerate(self.kept)}
+
+
+def joint_information(
+    cells: Cells,
+    response: Response,
+    parameters: Parameters,
+    estimated: EstimatedParameters,
+    strength_precision: float,
+) -> JointInformation:
+    """Build the information of strengths, common effects, skills and side biases at the parameters."""
+    n = cells.n_items
+    n_judges = cells.n_judges
+    n_effects = cells.effects.shape[1]
+    skill = parameters.skill[cells.judge]
+    items, _ = laplacian(cells, response.information * skill**2, strength_precision)
+    weighted = response.information * skill
+    core = items
+    if n_effects:
+        border = np.column_stack([cells.by_item(weighted * column) for column in cells.effects.T])
+        own = (cells.effects * response.information[:, None]).T @ cells.effects
+        own = own + EFFECT_RIDGE * np.eye(n_effects)
+        core = sparse.bmat([[items, border], [border.T, own]], format="csr")
+    kept = tuple(index for index, used in enumerate((estimated.skill, estimated.side)) if used)
+    if not kept:
+        empty = np.zeros((n + n_effects, 0))
+        return JointInformation(core, empty, empty, np.zeros((n_judges, 0, 0)), np.zeros(0), kept)
+
+    design = {0: response.gap, 1: np.ones(len(response.gap))}
+    variance = {0: parameters.variances.skill, 1: parameters.variances.side}
+    block = np.zeros((n_judges, len(kept), len(kept)))
+    for row, first in enumerate(kept):
+        for column, second in enumerate(kept):
+            block[:, row, column] = cells.by_judge(response.information * design[first] * design[second])
+        block[:, row, row] += 1 / variance[first]
+    inverse: FloatArray = np.linalg.inv(block).astype(np.float64)
+    crosses = []
+    for index in kept:
+        by_item = _item_judge_sums(cells, weighted * design[index])
+        if n_effects:
+            values = response.information * design[index]
+            by_effect = np.stack([cells.by_judge(values * column) for column in cells.effects.T])
+            stack = sparse.vstack if sparse.issparse(by_item) else np.vstack
+            by_item = stack([by_item, by_effect])
+        crosses.append(by_item)
+    cross = _interleave(crosses)
+    gain = cross @ sparse.block_diag(list(inverse), format="csr") if sparse.issparse(cross) else _apply(cross, inverse)
+    precision = np.tile([1 / variance[index] for index in kept], n_judges)
+    return JointInformation(core, cross, gain, inverse, precision, kept)
+
+
+def _item_judge_sums(cells: Cells, values: FloatArray) -> Any:
+    """Sum values by item and judge, left minus right [items, judges]; dense where that is small."""
+    n = cells.n_items
+    n_judges = cells.n_judges
+    if n * n_judges <= MAX_DENSE_CROSS:
+        left = sum_by(cells.left * n_judges + cells.judge, values, n * n_judges)
+        right = sum_by(cells.right * n_judges + cells.judge, values, n * n_judges)
+        return (left - right).reshape(n, n_judges)
+    rows = np.concatenate([cells.left, cells.right])
+    columns = np.concatenate([cells.judge, cells.judge])
+    return sparse.csr_matrix((np.concatenate([values, -values]), (rows, columns)), shape=(n, n_judges))
+
+
+def _interleave(matrices: list[Any]) -> Any:
+    """Put columns side by side so that the parameters of one judge are neighbours."""
+    if len(matrices) == 1:
+        return matrices[0]
+    n_judges = matrices[0].shape[1]
+    order = np.arange(len(matrices) * n_judges).reshape(len(matrices), n_judges).T.ravel()
+    if sparse.issparse(matrices[0]):
+        return sparse.hstack(matrices, format="csc")[:, order].tocsr()
+    return np.hstack(matrices)[:, order]
+
+
+def _apply(cross: FloatArray, inverse: FloatArray) -> FloatArray:
+    """Multiply a dense cross block by the block-diagonal inverse."""
+    n_judges, n_kept, _ = inverse.shape
+    blocks = cross.reshape(len(cross), n_judges, n_kept)
+    product: FloatArray = np.einsum("ika,kab->ikb", blocks, inverse).reshape(len(cross), n_judges * n_kept)
+    return product

@@ -1,0 +1,374 @@
+"""Uncertainty of the strengths: sandwich covariance with scores summed by task, or multiplier draws for many items.
+
+Judges who see the same pair of answers are no independent rows, so scores are added up by task before they are squared.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.stats import norm
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.scatter import stirred
+from quorate.progress import report
+from quorate.ranking.bradley_terry import Response, cell_response, centre_by_part, row_response
+from quorate.ranking.comparisons import Cells, Comparisons
+from quorate.ranking.fit import Fit
+from quorate.ranking.information import JointInformation, inverse_of, joint_information
+
+MAX_COVARIANCE_ITEMS = 1200  # above it draws replace the matrix: n^3 operations and n^2 numbers
+N_DRAWS = 4000  # from the covariance: the standard error of a probability is below 0.008
+N_MULTIPLIER_DRAWS = 128  # each needs a sparse solve; two words of 64 random signs per task
+CG_TOLERANCE = 1e-5
+CG_MAX_ITERATIONS = 300
+WORD_BITS = 64
+DRAW_CELLS = 1 << 22  # signs (tasks × draws) that are made at a time
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Joint uncertainty of the strengths.
+
+    Attributes:
+        covariance: of the strengths, centred in each part [items, items]; None above `MAX_COVARIANCE_ITEMS`.
+        draws: deviations from the estimates [draws, items].
+        standard_error: of each strength [items].
+        effect_error: standard error of each common effect [effects].
+        skill_error: standard error of each judge's skill [judges].
+        side_error: standard error of each judge's side bias [judges].
+        model_error: standard error of each strength if rows were independent [items]; NaN above that size.
+        n_clusters: number of tasks, or of comparisons where each is its own cluster.
+    """
+
+    covariance: FloatArray | None
+    draws: FloatArray
+    standard_error: FloatArray
+    effect_error: FloatArray
+    skill_error: FloatArray
+    side_error: FloatArray
+    model_error: FloatArray
+    n_clusters: int
+
+    def gap_error(self, i: IntArray, j: IntArray) -> FloatArray:
+        """Return the standard error of the difference of each pair of strengths."""
+        if self.covariance is None:
+            error: FloatArray = (self.draws[:, i] - self.draws[:, j]).std(axis=0)
+            return error
+        variance = self.covariance[i, i] + self.covariance[j, j] - 2 * self.covariance[i, j]
+        return np.sqrt(np.maximum(variance, 0))
+
+
+def uncertainty(
+    comparisons: Comparisons, cells: Cells, fit: Fit, *, by_task: bool = True, seed: int = 0
+) -> Uncertainty:
+    """Measure the uncertainty of a fit.
+
+    Args:
+        comparisons: rows by task.
+        cells: the same rows added up over tasks.
+        fit: the estimates.
+        by_task: sum scores by task; otherwise every comparison counts as independent.
+        seed: of the draws.
+    """
+    response = cell_response(cells, fit.parameters)
+    joint = joint_information(cells, response, fit.parameters, fit.estimated, fit.strength_precision)
+    has_tasks = by_task and comparisons.task is not None
+    rows = _Rows.of_tasks(comparisons, cells, fit) if has_tasks else _Rows.of_cells(cells, response, fit)
+    if cells.n_items <= MAX_COVARIANCE_ITEMS:
+        return _sandwich(rows, joint, cells, fit, seed)
+    return _multiplier_draws(rows, joint, cells, fit, comparisons.task_hash if has_tasks else None, seed)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Scores of rows, each belonging to a cluster."""
+
+    cluster: IntArray
+    n_clusters: int
+    weight: float  # number of comparisons
+    score: FloatArray
+    gap: FloatArray
+    left: IntArray
+    right: IntArray
+    judge: IntArray
+    skill: FloatArray
+    effects: FloatArray
+
+    @classmethod
+    def of_tasks(cls, comparisons: Comparisons, cells: Cells, fit: Fit) -> "_Rows":
+        assert comparisons.task is not None
+        response: Response = row_response(comparisons, cells, fit.parameters)
+        effects = comparisons.covariates
+        if cells.effects.shape[1] > effects.shape[1]:
+            effects = np.column_stack([np.ones(comparisons.n_rows), effects])
+        cluster = np.cumsum(np.r_[0, np.diff(comparisons.task) != 0])
+        return cls(
+            cluster,
+            int(cluster[-1]) + 1,
+            comparisons.n_comparisons,
+            response.score,
+            response.gap,
+            comparisons.left,
+            comparisons.right,
+            comparisons.judge,
+            fit.parameters.skill[comparisons.judge],
+            effects,
+        )
+
+    @classmethod
+    def of_cells(cls, cells: Cells, response: Response, fit: Fit) -> "_Rows":
+        """Equal comparisons are independent: a cell of weight w adds w squares, not the square of w."""
+        n_cells = len(cells.left)
+        total = float(cells.weight.sum())
+        return cls(
+            np.arange(n_cells),
+            max(round(total), 1),
+            total,
+            response.score / np.sqrt(cells.weight),
+            response.gap,
+            cells.left,
+            cells.right,
+            cells.judge,
+            fit.parameters.skill[cells.judge],
+            cells.effects,
+        )
+
+    def score_matrices(self, n_items: int, n_judges: int, kept: tuple[int, ...]) -> tuple[sparse.csr_matrix, ...]:
+        """Return scores by cluster: of items and effects [clusters, core], of judge parameters [clusters, judges]."""
+        n_rows = len(self.score)
+        row = np.arange(n_rows)
+        n_groups = int(self.cluster[-1]) + 1
+        by_cluster = sparse.csr_matrix((self.score, (self.cluster, row)), shape=(n_groups, n_rows))
+        values = np.concatenate([self.skill, -self.skill])
+        places = (np.concatenate([row, row]), np.concatenate([self.left, self.right]))
+        design = sparse.csr_matrix((values, places), shape=(n_rows, n_items))
+        if self.effects.shape[1]:
+            design = sparse.hstack([design, sparse.csr_matrix(self.effects)], format="csr")
+        columns = {0: self.gap, 1: np.ones(n_rows)}
+        place = len(kept) * self.judge
+        values = np.concatenate([columns[index] for index in kept]) if kept else np.zeros(0)
+        rows = np.tile(row, len(kept))
+        at = np.concatenate([place + offset for offset in range(len(kept))]) if kept else np.zeros(0, np.int64)
+        judges = sparse.csr_matrix((values, (rows, at)), shape=(n_rows, len(kept) * n_judges))
+        return (by_cluster @ design).tocsr(), (by_cluster @ judges).tocsr()
+
+
+def _sandwich(rows: _Rows, joint: JointInformation, cells: Cells, fit: Fit, seed: int) -> Uncertainty:
+    """Return the sandwich covariance, never narrower than the model's, and draws from it."""
+    n = cells.n_items
+    bread = inverse_of(joint.schur())
+    variances = joint.judge_variances(bread)
+    own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
+    meat = _dense(own.T @ own)
+    prior = np.zeros(len(bread))
+    prior[:n] = fit.strength_precision
+    used = len(bread) - float(np.diag(bread) @ prior)
+    judge_prior = np.zeros_like(bread)
+    if joint.kept:
+        gain = joint.gain
+        mixed = _dense((own.T @ judges) @ gain.T)
+        meat = meat - mixed - mixed.T + _dense(gain @ (judges.T @ judges) @ gain.T)
+        flat = np.stack([variances[index] for index in joint.kept], axis=1).ravel()
+        used += len(flat) - float(flat @ joint.prior_precision)
+        scaled = gain.multiply(joint.prior_precision) if sparse.issparse(gain) else gain * joint.prior_precision
+        judge_prior = _dense(scaled @ gain.T)
+    small_sample = rows.n_clusters / max(rows.n_clusters - 1, 1) * rows.weight / max(rows.weight - used, 1.0)
+    middle = meat * small_sample + np.diag(prior) + judge_prior
+    covariance = bread @ middle @ bread
+    wider = np.sqrt(np.maximum(1.0, np.diag(bread) / np.diag(covariance)))
+    covariance = covariance * np.outer(wider, wider)
+    effect_error = np.sqrt(np.diag(covariance)[n:])
+    model = np.sqrt(np.maximum(np.diag(_centred(bread[:n, :n], cells.part)), 0))
+    strengths = _centred(covariance[:n, :n], cells.part)
+    values, vectors = np.linalg.eigh(strengths)
+    # The largest entry of each vector is positive, so that draws do not depend on the linear algebra's choice of sign.
+    largest = np.abs(vectors).argmax(axis=0)
+    vectors = vectors * np.sign(vectors[largest, np.arange(n)])
+    normal = np.random.default_rng(seed).standard_normal((N_DRAWS, n))
+    draws = normal @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    zeros = np.zeros(cells.n_judges)
+    return Uncertainty(
+        strengths,
+        draws,
+        np.sqrt(np.maximum(np.diag(strengths), 0)),
+        effect_error,
+        np.sqrt(variances[0]) if 0 in variances else zeros,
+        np.sqrt(variances[1]) if 1 in variances else zeros,
+        model,
+        rows.n_clusters,
+    )
+
+
+def _dense(matrix: object) -> FloatArray:
+    return np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)  # type: ignore[attr-defined]
+
+
+def _centred(covariance: FloatArray, part: IntArray) -> FloatArray:
+    """Return the covariance of strengths after the mean of their part is subtracted."""
+    size = np.bincount(part)
+    same = (part[:, None] == part[None, :]) / size[part][:, None]
+    centring = np.eye(len(part)) - same
+    return np.asarray(centring @ covariance @ centring.T)
+
+
+def _multiplier_draws(
+    rows: _Rows,
+    joint: JointInformation,
+    cells: Cells,
+    fit: Fit,
+    task_hash: NDArray[np.uint64] | None,
+    seed: int,
+) -> Uncertainty:
+    """Draw strengths by one Newton step of a bootstrap with random signs for tasks: no matrix of items by items."""
+    n = cells.n_items
+    own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
+    keys = stirred(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
+    n_core = own.shape[1]
+    right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
+    at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
+    for start in range(0, own.shape[0], at_once):
+        report("drawing", start, own.shape[0])
+        block = slice(start, start + at_once)
+        signs = random_signs(keys[block], N_MULTIPLIER_DRAWS, seed)
+        right_side += own[block].T @ signs
+        if joint.kept:
+            right_side -= joint.gain @ (judges[block].T @ signs)
+    used = n_core + joint.gain.shape[1]
+    right_side *= np.sqrt(rows.n_clusters / max(rows.n_clusters - 1, 1))
+    right_side *= np.sqrt(rows.weight / max(rows.weight - min(used, rows.weight / 2), 1.0))
+    rng = np.random.default_rng(seed)
+    right_side[:n] += rng.standard_normal((n, N_MULTIPLIER_DRAWS)) * np.sqrt(fit.strength_precision)
+    if joint.kept:
+        noise = rng.standard_normal((len(joint.prior_precision), N_MULTIPLIER_DRAWS))
+        right_side -= joint.gain @ (noise * np.sqrt(joint.prior_precision)[:, None])
+
+    def apply(vectors: FloatArray) -> FloatArray:
+        product: FloatArray = joint.core @ vectors
+        if joint.kept:
+            product = product - joint.gain @ (joint.cross.T @ vectors)
+        return product
+
+    solution = conjugate_gradients(apply, right_side, joint.core.diagonal())
+    draws = solution[:n].T
+    for number, draw in enumerate(draws):
+        draws[number] = centre_by_part(draw, cells.part)
+    return Uncertainty(
+        None,
+        draws,
+        draws.std(axis=0),
+        solution[n:].std(axis=1),
+        np.sqrt(fit.skill_variance),
+        np.sqrt(fit.side_variance),
+        np.full(n, np.nan),
+        rows.n_clusters,
+    )
+
+
+def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArray:
+    """Return signs of each key, one per draw, that depend on the key and the seed alone [keys, draws].
+
+    >>> random_signs(np.array([5, 6], np.uint64), 3, 0).shape
+    (2, 3)
+    """
+    n_words = -(-n_draws // WORD_BITS)
+    salts = stirred(np.arange(n_words, dtype=np.uint64) + np.uint64(seed * n_words))
+    words = stirred(keys[:, None] ^ salts[None, :])
+    bits = np.unpackbits(words.view(np.uint8).reshape(len(keys), -1), axis=1)[:, :n_draws]
+    return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
+
+
+def conjugate_gradients(
+    apply: Callable[[FloatArray], FloatArray], right_side: FloatArray, diagonal: FloatArray
+) -> FloatArray:
+    """Solve a positive definite system for many right-hand sides together, preconditioned by its diagonal.
+
+    One sparse product with 128 columns costs a fraction of 128 products with one, which is what scipy's ``cg`` does.
+    """
+    scale = 1 / diagonal[:, None]
+    solution = np.zeros_like(right_side)
+    residual = right_side.copy()
+    preconditioned = scale * residual
+    direction = preconditioned.copy()
+    product = (residual * preconditioned).sum(axis=0)
+    start = np.sqrt((residual**2).sum(axis=0))
+    for _ in range(CG_MAX_ITERATIONS):
+        image = apply(direction)
+        step = product / np.maximum((direction * image).sum(axis=0), 1e-300)
+        solution += step * direction
+        residual -= step * image
+        if (np.sqrt((residual**2).sum(axis=0)) <= CG_TOLERANCE * start).all():
+            break
+        preconditioned = scale * residual
+        new_product = (residual * preconditioned).sum(axis=0)
+        direction = preconditioned + direction * (new_product / np.maximum(product, 1e-300))
+        product = new_product
+    return solution
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Ranks within each part, and what the draws make of them [items]."""
+
+    rank: IntArray
+    low: IntArray
+    high: IntArray
+    p_best: FloatArray
+
+
+def ranks_of(strength: FloatArray, draws: FloatArray, part: IntArray, level: float) -> Ranks:
+    """Rank items within their part, with intervals of the ranks.
+
+    >>> draws = np.array([[0.0, 0.1], [0.0, -0.1]])
+    >>> ranks_of(np.array([1.0, 0.0]), draws, np.array([0, 0]), 0.95).rank.tolist()
+    [1, 2]
+    """
+    n = len(strength)
+    rank = np.zeros(n, np.int64)
+    low = np.zeros(n, np.int64)
+    high = np.zeros(n, np.int64)
+    p_best = np.zeros(n)
+    for number in range(int(part.max()) + 1):
+        members = np.flatnonzero(part == number)
+        rank[members[np.argsort(-strength[members], kind="stable")]] = np.arange(1, len(members) + 1)
+        values = strength[members] + draws[:, members]
+        order = np.argsort(-values, axis=1, kind="stable")
+        drawn_rank = np.empty_like(order)
+        np.put_along_axis(drawn_rank, order, np.arange(1, len(members) + 1)[None, :].repeat(len(values), 0), axis=1)
+        bounds = np.quantile(drawn_rank, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+        low[members] = bounds[0]
+        high[members] = bounds[1]
+        p_best[members] = (drawn_rank == 1).mean(axis=0)
+    return Ranks(rank, np.minimum(low, rank), np.maximum(high, rank), p_best)
+
+
+def tiers_of(
+    strength: FloatArray, part: IntArray, gap_error: Callable[[IntArray, IntArray], FloatArray], level: float
+) -> IntArray:
+    """Divide each part into tiers: the first item leads a tier, and members are not separated from their leader.
+
+    Args:
+        strength: estimates [items].
+        part: component of each item.
+        gap_error: standard error of the differences of pairs.
+        level: of the intervals of the differences.
+    """
+    z = norm.ppf(0.5 + level / 2)
+    tier = np.zeros(len(strength), np.int64)
+    for number in range(int(part.max()) + 1):
+        members = np.flatnonzero(part == number)
+        members = members[np.argsort(-strength[members], kind="stable")]
+        start = 0
+        level_number = 0
+        while start < len(members):
+            level_number += 1
+            rest = members[start:]
+            leader = np.full(len(rest), rest[0])
+            gap = strength[leader] - strength[rest]
+            is_apart: BoolArray = gap > z * gap_error(leader, rest)
+            size = int(is_apart.argmax()) if is_apart.any() else len(rest)
+            tier[rest[:size]] = level_number
+            start += max(size, 1)
+    return tier

@@ -1,0 +1,204 @@
+"""Each judge's skill, leaning to a side and readiness to tie: Newton steps, all judges at once, and the direction.
+
+The likelihood is the same under (theta, a) -> (-theta, -a). Only the assumption that most judges are better than chance
+decides, so judges vote on the direction with their own evidence; rows do not, or one busy reversed judge would.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr
+
+from quorate.arrays import FloatArray
+from quorate.ranking.bradley_terry import Parameters, Response
+from quorate.ranking.comparisons import Cells, Comparisons
+
+MAX_JUDGE_STEP = 1.0
+MAX_RAW_SKILL = 5.0  # an unshrunk skill beyond it is a judge who was never wrong
+# Judges are never taken to differ by less than 1/4 in skill: with marginal variances and this floor the skills' 95%
+# intervals cover 0.92 of the simulated set "sparse", without it 0.70 (experiments/ranking/simulations.py).
+MIN_SKILL_VARIANCE = 1 / 16
+TANH_VARIANCE = 0.394  # of tanh(z), z standard normal (numerical integration)
+MIN_DIRECTION_VOTES = 0.5  # half of what one judge can contribute
+
+
+class JudgeStep(NamedTuple):
+    """New parameters of the judges and what they rest on."""
+
+    skill: FloatArray
+    side_bias: FloatArray
+    log_tie: FloatArray
+    covariance: FloatArray  # conditional on the items [judges, 3, 3]
+    skill_information: FloatArray  # of the answers alone [judges]
+
+
+@dataclass(frozen=True)
+class EstimatedParameters:
+    """Which parameters of judges are estimated."""
+
+    skill: bool
+    side: bool
+    tie: bool
+
+
+def judge_step(
+    cells: Cells, response: Response, parameters: Parameters, estimated: EstimatedParameters, design_effect: float
+) -> JudgeStep:
+    """Move every judge's skill, side bias and tie propensity by one Newton step.
+
+    Args:
+        cells: the comparisons.
+        response: their derivatives at the parameters.
+        parameters: current ones.
+        estimated: the parameters that are not estimated stay as they are.
+        design_effect: by how much the answers of a judge on one task repeat each other; see `design_effect`.
+    """
+    n = cells.n_judges
+    variances = parameters.variances
+    gap = response.gap
+    information = np.zeros((n, 3, 3))
+    gradient = np.zeros((n, 3))
+    information[:, 0, 0] = cells.by_judge(response.information * gap**2)
+    information[:, 0, 1] = cells.by_judge(response.information * gap)
+    information[:, 1, 1] = cells.by_judge(response.information)
+    gradient[:, 0] = cells.by_judge(response.score * gap)
+    gradient[:, 1] = cells.by_judge(response.score)
+    if estimated.tie:
+        information[:, 2, 2] = cells.by_judge(response.tie_information)
+        information[:, 0, 2] = cells.by_judge(response.tie_cross * gap)
+        information[:, 1, 2] = cells.by_judge(response.tie_cross)
+        gradient[:, 2] = cells.by_judge(response.tie_score)
+    information[:, 1, 0] = information[:, 0, 1]
+    information[:, 2, 0] = information[:, 0, 2]
+    information[:, 2, 1] = information[:, 1, 2]
+    information /= design_effect
+    gradient /= design_effect
+    skill_information = np.maximum(information[:, 0, 0], 1e-9)
+
+    gradient[:, 0] -= (parameters.skill - parameters.mean_skill) / variances.skill
+    gradient[:, 1] -= parameters.side_bias / variances.side
+    information[:, 0, 0] += 1 / variances.skill
+    information[:, 1, 1] += 1 / variances.side
+    information[:, 2, 2] += 1 / variances.tie
+    if estimated.tie:
+        gradient[:, 2] -= (parameters.log_tie - parameters.mean_log_tie) / variances.tie
+    for index, is_estimated in enumerate((estimated.skill, estimated.side, estimated.tie)):
+        if not is_estimated:
+            information[:, index, :] = 0
+            information[:, :, index] = 0
+            information[:, index, index] = 1
+            gradient[:, index] = 0
+    covariance: FloatArray = np.linalg.inv(information).astype(np.float64)
+    step = np.einsum("kab,kb->ka", covariance, gradient)
+    step = np.clip(step, -MAX_JUDGE_STEP, MAX_JUDGE_STEP)
+    log_tie = parameters.log_tie + step[:, 2] if estimated.tie else parameters.log_tie
+    return JudgeStep(
+        parameters.skill + step[:, 0], parameters.side_bias + step[:, 1], log_tie, covariance, skill_information
+    )
+
+
+def design_effect(comparisons: Comparisons, response: Response) -> float:
+    """Measure how much the answers of one judge on one task repeat each other, for the judge's skill.
+
+    The sum of squared scores of each judge on each task over the information: 1 for independent answers, 2.2 to 2.5
+    where a judge ranks five items and ten pairs are made of it (WMT 2013).
+    """
+    if comparisons.task is None or not comparisons.repeats_judge_on_task:
+        return 1.0
+    key = comparisons.task * comparisons.n_judges + comparisons.judge
+    cell = np.cumsum(np.r_[0, np.diff(key) != 0])
+    score = np.bincount(cell, response.score * response.gap)
+    information = float((response.information * response.gap**2).sum())
+    return max(1.0, float(score @ score) / max(information, 1e-9))
+
+
+def skill_moments(
+    skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float
+) -> tuple[float, float]:
+    """Estimate mean and variance of the skills by moments of the unshrunk ones.
+
+    E[(raw_k - mean)^2] = v + 1/I_k, each judge weighted by the inverse square of that (Paule and Mandel). EM on joint
+    modes would overstate v where judges have few answers: 0.36 for a true 0.23 with 10 answers each, because modes of
+    strengths and skills follow each other (experiments/ranking, set "10 rows per judge").
+
+    Args:
+        skill: shrunk estimates [judges].
+        information: of each judge's answers on its skill [judges].
+        prior_mean: to which the skills were shrunk.
+        prior_variance: of the prior by which they were.
+    """
+    raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
+    total_variance = prior_variance + 1 / information
+    precision = 1 / total_variance
+    mean = float(precision @ raw) / float(precision.sum())
+    weight = precision**2
+    excess = float(weight @ ((raw - mean) ** 2 - 1 / information))
+    return mean, excess / float(weight.sum())
+
+
+def unshrunk_skill(skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float) -> FloatArray:
+    """Take the prior out of each skill: what the judge's answers alone would make it."""
+    raw = skill + (skill - prior_mean) / (prior_variance * information)
+    return np.clip(raw, -MAX_RAW_SKILL, MAX_RAW_SKILL)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """How the judges vote on which end of the scale is the better one.
+
+    Attributes:
+        votes: between -1 and 1 [judges]: tanh of the unshrunk skill over its standard error.
+        raw_skill: unshrunk [judges].
+    """
+
+    votes: FloatArray
+    raw_skill: FloatArray
+
+    @property
+    def total(self) -> float:
+        """Sum of the votes; negative: most judges support the opposite of the fitted direction."""
+        return float(self.votes.sum())
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the total: tanh(z) of a normal z has variance 0.39 at 0 and about (1 - vote^2)^2 beyond."""
+        return float(np.sqrt(np.minimum(TANH_VARIANCE, (1 - self.votes**2) ** 2).sum()))
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the judges decide the direction, rather than one of them or chance.
+
+        Two judges with opposite evidence sum to zero; with half a vote or less the sign hangs on one judge.
+        """
+        return abs(self.total) > max(MIN_DIRECTION_VOTES, self.standard_error)
+
+
+def vote_on_direction(
+    skill: FloatArray, information: FloatArray, prior_mean: float, prior_variance: float
+) -> Direction:
+    """Let each judge vote with the evidence of its own answers, without the prior of the skills."""
+    raw = unshrunk_skill(skill, information, prior_mean, prior_variance)
+    return Direction(np.tanh(raw * np.sqrt(information)), raw)
+
+
+def skill_scale(skill: FloatArray, variance: FloatArray, weight: FloatArray) -> float:
+    """Return the skill of the typical comparison, weighted by skill: sum of n E[a^2] over sum of n E|a|.
+
+    Strengths are log-odds as judges of this skill see them. A judge who answers at random joins with a = 0 and moves
+    neither sum, so that no strength moves; on the scale of the plain mean all would shrink. Expectations are over the
+    posterior of each skill: without its variance, skills that are shrunk for want of answers would shrink the scale.
+
+    Args:
+        skill: posterior mean of each judge's skill.
+        variance: posterior variance.
+        weight: comparisons of each judge.
+
+    >>> round(skill_scale(np.array([1.0, 1.0, 0.0]), np.zeros(3), np.array([5.0, 5.0, 90.0])), 3)
+    1.0
+    """
+    deviation = np.sqrt(np.maximum(variance, 1e-12))
+    ratio = skill / deviation
+    mean_size = deviation * np.sqrt(2 / np.pi) * np.exp(-(ratio**2) / 2) + skill * (2 * ndtr(ratio) - 1)
+    total = float(weight @ mean_size)
+    return float(weight @ (skill**2 + variance)) / total if total > 0 else 1.0

@@ -1,0 +1,351 @@
+"""`rank`: pairwise comparisons by judges -> strengths with intervals, and what they cannot determine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.blocks.scatter import scattered
+from quorate.errors import GoldError, OptionError, UndeterminedError, count, listing, shown, unknown
+from quorate.ranking.bradley_terry import Parameters, cell_response, fisher_step
+from quorate.ranking.cautions import cautions
+from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
+from quorate.ranking.connectivity import Connectivity, connectivity
+from quorate.ranking.cross_validation import SkillChoice, choose_skill
+from quorate.ranking.fit import Fit, GoldDirection, fit_ranking
+from quorate.ranking.information import joint_information
+from quorate.ranking.intervals import uncertainty
+from quorate.ranking.judges import EstimatedParameters
+from quorate.ranking.ranking import Ranking
+from quorate.reading.options import ReadOptions
+from quorate.reading.pair_exports import read_pairs
+from quorate.reading.pairs import PairOptions, PairRows
+
+SKILL_CHOICES = ("auto", "on", "off")
+MIN_FREE_SHARE = 1e-6  # of an effect, below which rounding alone separates it from the items
+GROUP_ROUNDS = 30
+
+
+def rank(
+    data: Any,
+    *,
+    left: str | None = None,
+    right: str | None = None,
+    winner: str | Sequence[str] | None = None,
+    judge: str | None = None,
+    task: str | None = None,
+    tie: Sequence[str] = (),
+    abstain: Sequence[str] = (),
+    covariates: Sequence[str] = (),
+    by: str | None = None,
+    baseline: str | None = None,
+    level: float = 0.95,
+    cluster: str = "task",
+    judge_skill: str | bool = "auto",
+    position: bool = True,
+    shrink: bool = True,
+    gold: Any = None,
+    tie_below: float = 0.0,
+    skip_missing: bool = False,
+    drop_self: bool = False,
+    adaptive: bool = False,
+    format: str | None = None,
+    delimiter: str | None = None,
+    encoding: str = "utf-8",
+    seed: int = 0,
+) -> Ranking:
+    """Rank items by pairwise comparisons, with intervals, judges' skills and what cannot be determined.
+
+    Args:
+        data: a path, ``"-"``, a mapping of columns, a list of records or a table; an export of Label Studio or Argilla.
+            Layouts: left/right/winner, model_a/model_b/winner, one winner column per judge, preferences from 1 to 2,
+            chosen/rejected, winner/loser, win counts, both orders asked, rankings, scores of both items.
+        left: column of the item shown on the left, where the names of the columns do not show it.
+        right: column of the item shown on the right.
+        winner: column of the winner (an item's name, a side or a tie), or one column per judge.
+        judge: column of judges. Without one all comparisons are one judge's.
+        task: column of tasks (questions); comparisons of one task are not taken as independent.
+        tie: further labels that mean a tie.
+        abstain: labels that are no answers; such rows are counted and left out.
+        covariates: numeric columns, left minus right; ``"len_a,len_b"`` is the difference of two.
+        by: a column; each of its values gets a ranking of its own, shrunk to the common one (`Ranking.groups`).
+        baseline: item whose strength is zero.
+        level: of the intervals.
+        cluster: ``"task"``, ``"none"`` (comparisons are independent) or a column to use instead of the task.
+        judge_skill: ``"on"``, ``"off"`` or ``"auto"``: estimate skills if that predicts held-out tasks better.
+        position: estimate the leaning of judges to the left side.
+        shrink: shrink strengths to their mean, by as much as the data suggest.
+        gold: known comparisons in the same layout; they decide the direction instead of the judges.
+        tie_below: scores that differ by no more are a tie.
+        skip_missing: leave out rows with a missing field, and count them, instead of refusing.
+        drop_self: leave out comparisons in which the judge is one of the items.
+        adaptive: pairs were chosen because of earlier answers; the result then warns that intervals are too narrow.
+        format: of a file, as in `quorate.read`.
+        delimiter: of a CSV file.
+        encoding: of a CSV file.
+        seed: of the draws behind rank intervals.
+
+    Raises:
+        InputError: the comparisons cannot be used; the message names the rows.
+        OptionError: an option has no meaning here; a covariate cannot be separated from the items.
+        UndeterminedError: fewer than two items, only ties, or a direction that a single judge decides.
+
+    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "tie"]}
+    >>> ranking = rank(votes)
+    >>> ranking.items["item"].to_pylist(), ranking.is_determined
+    (['a', 'b', 'c'], True)
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    by_task = cluster != "none"
+    options = PairOptions(
+        left=left,
+        right=right,
+        winner=winner,
+        judge=judge,
+        task=cluster if cluster not in ("task", "none") else task,
+        tie=tuple(tie),
+        abstain=tuple(abstain),
+        covariates=tuple([covariates] if isinstance(covariates, str) else covariates),
+        tie_below=tie_below,
+        by=by,
+        skip_missing=skip_missing,
+        drop_self=drop_self,
+    )
+    reading = ReadOptions(format=format, delimiter=delimiter, encoding=encoding)
+    rows = data if isinstance(data, PairRows) else read_pairs(data, options, reading)
+    known = None
+    if gold is not None:
+        gold_options = replace(options, covariates=(), by=None, judge=None, task=None)
+        known = read_pairs(gold, gold_options, reading)
+    return rank_rows(
+        rows,
+        baseline=baseline,
+        level=level,
+        by_task=by_task,
+        judge_skill=judge_skill,
+        position=position,
+        shrink=shrink,
+        gold=known,
+        adaptive=adaptive,
+        source=str(data) if isinstance(data, str) else None,
+        seed=seed,
+    )
+
+
+def rank_rows(
+    rows: PairRows,
+    *,
+    baseline: str | None = None,
+    level: float = 0.95,
+    by_task: bool = True,
+    judge_skill: str | bool = "auto",
+    position: bool = True,
+    shrink: bool = True,
+    gold: PairRows | None = None,
+    adaptive: bool = False,
+    source: str | None = None,
+    seed: int = 0,
+) -> Ranking:
+    """Rank comparisons that were read, wherever they came from; see `rank`."""
+    if isinstance(judge_skill, bool):
+        judge_skill = "on" if judge_skill else "off"
+    if judge_skill not in SKILL_CHOICES:
+        raise unknown(judge_skill, SKILL_CHOICES, "judge skill choice")
+    comparisons, scale = comparisons_of(rows)
+    if baseline is not None and baseline not in comparisons.items:
+        raise OptionError(f"baseline {shown(baseline)} is none of the items: {listing(comparisons.items)}")
+    if (comparisons.outcome == TIE).all():
+        raise UndeterminedError(
+            f"all {count(round(comparisons.n_comparisons), 'comparison')} are ties, so no order can be determined; "
+            "collect comparisons that name a winner"
+        )
+    connected = connectivity(comparisons)
+    if baseline is not None and connected.n_parts > 1:
+        raise UndeterminedError(
+            f"the items fall into {connected.n_parts} parts that no comparison connects, so not every item can be "
+            f"compared with the baseline {shown(baseline)}; leave out baseline= (--baseline)"
+        )
+    _refuse_covariates(comparisons, connected)
+    position_possible = comparisons.has_sides and connected.free_share[0] > MIN_FREE_SHARE
+    has_position = position and position_possible
+    cells = make_cells(comparisons, connected.part, position=has_position)
+    choice = _choose(comparisons, connected, judge_skill, has_position, shrink)
+    direction = None if gold is None else _gold_direction(gold, comparisons)
+    fit = fit_ranking(
+        comparisons, cells, skill=choice.used, position=has_position, shrink=shrink, gold_direction=direction
+    )
+    if direction is None:
+        _refuse_direction(fit, comparisons)
+    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=seed)
+    ranking = Ranking(
+        comparisons=comparisons,
+        cells=cells,
+        connectivity=connected,
+        fit=fit,
+        uncertainty=spread,
+        choice=choice,
+        level=level,
+        has_position=has_position,
+        covariate_scale=scale,
+        baseline=baseline,
+        left_out=rows.left_out,
+        n_read=rows.n_read,
+        n_both_bad=rows.n_both_bad,
+        seed=seed,
+        source=source,
+    )
+    dropped = position and comparisons.has_sides and not position_possible
+    n_self = 0 if "a judge compared itself" in rows.left_out else rows.n_self
+    found = cautions(ranking, by_task=by_task, position_dropped=dropped, n_self=n_self, adaptive=adaptive)
+    ranking = replace(ranking, warnings=tuple(found))
+    if rows.group is None:
+        return ranking
+    return replace(ranking, groups=_rank_groups(rows, ranking, by_task=by_task))
+
+
+def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
+    """Code the rows that were read; covariates are divided by their root mean square, which is returned too."""
+    size = rows.weight @ rows.covariates**2 / rows.weight.sum()
+    scale = np.where(size > 0, np.sqrt(size), 1.0)
+    comparisons = canonical_comparisons(
+        rows.left,
+        rows.right,
+        rows.outcome,
+        rows.judge,
+        items=rows.items,
+        judges=rows.judges,
+        task=rows.task,
+        task_hash=scattered(rows.tasks),
+        weight=rows.weight,
+        covariates=rows.covariates / scale,
+        covariate_names=rows.covariate_names,
+        has_sides=rows.has_sides,
+    )
+    return comparisons, scale
+
+
+def _refuse_covariates(comparisons: Comparisons, connected: Connectivity) -> None:
+    shares = connected.free_share[1:]
+    refused = [name for name, share in zip(comparisons.covariate_names, shares, strict=True) if share <= MIN_FREE_SHARE]
+    if refused:
+        raise OptionError(
+            f"the covariate {listing(refused)} cannot be separated from the items: each item always has the same "
+            "value, so its effect and the strengths explain the same wins; leave it out of covariates= (--covariate)"
+        )
+
+
+def _choose(
+    comparisons: Comparisons, connected: Connectivity, judge_skill: str, has_position: bool, shrink: bool
+) -> SkillChoice:
+    if comparisons.n_judges == 1:
+        return SkillChoice(False)
+    if judge_skill == "auto":
+        return choose_skill(comparisons, connected.part, position=has_position, shrink=shrink)
+    return SkillChoice(judge_skill == "on")
+
+
+def _refuse_direction(fit: Fit, comparisons: Comparisons) -> None:
+    """Refuse a direction on which the judges are divided, so that a single one decides it."""
+    direction = fit.direction
+    if direction is None or direction.is_decided:
+        return
+    votes = direction.votes * (-1 if fit.flipped else 1)
+    supporter = comparisons.judges[int(votes.argmax())]
+    opponent = comparisons.judges[int(votes.argmin())]
+    raise UndeterminedError(
+        f"which end of the ranking is the better one cannot be determined: the judges are divided (for example "
+        f"{shown(supporter)} against {shown(opponent)}), and a single judge would decide; give known comparisons with "
+        "gold= (--gold), add judges, or count all judges the same with judge_skill='off' (--judge-skill off)"
+    )
+
+
+def _gold_direction(gold: PairRows, comparisons: Comparisons) -> GoldDirection:
+    place = {item: code for code, item in enumerate(comparisons.items)}
+    missing = [item for item in gold.items if item not in place]
+    if missing:
+        raise GoldError(f"the known comparisons name the items {listing(missing)}, which nobody compared; remove them")
+    is_decided = gold.outcome != TIE
+    is_left = gold.outcome == LEFT
+    code = np.array([place[item] for item in gold.items], np.int64)
+    better = np.where(is_left, gold.left, gold.right)[is_decided]
+    worse = np.where(is_left, gold.right, gold.left)[is_decided]
+    if not len(better):
+        raise GoldError("all known comparisons are ties, so they decide no direction; give some with a winner")
+    return GoldDirection(tuple(code[better].tolist()), tuple(code[worse].tolist()))
+
+
+def _rank_groups(rows: PairRows, common: Ranking, *, by_task: bool) -> Mapping[str, Ranking]:
+    """Rank each group: strengths shrunk to the common ones, judges as in the common fit."""
+    assert rows.group is not None
+    rankings = {}
+    for number, name in enumerate(rows.groups):
+        keep = rows.group == number
+        part = replace(
+            rows,
+            left=rows.left[keep],
+            right=rows.right[keep],
+            outcome=rows.outcome[keep],
+            judge=rows.judge[keep],
+            weight=rows.weight[keep],
+            covariates=rows.covariates[keep] / common.covariate_scale,
+            task=None if rows.task is None else rows.task[keep],
+            group=None,
+        )
+        comparisons = canonical_comparisons(
+            part.left,
+            part.right,
+            part.outcome,
+            part.judge,
+            items=part.items,
+            judges=part.judges,
+            task=part.task,
+            task_hash=scattered(part.tasks),
+            weight=part.weight,
+            covariates=part.covariates,
+            covariate_names=part.covariate_names,
+            has_sides=part.has_sides,
+        )
+        rankings[name] = _rank_group(comparisons, common, by_task=by_task)
+    return rankings
+
+
+def _rank_group(comparisons: Comparisons, common: Ranking, *, by_task: bool) -> Ranking:
+    cells = make_cells(comparisons, common.connectivity.part, position=common.has_position)
+    base = common.fit.parameters
+    effects = base.effects
+    parameters: Parameters = base
+    variance = base.variances.strength / 4
+    every = EstimatedParameters(skill=False, side=False, tie=False)
+    for _ in range(GROUP_ROUNDS):
+        before = parameters.strength
+        strength, _, _ = fisher_step(cells, parameters, 1 / variance, base.strength)
+        parameters = replace(parameters, strength=strength, effects=effects)
+        response = cell_response(cells, parameters)
+        joint = joint_information(cells, response, parameters, every, 1 / variance)
+        n = cells.n_items
+        trace = float(np.trace(np.linalg.inv(joint.core[:n, :n].toarray())))
+        gap = parameters.strength - base.strength
+        variance = float(np.clip((gap @ gap + trace) / n, 1e-3, 100))
+        if np.abs(parameters.strength - before).max() < 1e-6:
+            break
+    parameters = replace(parameters, variances=replace(base.variances, strength=variance))
+    fit = replace(
+        common.fit,
+        parameters=parameters,
+        estimated=replace(common.fit.estimated, skill=False, side=False),
+        strength_precision=1 / variance,
+    )
+    spread = uncertainty(comparisons, cells, fit, by_task=by_task, seed=common.seed)
+    return replace(
+        common,
+        comparisons=comparisons,
+        cells=cells,
+        fit=fit,
+        uncertainty=spread,
+        warnings=(),
+        left_out={},
+        groups={},
+    )

@@ -1,0 +1,367 @@
+"""`Ranking`: strengths, ranks, judges and pairs with their uncertainty, and what could not be determined."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
+from quorate.errors import OptionError, UnknownNameError, count, listing, shown
+from quorate.ranking.bradley_terry import outcome_moments
+from quorate.ranking.comparisons import Cells, Comparisons
+from quorate.ranking.connectivity import Connectivity
+from quorate.ranking.cross_validation import SkillChoice
+from quorate.ranking.fit import Fit
+from quorate.ranking.intervals import Ranks, Uncertainty, ranks_of, tiers_of
+from quorate.ranking.next_pairs import RANDOM_SHARE, next_pairs
+from quorate.ranking.tables import ELO_PER_LOGIT, PairFit, items_table, judges_table, pair_fit, pairs_table
+
+TOP_LINES = 5  # items that a summary names
+
+
+@dataclass(frozen=True)
+class RankingWarning:
+    """Something that a reader of the ranking must know; see `Ranking.warnings`."""
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Ranking(Shown):
+    """Items in order of strength, with intervals; one list per part of the comparison graph.
+
+    Attributes:
+        comparisons: what was read.
+        connectivity: parts, blocks and the share of each effect that items do not explain.
+        choice: whether judges' skills are used, with the held-out log-losses.
+        level: of the intervals.
+        baseline: item whose strength is zero; None: the mean of each part is.
+        warnings: what to know before using the ranking.
+        left_out: rows that were not used, by reason.
+        groups: the ranking of each group, with ``by``.
+    """
+
+    comparisons: Comparisons
+    cells: Cells = field(repr=False)
+    connectivity: Connectivity = field(repr=False)
+    fit: Fit = field(repr=False)
+    uncertainty: Uncertainty = field(repr=False)
+    choice: SkillChoice
+    level: float
+    has_position: bool
+    covariate_scale: FloatArray = field(repr=False)
+    baseline: str | None = None
+    warnings: tuple[RankingWarning, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    n_read: int = 0
+    n_both_bad: int = 0
+    seed: int = 0
+    source: str | None = None
+    groups: Mapping[str, "Ranking"] = field(default_factory=dict)
+
+    @property
+    def strengths(self) -> FloatArray:
+        """Strength of each item of ``comparisons.items``: log-odds as the typical judge sees them, mean zero."""
+        return self.fit.parameters.strength
+
+    @property
+    def parts(self) -> list[list[str]]:
+        """Items of each part, best first; items of different parts cannot be ranked against each other."""
+        lists: list[list[str]] = [[] for _ in range(self.connectivity.n_parts)]
+        for place in np.argsort(self._ranks.rank, kind="stable"):
+            lists[self.connectivity.part[place]].append(self.comparisons.items[place])
+        return lists
+
+    @property
+    def is_determined(self) -> bool:
+        """Whether all items can be put into one list."""
+        return self.connectivity.n_parts == 1
+
+    @cached_property
+    def _ranks(self) -> Ranks:
+        return ranks_of(self.strengths, self.uncertainty.draws, self.connectivity.part, self.level)
+
+    @cached_property
+    def items(self) -> Table:
+        """One row per item: rank, strength and bounds, rank interval, tier, probability of being best, status."""
+        tier = tiers_of(self.strengths, self.connectivity.part, self.uncertainty.gap_error, self.level)
+        return items_table(
+            self.comparisons,
+            self.cells,
+            self.connectivity,
+            self.strengths,
+            self.uncertainty,
+            self._ranks,
+            tier,
+            level=self.level,
+            baseline=None if self.baseline is None else self._place(self.baseline),
+        )
+
+    @cached_property
+    def judges(self) -> Table:
+        """One row per judge: skill, leaning to the left, ties, agreement with the ranking and after swapping."""
+        return judges_table(
+            self.comparisons,
+            self.cells,
+            self.fit,
+            self.uncertainty,
+            level=self.level,
+            has_position=self.has_position,
+        )
+
+    @cached_property
+    def pair_fit(self) -> PairFit:
+        """Observed and expected wins of every compared pair."""
+        return pair_fit(self.cells, self.fit)
+
+    @cached_property
+    def pairs(self) -> Table:
+        """One row per compared pair: observed beside expected wins, the gap with its interval, what is still needed."""
+        return pairs_table(self.comparisons, self.pair_fit, self.strengths, self.uncertainty, level=self.level)
+
+    @cached_property
+    def effects(self) -> Table:
+        """One row per common effect (the left side, covariates): estimate with bounds, share not due to items."""
+        z = norm.ppf(0.5 + self.level / 2)
+        names = [*(["left side"] if self.has_position else []), *self.comparisons.covariate_names]
+        scale = np.concatenate([np.ones(int(self.has_position)), self.covariate_scale])
+        estimate = self.fit.parameters.effects
+        error = self.uncertainty.effect_error
+        first = 0 if self.has_position else 1
+        columns = {
+            "effect": from_strings(names),
+            "estimate": estimate / scale,
+            "low": (estimate - z * error) / scale,
+            "high": (estimate + z * error) / scale,
+            "per_standard_deviation": estimate,
+            "free_share": self.connectivity.free_share[first:],
+        }
+        return Table(table_of(columns))
+
+    @cached_property
+    def dispersion(self) -> float:
+        """Squared misfit by pair per degree of freedom: about 1 if one strength per item suffices."""
+        n_parameters = self.comparisons.n_items - self.connectivity.n_parts
+        return self.pair_fit.dispersion(n_parameters)
+
+    def probability(self, x: str, y: str) -> float:
+        """Return the probability that x is truly above y, given the comparisons.
+
+        Raises:
+            OptionError: the two were never compared, even indirectly.
+        """
+        return float(self.difference(x, y)["p_above"])
+
+    def difference(self, x: str, y: str) -> dict[str, float]:
+        """Return how much stronger x is than y: gap, low, high (log-odds), elo, p_above, p_win.
+
+        ``p_above`` is the probability that x is truly above y; ``p_win`` that the typical judge prefers x to y.
+
+        Raises:
+            OptionError: the two were never compared, even indirectly.
+        """
+        i = self._place(x)
+        j = self._place(y)
+        if self.connectivity.part[i] != self.connectivity.part[j]:
+            raise OptionError(
+                f"{shown(x)} and {shown(y)} cannot be compared: no chain of comparisons connects them; compare the "
+                "two, or any item of one part with one of the other"
+            )
+        z = float(norm.ppf(0.5 + self.level / 2))
+        gap = float(self.strengths[i] - self.strengths[j])
+        error = float(self.uncertainty.gap_error(np.array([i]), np.array([j]))[0])
+        above = float(norm.cdf(gap / error)) if error > 0 else 0.5
+        return {
+            "gap": gap,
+            "low": gap - z * error,
+            "high": gap + z * error,
+            "elo": gap * float(ELO_PER_LOGIT),
+            "p_above": above,
+            "p_win": 1 / (1 + float(np.exp(-gap))),
+        }
+
+    def predict(self, left: str, right: str, judge: str | None = None) -> dict[str, float]:
+        """Return the probabilities of the answers left, tie and right when these items are shown, covariates at zero.
+
+        Args:
+            left: item on the left.
+            right: item on the right.
+            judge: who answers; None: the typical judge.
+        """
+        i = self._place(left)
+        j = self._place(right)
+        parameters = self.fit.parameters
+        skill = 1.0
+        side = float(parameters.effects[0]) if self.has_position else 0.0
+        log_tie = parameters.mean_log_tie
+        if judge is not None:
+            if judge not in self.comparisons.judges:
+                raise UnknownNameError(
+                    f"there is no judge {shown(judge)}; there are {listing(self.comparisons.judges)}"
+                )
+            place = self.comparisons.judges.index(judge)
+            skill = float(parameters.skill[place])
+            side += float(parameters.side_bias[place])
+            log_tie = float(parameters.log_tie[place])
+        eta = np.array([skill * (self.strengths[i] - self.strengths[j]) + side])
+        mean, tie = outcome_moments(eta, np.array([log_tie]) if self.cells.has_ties else None)
+        undecided = float(tie[0])
+        return {
+            "left": (1 - undecided + float(mean[0])) / 2,
+            "tie": undecided,
+            "right": (1 - undecided - float(mean[0])) / 2,
+        }
+
+    def next(self, n: int = 10, aim: str = "information", random_share: float = RANDOM_SHARE) -> Table:
+        """Return the pairs to compare next, best first: item_x, item_y, gain, chosen.
+
+        Args:
+            n: number of pairs.
+            aim: ``information``, ``order`` (which of two is better) or ``best`` (which is first).
+            random_share: of the pairs that are chosen at random. Adaptive choice lowers the coverage of later
+                intervals (0.95 to 0.82 for ``order`` and 0.91 for ``information`` in simulations).
+        """
+        i, j, gain, is_random = next_pairs(
+            self.strengths,
+            self.uncertainty.draws,
+            self.connectivity.part,
+            n,
+            aim=aim,
+            random_share=random_share,
+            seed=self.seed,
+        )
+        chosen = np.where(np.isnan(gain), "joins parts", np.where(is_random, "at random", aim))
+        columns = {
+            "item_x": from_strings([self.comparisons.items[place] for place in i]),
+            "item_y": from_strings([self.comparisons.items[place] for place in j]),
+            "gain": from_numpy(np.nan_to_num(gain), mask=np.isnan(gain)),
+            "chosen": from_strings([str(value) for value in chosen]),
+        }
+        return Table(table_of(columns))
+
+    def diagnose(self) -> list[RankingWarning]:
+        """Return the warnings, most serious first."""
+        return list(self.warnings)
+
+    def report(self, path: str | Path, title: str | None = None) -> None:
+        """Write an HTML page: the result in one sentence, charts of items and judges, pairs, what is undetermined."""
+        page = import_module("quorate.reporting.ranking_page")  # a later layer
+        page.write_ranking_page(self, path, title)
+
+    def _place(self, item: str) -> int:
+        try:
+            return self.comparisons.items.index(item)
+        except ValueError:
+            raise UnknownNameError(
+                f"there is no item {shown(item)}; there are {listing(self.comparisons.items)}"
+            ) from None
+
+    @property
+    def headline(self) -> str:
+        """State the result in one sentence: a winner, a tie at the top, or not determined."""
+        items = self.items.to_arrow().to_pylist()
+        if not self.is_determined:
+            return (
+                f"The {count(len(items), 'item')} cannot be put into one list: the comparisons fall into "
+                f"{self.connectivity.n_parts:,} parts that nothing connects."
+            )
+        first, second = items[0], items[1]
+        gap = self.difference(first["item"], second["item"])
+        leaders = [row["item"] for row in items if row["tier"] == 1]
+        if gap["low"] > 0:
+            return (
+                f"{first['item']} is first: it is above {second['item']} with a probability of "
+                f"{_percent(gap['p_above'])}."
+            )
+        if len(leaders) == len(items):
+            return f"No item is clearly better than another; {first['item']} leads, but not by more than chance."
+        named = ", ".join(leaders[:TOP_LINES]) + (f" and {len(leaders) - TOP_LINES} more" if len(leaders) > 5 else "")
+        return f"{count(len(leaders), 'item')} share the top; the comparisons do not separate them: {named}."
+
+    def lines(self) -> list[str]:
+        """Return the summary line by line."""
+        comparisons = self.comparisons
+        n = self.comparisons.n_comparisons
+        number = f"{n:,.0f}" if abs(n - round(n)) < 1e-6 else f"{n:,.1f}"
+        n_tasks = "" if comparisons.task is None else f" on {count(len(np.unique(comparisons.task)), 'task')}"
+        text = [
+            self.headline,
+            f"comparisons: {number} of {count(comparisons.n_items, 'item')} by "
+            f"{count(comparisons.n_judges, 'judge')}{n_tasks}",
+        ]
+        left_out = ", ".join(f"{reason}: {n:,}" for reason, n in self.left_out.items())
+        if left_out:
+            text.append(f"rows not used: {left_out}")
+        text.append(self._skill_line())
+        if self.n_both_bad:
+            text.append(f"ties: {self.n_both_bad:,} call both items bad; they count as ties")
+        for row in self.effects.to_arrow().to_pylist():
+            estimate, low, high = (_figure(row[name], row["effect"]) for name in ("estimate", "low", "high"))
+            text.append(f"{row['effect']}: {estimate} log-odds ({self.level:.0%} interval {low} to {high})")
+        text += [str(warning) for warning in self.warnings]
+        return text
+
+    def _skill_line(self) -> str:
+        choice = self.choice
+        state = "estimated" if choice.used else "not used; every judge counts the same"
+        if choice.loss_with is None or choice.loss_without is None:
+            why = "" if self.comparisons.n_judges > 1 else " (there is one judge)"
+            return f"judge skill: {state}{why}"
+        gain = choice.loss_without - choice.loss_with
+        effect = f"improves by {gain:.3f}" if gain > 0 else f"worsens by {-gain:.3f}"
+        return (
+            f"judge skill: {state}; with it the log-loss of held-out comparisons {effect} "
+            f"({choice.loss_with:.3f} against {choice.loss_without:.3f})"
+        )
+
+    def summary(self) -> str:
+        """Tell the result in a few lines."""
+        return "\n".join(self.lines())
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.items, self.judges)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {
+            "schema_version": 1,
+            "determined": self.is_determined,
+            "headline": self.headline,
+            "level": self.level,
+            "n_comparisons": self.comparisons.n_comparisons,
+            "parts": self.parts,
+            "items": self.items.to_arrow().to_pylist(),
+            "judges": self.judges.to_arrow().to_pylist(),
+            "effects": self.effects.to_arrow().to_pylist(),
+            "judge_skill": {
+                "used": self.choice.used,
+                "loss_with": self.choice.loss_with,
+                "loss_without": self.choice.loss_without,
+            },
+            "flipped": self.fit.flipped,
+            "dispersion": None if np.isnan(self.dispersion) else self.dispersion,
+            "left_out": dict(self.left_out),
+            "warnings": [{"kind": warning.kind, "text": warning.text} for warning in self.warnings],
+        } | ({"groups": {name: each.to_dict() for name, each in self.groups.items()}} if self.groups else {})
+
+
+def _figure(value: float, effect: str) -> str:
+    """Write an effect: with two decimals for the side, three digits for a covariate, whose unit may be anything."""
+    if effect == "left side":
+        return f"{round(value, 2) + 0.0:.2f}"
+    return f"{value:.3g}"
+
+
+def _percent(probability: float) -> str:
+    if probability > 0.995:
+        return "more than 99%"
+    return f"{probability:.0%}"

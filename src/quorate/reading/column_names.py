@@ -1,0 +1,355 @@
+"""What the name of a column says about what it holds: task, worker, answer, known label, or something else."""
+
+import re
+from functools import lru_cache
+
+from quorate.errors import shown
+
+# Names are compared by their words, in lower case: "Item ID", "item_id" and "itemId" are the words item, id.
+# The lists are of names seen in published tables and in the exports of annotation tools, the surest first.
+TASK = [
+    "task",
+    "item",
+    "question",
+    "example",
+    "unit",
+    "document",
+    "doc",
+    "image",
+    "sample",
+    "instance",
+    "hit",
+    "prompt",
+    "query",
+    "post",
+    "tweet",
+    "article",
+    "sentence",
+    "comment",
+    "passage",
+    "text",
+    "pair",
+    "record",
+    "case",
+    "page",
+    "row",
+    "utterance",
+    "snippet",
+    "object",
+    "photo",
+    "video",
+    "clip",
+    "sound",
+    "url",
+    "subjects",
+    "snapshot",
+    "key",
+]
+WORKER = [
+    "worker",
+    "annotator",
+    "rater",
+    "judge",
+    "labeler",
+    "labeller",
+    "coder",
+    "reviewer",
+    "assessor",
+    "grader",
+    "evaluator",
+    "participant",
+    "performer",
+    "user",
+    "who",
+    "person",
+    "contributor",
+    "turker",
+    "volunteer",
+    "subject",
+    "expert",
+    "ann",
+    "annot",
+    "model",
+    "username",
+    "email",
+    "author",
+    "name",
+]
+LABEL = [
+    "label",
+    "answer",
+    "annotation",
+    "response",
+    "verdict",
+    "judgment",
+    "judgement",
+    "vote",
+    "choice",
+    "rating",
+    "score",
+    "class",
+    "category",
+    "grade",
+    "decision",
+    "opinion",
+    "value",
+    "val",
+    "output",
+    "pick",
+    "winner",
+    "preference",
+    "preferred",
+    "selection",
+    "selected",
+    "prediction",
+    "relevance",
+    "code",
+    "result",
+]
+GOLD = ["gold", "golden", "truth", "true", "groundtruth", "expected", "target", "reference", "solution", "standard"]
+CONSENSUS = [
+    "majority",
+    "consensus",
+    "hard",
+    "soft",
+    "aggregated",
+    "aggregate",
+    "final",
+    "mean",
+    "average",
+    "avg",
+    "median",
+]
+HUMAN = ["human", "expert", "manual"]  # may be the truth, or one more worker
+# What is about the row, and neither an id nor an answer.
+ABOUT = [
+    "time",
+    "timestamp",
+    "date",
+    "datetime",
+    "created",
+    "updated",
+    "started",
+    "submitted",
+    "finished",
+    "duration",
+    "seconds",
+    "latency",
+    "cost",
+    "price",
+    "tokens",
+    "elapsed",
+    "confidence",
+    "trust",
+    "rationale",
+    "reason",
+    "reasoning",
+    "explanation",
+    "comment",
+    "comments",
+    "feedback",
+    "note",
+    "notes",
+    "split",
+    "fold",
+    "source",
+    "language",
+    "lang",
+    "ip",
+    "country",
+    "region",
+    "city",
+    "version",
+    "phase",
+    "order",
+    "index",
+    "rank",
+    "raw",
+    "channel",
+    "session",
+    "device",
+    "platform",
+    "batch",
+    "replicate",
+    "correct",
+    "success",
+    "successful",
+    "flag",
+    "status",
+    "probability",
+    "prob",
+    "logprob",
+    "hash",
+    "lat",
+    "lon",
+]
+TEXT = [
+    "text",
+    "sentence",
+    "title",
+    "body",
+    "content",
+    "description",
+    "input",
+    "premise",
+    "hypothesis",
+    "context",
+    "raw",
+    "reply",
+]
+PARENTS = [
+    "metadata",
+    "meta",
+    "metrics",
+    "metric",
+    "config",
+    "usage",
+    "stats",
+    "aggregate",
+    "info",
+    "settings",
+    "parameters",
+    "details",
+    "counts",
+]
+COUNTING = ("number", "num", "n", "count", "total")  # "number of annotators" is no annotator
+ID = ("id", "ids", "uuid", "guid", "idx", "index", "key", "no", "number", "nr", "num")
+NAMING = (*ID, "name", "names", "code")  # may follow the name of a worker
+
+WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
+    """Part a name into words, in lower case; the last part of a dotted path counts.
+
+    >>> words_of("Item ID"), words_of("workerId"), words_of("parsed.winner"), words_of("judge.name")
+    (('item', 'id'), ('worker', 'id'), ('winner',), ('judge', 'name'))
+    """
+    above, _, last = name.rpartition(".")
+    words = [word.lower() for word in WORD.findall(last or name)[:12]]
+    if above and words and all(word in NAMING for word in words):  # judge.name, item.id
+        words = [*(word.lower() for word in WORD.findall(above.rpartition(".")[2])[:12]), *words]
+    return tuple(words)
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def strength(name: str, role: str) -> int:
+    """How clearly a name says a role: 3 it is the name, 2 it holds it, 1 it may be, 0 no.
+
+    >>> [strength(name, "task") for name in ("Item ID", "art_id", "sentence", "rating")]
+    [3, 1, 3, 0]
+    >>> strength("judge_name", "worker"), strength("parsed_verdict", "label"), strength("ground_truth_label", "label")
+    (3, 2, 0)
+    """
+    words = words_of(name)
+    if not words or (words[0] in COUNTING and len(words) > 1):
+        return 0
+    known = {"task": TASK, "worker": WORKER, "label": LABEL}[role]
+    first = _singular(words[0])
+    last = _singular(words[-1])
+    if role == "label":
+        if is_gold(name) or is_about(name):
+            return 0
+        if len(words) == 1 or (len(words) == 2 and words[1].isdecimal()):
+            return 3 if first in known else 0
+        return 2 if last in known or (words[-1].isdecimal() and _singular(words[-2]) in known) else 0
+    followers = ID if role == "task" else NAMING
+    bare = [word for word in words if word not in followers]
+    if not bare:
+        return 1 if role == "task" else 0
+    if len(bare) == 1 and _singular(bare[0]) in known:
+        if role == "worker" and _singular(bare[0]) in ("name", "model", "author") and len(words) == 1:
+            return 2
+        return 3
+    if role == "worker":
+        return 2 if last in known[:-3] or _singular(bare[-1]) in known[:-3] else 0
+    if words[-1] in ID:
+        return 1 if not any(_singular(word) in WORKER for word in bare) else 0
+    return 2 if last in known and last not in ("key", "row", "name") else 0
+
+
+def is_gold(name: str) -> bool:
+    """Whether a name says that the column holds known labels.
+
+    >>> is_gold("ground_truth_label"), is_gold("gold"), is_gold("correct_answer"), is_gold("correct"), is_gold("label")
+    (True, True, True, False, False)
+    """
+    words = words_of(name)
+    if "correct" in words and len(words) > 1 and _singular(words[-1]) in LABEL:
+        return True
+    return any(word in GOLD for word in words)
+
+
+def is_consensus(name: str) -> bool:
+    """Whether a name says that the column is computed from several answers.
+
+    >>> is_consensus("hard_label"), is_consensus("majority vote"), is_consensus("label")
+    (True, True, False)
+    """
+    return any(word in CONSENSUS for part in name.split(".") for word in words_of(part))
+
+
+def is_human(name: str) -> bool:
+    """Whether a name says that a person gave the labels, who may be taken for the truth or for one more worker.
+
+    >>> is_human("human_label"), is_human("judge_label")
+    (True, False)
+    """
+    return any(word in HUMAN for word in words_of(name))
+
+
+def is_about(name: str) -> bool:
+    """Whether a name is that of something about the row, which is no id and no answer.
+
+    >>> is_about("created_at"), is_about("WorkTimeInSeconds"), is_about("score")
+    (True, True, False)
+    """
+    words = words_of(name)
+    above = name.rpartition(".")[0]
+    if any(word in PARENTS for part in above.split(".") for word in words_of(part)):
+        return True
+    return any(word in ABOUT for word in words) and words[-1:] != ("label",)
+
+
+def is_text(name: str) -> bool:
+    """Whether a name is that of a text that was shown or written.
+
+    >>> is_text("tweet_text"), is_text("label")
+    (True, False)
+    """
+    words = words_of(name)
+    return bool(words) and words[-1] in TEXT
+
+
+def plain_name(name: str) -> str:
+    """Write a name so that case, spaces, hyphens and underscores do not matter.
+
+    >>> plain_name("Item ID") == plain_name("item_id")
+    True
+    """
+    return re.sub(r"[\s_-]+", "", name).lower()
+
+
+def match_name(given: str, there: list[str]) -> str:
+    """Return the column that is meant: the name itself, or the only one that differs by case, spaces and underscores.
+
+    >>> match_name("item id", ["Item ID", "Text"]), match_name("nothing", ["Item ID"])
+    ('Item ID', 'nothing')
+    """
+    if given in there:
+        return given
+    alike = [name for name in there if plain_name(name) == plain_name(given)]
+    return alike[0] if len(alike) == 1 else given
+
+
+def quoted(name: str) -> str:
+    """Write a column's name in a sentence.
+
+    >>> quoted("Item ID")
+    '"Item ID"'
+    """
+    return '"' + shown(name)[1:-1] + '"' if len(name) <= 60 else shown(name)

@@ -1,0 +1,227 @@
+"""The gradient flow x' = -grad L inside the box, followed by linearly implicit steps (I + hH) d = -h grad L.
+
+Projected gradient descent [Ma20, §4.1 PGD] is the explicit Euler method of this flow. An implicit step may be as
+long as the flow is straight, so the same limit is reached in tens of steps instead of thousands of sweeps; as h grows
+the step becomes Newton's. Coordinate descent has another metric, in which a worker with few shared tasks moves as fast
+as a hub, and ends at another optimum in 29 % of sparse crowds (`python -m experiments.rank_one.sparse_crowds`).
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.errors import OptionError
+from quorate.meetings.pairs import sums_of_ends
+from quorate.progress import listener
+from quorate.skills.coordinate import coordinate_descent
+from quorate.skills.objective import Problem
+from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+
+# Control of the step, set for the prototype's accuracy in docs/method.md and only numerically since: longer steps leave
+# the flow, shorter ones cost time.
+MAX_MOVE = 0.1  # of a skill in one step, above which the next step is shorter
+MAX_ACCEPTED_MOVE = 0.25  # above which the step itself is taken again
+GROWTH = 1.7
+SHRINK = 3.0
+SHRINK_INDEFINITE = 4.0  # where I + hH is not positive definite: the step leaves the convex neighbourhood
+STANDSTILL = 1e-7  # greatest move of a skill, with h above the inverse curvatures, at which Newton's steps take over
+NEWTON_STEP = 1e9  # h in units of the inverse greatest curvature: I + hH is hH but for directions flat to rounding
+# A factorisation is used up to this many workers, counting only those that are left after workers with one or two
+# peers are eliminated (at most 2 (pairs - workers)): 4 ms at 500. Above, conjugate gradients.
+MAX_FACTORED_WORKERS = 500
+DENSE_SHARE = 1 / 20  # of all pairs, from which on a dense factorisation costs less than a sparse one
+# Steps by conjugate gradients after which coordinate descent continues: of 100,000 workers with five answers each some
+# worker always moves, so the steps stay short (100 steps take 10 s there; of 20,000 workers the flow ends in 40).
+CG_STEPS = 60
+CG_PRODUCTS = 200
+CG_RESIDUAL = 1e-3  # of the right-hand side: steps are repeated, so each may be inexact
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pair table of a problem, with the linear algebra of one implicit step."""
+
+    n: int
+    i: IntArray
+    j: IntArray
+    weights: FloatArray
+    correlation: FloatArray
+
+    def at_workers(self, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
+        """Sum a value of each pair over the pairs of each worker."""
+        return sums_of_ends(self.n, self.i, self.j, for_i, for_j)
+
+    @property
+    def is_factored(self) -> bool:
+        """Whether the system of a step is solved by a factorisation."""
+        n_left = min(self.n, max(2 * (len(self.i) - self.n), 0))
+        return n_left <= MAX_FACTORED_WORKERS
+
+    def loss(self, x: FloatArray) -> float:
+        """Return half the weighted sum of squared residuals."""
+        return 0.5 * float(self.weights @ (self.correlation - x[self.i] * x[self.j]) ** 2)
+
+    def solve(self, free: BoolArray, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
+        """Solve A d = target over the free workers; None where A is not positive definite."""
+        off = off * (free[self.i] & free[self.j])
+        diagonal = np.where(free, diagonal, 1.0)
+        target = np.where(free, target, 0.0)
+        if not self.is_factored:
+            return self._conjugate_gradients(off, diagonal, target)
+        if len(self.i) > DENSE_SHARE * self.n**2:
+            return self._dense(off, diagonal, target)
+        return self._sparse(off, diagonal, target)
+
+    def _dense(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
+        from scipy import linalg
+
+        matrix = np.diag(diagonal)
+        matrix[self.i, self.j] = off
+        matrix[self.j, self.i] = off
+        try:
+            factor = linalg.cho_factor(matrix, overwrite_a=True, check_finite=False)
+        except linalg.LinAlgError:
+            return None
+        return np.asarray(linalg.cho_solve(factor, target, check_finite=False), dtype=np.float64)
+
+    @cached_property
+    def _layout(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Order of the values off, off and diagonal in compressed columns, their rows, and where columns begin."""
+        workers = np.arange(self.n)
+        row = np.concatenate([self.i, self.j, workers])
+        column = np.concatenate([self.j, self.i, workers])
+        order = np.lexsort([row, column])
+        return order, row[order].astype(np.int32), starts_of(np.bincount(column, minlength=self.n)).astype(np.int32)
+
+    def _sparse(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
+        order, rows, starts = self._layout
+        values = np.concatenate([off, off, diagonal])[order]
+        matrix = sparse.csc_array((values, rows, starts), shape=(self.n, self.n))
+        matrix.has_canonical_format = True
+        try:
+            # Pivots stay on the diagonal, so the signs of U's diagonal are those of a Cholesky factorisation.
+            factor = splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError:  # exactly singular
+            return None
+        if not (factor.U.diagonal() > 0).all():
+            return None
+        return np.asarray(factor.solve(target), dtype=np.float64)
+
+    def _conjugate_gradients(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
+        """Solve by products, preconditioned by the diagonal; None at a direction of negative curvature."""
+        from quorate.meetings.spectrum import symmetric
+
+        if not (diagonal > 0).all():
+            return None
+        matrix = symmetric(self.n, self.i, self.j, off)
+        solution = np.zeros(self.n)
+        residual = target.copy()
+        scaled = residual / diagonal
+        direction = scaled
+        size = float(residual @ scaled)
+        enough = size * CG_RESIDUAL**2
+        for _ in range(CG_PRODUCTS):
+            if size <= enough:
+                break
+            product = matrix @ direction + diagonal * direction
+            curvature = float(direction @ product)
+            if curvature <= 0:
+                return None
+            step = size / curvature
+            solution = solution + step * direction
+            residual = residual - step * product
+            scaled = residual / diagonal
+            before = size
+            size = float(residual @ scaled)
+            direction = scaled + size / before * direction
+        return solution
+
+
+def follow_gradient_flow(
+    problem: Problem,
+    start: FloatArray | None = None,
+    *,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-5,
+    record: bool = False,
+) -> Solution:
+    """Follow the gradient flow from the start to its end by linearly implicit steps, then by Newton's steps.
+
+    Args:
+        problem: what to minimise; its moments must have a pair table.
+        start: x(0), by default one half everywhere.
+        max_iterations: steps at the most.
+        tolerance: for the distance of a skill from the optimum, on average over answers.
+        record: keep the trajectory.
+
+    Raises:
+        OptionError: the moments have no pair table.
+
+    >>> from quorate.skills.examples import triangle
+    >>> follow_gradient_flow(triangle([0.8, 0.6, 0.5])).skills.round(6).tolist()
+    [0.8, 0.6, 0.5]
+    """
+    if problem.moments.table is None:
+        raise OptionError("solver 'flow' needs the correlation of each pair, and these moments have no pair table")
+    pairs = _Pairs(problem.moments.n_workers, *problem.moments.table())
+    lower, upper = problem.lower, problem.upper
+    x = problem.middle() if start is None else problem.clip(start)
+    path = [x]
+    loss = pairs.loss(x)
+    degree = pairs.at_workers(pairs.weights)
+    h = 0.5 / max(float(degree.max(initial=0.0)), 1e-300)
+    is_newton = False
+    distance: float | None = None
+    on_progress = listener.get()
+    status = CAPPED
+    steps = 0
+    max_steps = max_iterations if pairs.is_factored else min(max_iterations, CG_STEPS)
+    while steps < max_steps:
+        steps += 1
+        if on_progress is not None:
+            on_progress("sweeps", steps, None)
+        x_i, x_j = x[pairs.i], x[pairs.j]
+        residual = pairs.weights * (pairs.correlation - x_i * x_j)
+        gradient = -pairs.at_workers(residual * x_j, residual * x_i)
+        curvature = pairs.at_workers(pairs.weights * x_j**2, pairs.weights * x_i**2)
+        newton_step = NEWTON_STEP / max(float(curvature.max(initial=0.0)), 1e-30)
+        h = newton_step if is_newton else min(h, newton_step)
+        at_bound = ((x <= lower) & (gradient >= 0)) | ((x >= upper) & (gradient <= 0))
+        off_diagonal = h * pairs.weights * (2 * x_i * x_j - pairs.correlation)
+        move = pairs.solve(~at_bound, off_diagonal, 1 + h * curvature, -h * gradient)
+        new = x if move is None else problem.clip(x + move)
+        reach = np.inf if move is None else float(np.abs(move).max(initial=0.0))
+        new_loss = pairs.loss(new)
+        rises = new_loss > loss + 1e-12 * (1 + loss)
+        is_rejected = move is None or rises or reach > MAX_ACCEPTED_MOVE
+        if is_newton and is_rejected:  # rounding decides here: nothing lowers the loss, or the end is flat
+            status = CONVERGED if problem.stationarity(x, gradient) <= tolerance else STALLED
+            break
+        if is_rejected or reach > MAX_MOVE:
+            h /= SHRINK_INDEFINITE if move is None else SHRINK
+        else:
+            h *= GROWTH
+        if is_rejected:
+            continue
+        moved = float(np.abs(new - x).max(initial=0.0))
+        distance = problem.mean_size(new - x)
+        x, loss = new, new_loss
+        if record:
+            path.append(x)
+        if is_newton and distance <= tolerance:
+            status = CONVERGED
+            break
+        least_curvature = float(curvature[curvature > 0].min(initial=1.0))
+        is_newton = is_newton or (moved < STANDSTILL and h > 10 / max(least_curvature, 1e-3))
+    if status == CAPPED and steps < max_iterations:
+        rest = coordinate_descent(problem, x, tolerance=tolerance, max_iterations=max_iterations - steps, record=record)
+        trajectory = (*path[:-1], *rest.trajectory) if record else ()
+        return replace(rest, solver="flow", iterations=steps + rest.iterations, trajectory=trajectory)
+    end_loss, end_gradient = problem.loss_and_gradient(x)
+    norm = problem.stationarity(x, end_gradient)
+    return Solution(x, "flow", status, steps, end_loss, norm, tuple(path) if record else (), distance)

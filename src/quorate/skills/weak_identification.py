@@ -1,0 +1,323 @@
+"""Workers whose skill is identified only by way of workers whose skill may be zero.
+
+From exact correlations, with Z the workers of skill zero: a skill that is not zero is identified if and only if its
+component of the graph **without Z** has an odd cycle; a skill of zero is identified if and only if the worker shares a
+task with somebody outside Z. The paper's lemma [Ma20, Lemma 9, asylearn] divides by correlations along the cycle and
+the path and so needs them to be non-zero. With skills (0, .9, .3, .7) and every odd cycle through the first worker,
+only two products of the other three are known.
+
+With noise, a worker is *strong* if its skill differs from zero at the 1 % level, all of its shared tasks together.
+Identified are the strong workers of a component of strong workers with an odd cycle (or gold), and whoever shares a
+task with one of them. The others are weakly identified: as determined as if the workers that are not strong had not
+answered. The skills of a bipartite component of strong workers may be scaled, one side by a and the other by 1/a, as
+far as no skill leaves its range; without strong peers every skill is possible.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.kernels import agreement_products, joined_workers, pair_counts
+from quorate.blocks.plain_meetings import unite
+from quorate.meetings.graph import parted
+from quorate.meetings.pairs import PairStats, pair_table
+from quorate.skills.signs import settle_signs, tree_signs
+
+# |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 %. Of 2.0, 2.6 and
+# 3.2 the one at which workers called identified are covered at the stated level while fewest are weak
+# (`python -m experiments.rank_one.identifiability`).
+STRONG_Z = 2.576
+# Squared standard errors from which on a component's scale is established, and linear errors suffice: twice the level
+# at which a worker is strong.
+ESTABLISHED_SCALE = (2 * STRONG_Z) ** 2
+MAX_ANSWER_PAIRS = 2_000_000  # above, no crowd is so sparse that its odd cycles rest on a few pairs; counting takes 1 s
+
+
+@dataclass(frozen=True)
+class WeakIdentification:
+    """Which workers are weakly identified, and the set of skills that is left to each; one entry a worker."""
+
+    skills: FloatArray  # the estimate
+    is_weak: BoolArray
+    is_strong: BoolArray
+    is_between: BoolArray  # not strong, and sharing tasks with weakly identified strong workers
+    low: FloatArray  # least skill of the identified set
+    high: FloatArray
+    error: FloatArray  # standard error at skill zero; zero where the set is the whole range
+    component: IntArray  # of the graph of strong workers
+    side: BoolArray  # in a bipartite component of strong workers
+    log_scale_error: FloatArray  # of an identified worker: standard error of the logarithm of its component's scale
+
+    def first(self, n_workers: int) -> "WeakIdentification":
+        """Return the entries of the first workers: those without gold."""
+        return WeakIdentification(*(getattr(self, name)[:n_workers] for name in self.__dataclass_fields__))
+
+    def of(self, unit: IntArray) -> "WeakIdentification":
+        """Return one entry for each worker, that of the unit it belongs to."""
+        return WeakIdentification(*(getattr(self, name)[unit] for name in self.__dataclass_fields__))
+
+    def widen(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
+        """Return intervals that contain the identified set of every weakly identified worker.
+
+        Those of identified workers contain what the error of their component's scale leaves: where its odd cycles rest
+        on few pairs, that error is large and far from normal on the scale of skills.
+        """
+        factor = np.exp(z * self.log_scale_error)
+        skills = self.skills
+        scaled_low = np.maximum(np.where(skills > 0, skills / factor, skills * factor), lowest)
+        scaled_high = np.minimum(np.where(skills > 0, skills * factor, skills / factor), 1.0)
+        is_scaled = ~self.is_weak & (self.log_scale_error > 0) & ~np.isnan(low)
+        low = np.where(is_scaled, np.minimum(low, scaled_low), low)
+        high = np.where(is_scaled, np.maximum(high, scaled_high), high)
+        set_low = np.maximum(self.low - z * self.error, lowest)
+        set_high = np.minimum(self.high + z * self.error, 1.0)
+        is_weak = self.is_weak & ~np.isnan(low)
+        return np.where(is_weak, np.minimum(low, set_low), low), np.where(is_weak, np.maximum(high, set_high), high)
+
+
+class Graph(Protocol):
+    """The interaction graph as this test needs it."""
+
+    def roots(self, is_kept: BoolArray) -> IntArray:
+        """Return a root for each worker and for its other copy, joined by the tasks that kept workers share."""
+
+    def has_peer(self, is_chosen: BoolArray) -> BoolArray:
+        """Return which workers share a task with a chosen one."""
+
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Return the pairs of kept workers; None where counting them costs too much."""
+
+
+@dataclass(frozen=True)
+class BlockGraph:
+    """The graph of answers in blocks, wherever they are."""
+
+    blocks: Blocks
+
+    def roots(self, is_kept: BoolArray) -> IntArray:
+        """Join the kept workers block by block."""
+        n = self.blocks.n_workers
+        everyone = np.arange(2 * n, dtype=np.int32)
+        parent = everyone.copy()
+        for found in self.blocks.each(_joined_among, is_kept):
+            unite(parent, everyone, found)
+        return parent
+
+    def has_peer(self, is_chosen: BoolArray) -> BoolArray:
+        """Sum the chosen peers of each worker."""
+        (_, n_peers) = self.blocks.sums(agreement_products, is_chosen.astype(np.float64), self.blocks.n_classes)
+        has_peer: BoolArray = n_peers > 0.5
+        return has_peer
+
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Count the pairs of a crowd with few answer pairs."""
+        (counts,) = self.blocks.sums(pair_counts)
+        if counts.sum() > MAX_ANSWER_PAIRS:
+            return None
+        pairs = pair_table(self.blocks)
+        return pairs.among(is_kept[pairs.i] & is_kept[pairs.j])
+
+
+@dataclass(frozen=True)
+class PairGraph:
+    """The graph of a table of pairs."""
+
+    pairs: PairStats
+    n: int
+
+    def roots(self, is_kept: BoolArray) -> IntArray:
+        """Join the pairs of kept workers."""
+        kept = self.pairs.among(is_kept[self.pairs.i] & is_kept[self.pairs.j])
+        root = np.arange(2 * self.n)
+        unite(root, np.concatenate([kept.i, kept.i + self.n]), np.concatenate([kept.j + self.n, kept.j]))
+        return root
+
+    def has_peer(self, is_chosen: BoolArray) -> BoolArray:
+        """Look at both ends of every pair."""
+        has_peer = np.zeros(self.n, dtype=bool)
+        has_peer[self.pairs.i[is_chosen[self.pairs.j]]] = True
+        has_peer[self.pairs.j[is_chosen[self.pairs.i]]] = True
+        return has_peer
+
+    def pairs_among(self, is_kept: BoolArray) -> PairStats | None:
+        """Return the pairs of kept workers."""
+        return self.pairs.among(is_kept[self.pairs.i] & is_kept[self.pairs.j])
+
+
+def weak_identification(
+    graph: Graph,
+    skills: FloatArray,
+    raw: FloatArray,
+    error: FloatArray,
+    *,
+    lowest: float,
+    is_anchor: BoolArray,
+) -> WeakIdentification:
+    """Test which workers are strong, and who is identified without the others.
+
+    Args:
+        graph: who shares tasks with whom.
+        skills: the estimate; NaN where the graph of all workers does not determine it.
+        raw: what each worker's answers alone say of its skill, its peers being known.
+        error: standard error of that at skill zero.
+        lowest: least skill, -1/(M-1).
+        is_anchor: workers of known skill: gold.
+
+    >>> skills = np.array([0.0, 0.9, 0.3, 0.7])
+    >>> pairs = PairStats.linked(np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3]))
+    >>> nobody = np.zeros(4, dtype=bool)
+    >>> graph = PairGraph(pairs, 4)
+    >>> found = weak_identification(graph, skills, skills, np.full(4, 0.05), lowest=-1.0, is_anchor=nobody)
+    >>> found.is_weak.tolist(), found.is_between.tolist()
+    ([True, True, True, True], [True, False, False, False])
+    >>> found.low[1:].round(2).tolist(), found.high[1:].round(2).tolist()
+    ([0.27, 0.27, 0.21], [1.0, 1.0, 0.78])
+    """
+    n = len(skills)
+    is_determined = ~np.isnan(skills)
+    z = np.divide(np.abs(raw), error, out=np.zeros(n), where=(error > 0) & ~np.isnan(raw) & ~np.isnan(error))
+    is_strong = is_anchor | (is_determined & (z >= STRONG_Z))
+    root = graph.roots(is_strong)
+    component, bipartite = parted(root)
+    is_identifiable = ~bipartite
+    is_identifiable[component[is_anchor]] = True
+    scale_error = _log_scale_error(graph, skills, is_strong, component, lowest)
+    scale_error[component[is_anchor]] = 0.0
+    is_core = is_strong & is_identifiable[component]
+    is_known = is_core | graph.has_peer(is_core)
+    is_weak = is_determined & ~is_known & ~is_anchor
+    side = root[:n] < root[n:]
+    low, high, set_error = _identified_sets(skills, error, lowest, is_weak & is_strong, component, side)
+    is_between = ~is_strong & is_determined & graph.has_peer(is_weak & is_strong)
+    log_scale_error = np.where(is_core, scale_error[component], 0.0)
+    return WeakIdentification(
+        skills, is_weak, is_strong, is_between, low, high, set_error, component, side, log_scale_error
+    )
+
+
+def _log_scale_error(
+    graph: Graph, skills: FloatArray, is_strong: BoolArray, component: IntArray, lowest: float
+) -> FloatArray:
+    """Return the standard error of the logarithm of each component's scale, as far as its odd cycles determine it.
+
+    In ln|x| the information of a pair is omega = N (x_i x_j)² (M - 1), the squared ratio of its correlation to its
+    standard error. Scaling one side of a two-colouring by e^t and the other by e^-t changes only the pairs within a
+    side, by 2t, so t has the information 4 sum omega over those pairs; the colouring is one with a small sum.
+    """
+    n_components = int(component.max()) + 1
+    pairs = graph.pairs_among(is_strong)
+    if pairs is None or len(pairs) == 0:
+        return np.zeros(n_components)
+    product = np.nan_to_num(skills)[pairs.i] * np.nan_to_num(skills)[pairs.j]
+    omega = pairs.shared * product**2 / -lowest
+    colour = settle_signs(tree_signs(len(skills), pairs.i, pairs.j, -omega), pairs.i, pairs.j, -omega).sign
+    within = np.where(colour[pairs.i] == colour[pairs.j], omega, 0.0)
+    evidence = np.bincount(component[pairs.i], within, n_components)
+    is_weak = (evidence > 0) & (evidence < ESTABLISHED_SCALE)
+    scale_error: FloatArray = np.divide(1.0, 2 * np.sqrt(evidence), out=np.zeros(n_components), where=is_weak)
+    return scale_error
+
+
+def _identified_sets(
+    skills: FloatArray,
+    error: FloatArray,
+    lowest: float,
+    is_scaled: BoolArray,
+    component: IntArray,
+    side: BoolArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the ends of each set and its standard error: what scaling leaves within the range of skills.
+
+    A side may grow until its greatest skill is one, or shrink until the other side's is.
+    """
+    n = len(skills)
+    low = np.full(n, lowest)
+    high = np.ones(n)
+    set_error = np.zeros(n)
+    size = np.bincount(component[is_scaled], minlength=n)
+    members = np.flatnonzero(is_scaled & (size[component] > 1))
+    greatest = np.zeros((2, n))
+    own_side = side.astype(np.int64)
+    np.maximum.at(greatest, (own_side[members], component[members]), np.abs(skills[members]))
+    own = greatest[own_side[members], component[members]]
+    other = greatest[1 - own_side[members], component[members]]
+    ends = np.stack([skills[members] / np.maximum(own, 1e-12), skills[members] * other])
+    low[members] = np.maximum(ends.min(axis=0), lowest)
+    high[members] = np.minimum(ends.max(axis=0), 1.0)
+    set_error[members] = np.nan_to_num(error[members])
+    return low, high, set_error
+
+
+def _joined_among(block: Block, is_kept: BoolArray) -> IntArray:
+    """Join the kept workers of a block by the tasks that they share."""
+    kept = is_kept[block.worker[block.answers]]
+    task = np.repeat(np.arange(block.n_tasks), block.per_task)[kept]
+    start = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=block.n_tasks))])
+    worker = block.worker[block.answers][kept]
+    label = block.label[block.answers][kept]
+    small = replace(block, start=start, worker=worker, label=label, symbol=None, silent=None)
+    return joined_workers([small], block.n_workers)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A task for a worker that would resolve a weak identification."""
+
+    task: int  # code
+    worker: int  # who should answer it
+    partner: int  # who answered it already
+    workers: tuple[int, ...]  # weakly identified, whom it concerns
+
+
+def comparisons(answers: Answers, weak: WeakIdentification, available: Iterable[int] | None = None) -> list[Comparison]:
+    """Propose, for every group of weakly identified workers, the comparison that would identify it.
+
+    In a bipartite component of strong workers, two of one side close an odd cycle through strong workers; failing that,
+    and for a worker without strong peers, a comparison with an identified strong worker, or with any strong one.
+
+    Args:
+        answers: who answered what.
+        weak: the test of these workers, without gold.
+        available: codes of the workers who can be asked; by default everyone.
+    """
+    can_be_asked = np.zeros(answers.n_workers, dtype=bool)
+    can_be_asked[list(range(answers.n_workers) if available is None else available)] = True
+    is_core = weak.is_strong & ~weak.is_weak
+    proposed: list[Comparison] = []
+    is_scaled = weak.is_weak & weak.is_strong
+    groups = [np.flatnonzero(is_scaled & (weak.component == k)) for k in np.unique(weak.component[is_scaled])]
+    groups += [np.array([worker]) for worker in np.flatnonzero(weak.is_weak & ~weak.is_strong)]
+    for group in groups:
+        partners = [group[weak.side[group]], group[~weak.side[group]], np.flatnonzero(is_core)]
+        if not is_core.any():
+            partners.append(np.setdiff1d(np.flatnonzero(weak.is_strong), group))
+        found = _first_comparison(answers, group, partners, can_be_asked)
+        if found is not None:
+            task, worker, partner = found
+            proposed.append(Comparison(task, worker, partner, tuple(group.tolist())))
+    return proposed
+
+
+def _first_comparison(
+    answers: Answers, group: IntArray, partner_sets: Sequence[IntArray], can_be_asked: BoolArray
+) -> tuple[int, int, int] | None:
+    """Return a task of a partner for a worker of the group who has not answered it, the most active pair first."""
+    is_member = np.zeros(answers.n_workers, dtype=bool)
+    is_member[group] = True
+    for partners in partner_sets:
+        inside = bool(is_member[partners].any())
+        askers = partners if inside else group
+        for worker in sorted(askers[can_be_asked[askers]].tolist(), key=lambda code: -int(answers.per_worker[code])):
+            done = set(answers.task[answers.worker == worker].tolist())
+            for partner in sorted(partners.tolist(), key=lambda code: -int(answers.per_worker[code])):
+                if partner == worker:
+                    continue
+                for task in answers.task[answers.worker == partner].tolist():
+                    if task not in done:
+                        return int(task), int(worker), int(partner)
+    return None

@@ -1,0 +1,101 @@
+"""`quorate rank` on the command line: files written, exit codes, messages."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from quorate.cli.app import main
+from tests.ranking.panels import Columns, votes
+
+
+def run(*words: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["rank", *words])
+    return int(ended.value.code or 0)
+
+
+def write(path: Path, columns: Columns) -> str:
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_items_judges_and_pairs_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "votes.csv", votes(n_rows=400))
+    outputs = [str(tmp_path / name) for name in ("items.csv", "judges.csv", "pairs.csv", "next.csv")]
+    flags = ("-o", "--workers-out", "--pairs-out", "--next-out")
+    words = [word for pair in zip(flags, outputs, strict=True) for word in pair]
+    assert run(file, *words, "--next", "5", "--difference", "i0,i7") == 0
+    counts = [len(Path(path).read_text().splitlines()) - 1 for path in outputs]
+    assert counts == [8, 6, 28, 5]
+    assert "difference: i0 minus i7" in capsys.readouterr().out
+
+
+def test_a_pipe_gets_the_items(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(write(tmp_path / "votes.csv", votes(n_rows=300))) == 0
+    found = capsys.readouterr()
+    assert found.out.startswith("item,rank,strength,")
+    assert "comparisons: 300 of 8 items by 6 judges" in found.err
+
+
+def test_elo_units_are_centred_at_1000(tmp_path: Path) -> None:
+    file = write(tmp_path / "votes.csv", votes(n_rows=300))
+    assert run(file, "--units", "elo", "-o", str(tmp_path / "items.csv")) == 0
+    rows = list(csv.DictReader((tmp_path / "items.csv").read_text().splitlines()))
+    assert sum(float(row["strength"]) for row in rows) / 8 == pytest.approx(1000)
+    assert all(float(row["strength"]) == pytest.approx(float(row["elo"])) for row in rows)
+
+
+def test_json_has_everything(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "votes.csv", votes(n_rows=300))
+    assert run(file, "--json", "--next", "3") == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["schema_version"] == 1
+    assert content["determined"] is True
+    assert len(content["items"]) == 8
+    assert len(content["next"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        ("left,right,winner\na,b,left\nc,d,left\n", 3, "cannot be put into one list"),
+        ("left,right,winner\na,b,tie\nb,a,tie\n", 3, "all 2 comparisons are ties"),
+        ("left,right,winner\na,a,left\na,a,tie\n", 3, "two different items"),
+        ("left,right,winner\na,b,left\na,b,w\n", 2, "neither of the two items"),
+        ("left,right,winner\na,b,\n", 2, "winner is missing in row 1"),
+        ("one,two\na,b\n", 2, "none of them look like two items and a winner"),
+    ],
+)
+def test_exit_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, code: int, message: str) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text(text)
+    assert run(str(file), "-o", str(tmp_path / "items.csv")) == code
+    found = capsys.readouterr()
+    assert message in found.out + found.err
+
+
+def test_separate_parts_are_written_as_separate_lists(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("left,right,winner\na,b,left\nb,a,left\nc,d,left\nd,c,right\n")
+    assert run(str(file), "-o", str(tmp_path / "items.csv")) == 3
+    rows = list(csv.DictReader((tmp_path / "items.csv").read_text().splitlines()))
+    assert [(row["part"], row["rank"]) for row in rows] == [("1", "1"), ("1", "2"), ("2", "1"), ("2", "2")]
+
+
+def test_the_file_that_is_read_is_not_replaced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write(tmp_path / "votes.csv", votes(n_rows=50))
+    assert run(file, "-o", file) == 2
+    assert "would replace" in capsys.readouterr().err
+
+
+def test_duckdb_reads_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("duckdb")
+    write(tmp_path / "votes-1.csv", votes(n_rows=200))
+    write(tmp_path / "votes-2.csv", votes(n_rows=200, seed=1))
+    assert run(str(tmp_path / "votes-*.csv"), "-o", str(tmp_path / "items.csv")) == 0
+    found = capsys.readouterr()
+    assert "duckdb has the comparisons" in found.err
+    assert "comparisons: 400" in found.out
