@@ -1,10 +1,10 @@
 """What to do next: whom to stop or train, what to ask again and whom, what an expert should label; what it brings."""
 
 import re
-from typing import Any
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
