@@ -250,8 +250,8 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
         if resolved.label is None:
             raise
         raise UnknownFormatError(
-            f"{error}. Name the column of the raters with worker= (--worker), or state worker='none' (--worker none) if "
-            "nothing names them"
+            f"{error}. Name the column of the raters with worker= (--worker), or state worker='none' (--worker none) "
+            "if nothing names them"
         ) from None
     name = str(source) if isinstance(source, str | Path) else None
     return Scores(found.answers, options.has_workers, name, found.options)
