@@ -11,6 +11,7 @@ from quorate.errors import (
     ColumnTypeError,
     ConflictingAnswersError,
     ConflictingGoldError,
+    InputError,
     MissingColumnError,
     MissingFieldError,
     OptionError,
@@ -106,10 +107,10 @@ def test_scores_that_determine_nothing_are_refused(rows: dict[str, Any], words: 
 def test_columns_are_found_by_their_usual_names_or_refused() -> None:
     for name in ("score", "label", "rating"):
         assert read_scores({"task": [1], "worker": ["a"], name: [2.5]}).score.tolist() == [2.5]
-    with pytest.raises(MissingColumnError, match="score="):
+    with pytest.raises(InputError, match="points"):
         read_scores({"task": [1], "worker": ["a"], "points": [2.5]})
     with pytest.raises(MissingColumnError, match="worker='none'"):
-        read_scores({"task": [1], "score": [2.5]})
+        read_scores({"task": [1], "score": [2.5]}, tool="table")
 
 
 def test_options_of_classes_are_refused() -> None:

@@ -23,6 +23,7 @@ from quorate.errors import (
     ConflictingGoldError,
     OptionError,
     ScoreError,
+    UnknownFormatError,
     UnknownGoldTaskError,
     count,
     listing,
@@ -242,7 +243,16 @@ def read_score_source(source: Source, options: ScoreOptions) -> Scores:
     from quorate.reading.read import read_source
 
     source = hold(source)
-    found = read_source(source, resolve_score_column(source, options))
+    resolved = resolve_score_column(source, options)
+    try:
+        found = read_source(source, resolved)
+    except UnknownFormatError as error:
+        if resolved.label is None:
+            raise
+        raise UnknownFormatError(
+            f"{error}. Name the column of the raters with worker= (--worker), or state worker='none' (--worker none) "
+            "if nothing names them"
+        ) from None
     name = str(source) if isinstance(source, str | Path) else None
     return Scores(found.answers, options.has_workers, name, found.options)
 
@@ -251,10 +261,14 @@ def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
     """Name the column of the scores where the caller named none: the first of `COLUMN_NAMES` that there is."""
     from quorate.reading.exports import fields_of
 
-    if options.label is not None or options.tool not in ("auto", "table"):
+    if options.tool not in ("auto", "table") or (options.label is not None and options.has_workers):
         return options
     fields = fields_of(source, options)
-    return replace(options, label=next((name for name in COLUMN_NAMES if name in fields), None))
+    label = options.label or next((name for name in COLUMN_NAMES if name in fields), None)
+    tool = options.tool
+    if not options.has_workers and {options.task or "task", label} <= set(fields):
+        tool = "table"  # which only lacks the column of workers
+    return replace(options, label=label, tool=tool)
 
 
 def numbers_of(
