@@ -154,13 +154,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
-<<<<<<< HEAD
-        others = {} if plan is None else other_commands(plan, files)
-        can = tuple(NextStep(purpose, command) for purpose, command in others.items())
-=======
         commands = [] if plan is None else list(other_commands(plan, files))
         can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
->>>>>>> main
         return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
     outcome = "proposed" if options else "read"
     chosen = {**_given(reading), **options}
@@ -296,8 +291,8 @@ def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], pla
     if found.export is not None and found.export.gold is not None:
         steps.append(("estimate", "Class shares and accuracy, with intervals"))
     done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
-    others = {} if plan is None else other_commands(plan, files)
-    return [*done, *(NextStep(purpose, command) for purpose, command in others.items())]
+    also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
+    return [*done, *(NextStep(PURPOSES[name], command_line(name, files, {})) for name in also)]
 
 
 def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,6 @@ FLAGS = {
     "task": "--task",
     "worker": "--worker",
     "label": "--label",
-    "score": "--score",
     "workers": "--workers",
     "worker_name": "--worker-name",
     "fold": "--fold",
@@ -86,22 +85,6 @@ def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str
     return error
 
 
-<<<<<<< HEAD
-def other_commands(plan: Plan, files: Sequence[str]) -> dict[str, str]:
-    """Return the commands for pairs and for numeric scales that fit a plan and exist, by their purpose.
-
-    >>> other_commands(Plan(), ["a.csv"])
-    {}
-    """
-    found = {}
-    for name in plan.also:
-        if has_command(name):
-            roles = {"task": plan.options.get("task"), "worker": plan.options.get("worker")}
-            scores = {"score": plan.options.get("label"), "on_conflict": plan.options.get("on_conflict")}
-            options = {**roles, **scores} if name == "rate" else {}
-            found[PURPOSES[name]] = command_line(name, files, options)
-    return found
-=======
 def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
     """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
 
@@ -112,7 +95,6 @@ def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
     for name in plan.also:
         if has_command(name):
             yield command_line(name, files, plan.options if name == "rate" else {})
->>>>>>> main
 
 
 def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
@@ -128,17 +110,10 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
     >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
     It is empty
     """
-<<<<<<< HEAD
-    others = other_commands(plan, files)
-    if plan.problem:
-        error: QuorateError = UnknownFormatError(plan.problem)
-        error.commands = tuple(others.values())
-=======
     others = tuple(other_commands(plan, files))
     if plan.problem:
         error: QuorateError = UnknownFormatError(plan.problem)
         error.commands = others
->>>>>>> main
         return error
     what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
     parts = [
@@ -152,9 +127,5 @@ def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
         parts.append(plan.question)
     text = ". ".join(part.rstrip(".") for part in parts).replace("?. ", "? ")
     error = with_command(MissingColumnError(text), files, plan.options)
-<<<<<<< HEAD
-    error.commands = (*error.commands, *others.values())
-=======
     error.commands = (*error.commands, *others)
->>>>>>> main
     return error
