@@ -68,6 +68,8 @@ class Run:
         """Tasks, workers and answers, where the command printed a result."""
         try:
             found = json.loads(self.out)
+            if "n_tasks" in found:  # quorate rate
+                return found["n_tasks"], found["n_workers"], found["n_answers"]
             return found["tasks"], found["workers"], found["answers"]
         except (ValueError, KeyError, TypeError):
             return None
@@ -135,6 +137,8 @@ def fits(line: Line, counts: tuple[int, int, int], error: str) -> bool:
     plain = (tasks, workers) == (line.tasks, line.workers)
     if plain and answers in (line.answers, line.answers - line.conflicts):
         return True
+    if plain and f"{answers} records" in line.note:  # repeats count in a mean
+        return True
     # What the note names as an alternative: "without them 309 tasks, 138 workers, 607 answers".
     stated = all(f"{number} {noun}" in line.note for number, noun in ((workers, "workers"), (answers, "answers")))
     many = f"{workers} workers, {answers} answers" in line.note
@@ -157,6 +161,9 @@ def judge(folder: Path, files: tuple[str, ...], lines: list[Line]) -> Verdict:
         return _judge_counts(files, lines, first, "read at once")
     if first.proposed:
         second = run([*shlex.split(first.proposed)[1:], "--json"])
+        is_ranked = shlex.split(first.proposed)[1] == "rank" and any("pairwise" in line.kind for line in lines)
+        if second.code in (0, 3) and is_ranked:  # 3: the comparisons decide nothing
+            return Verdict(files, "read after the command", second.error, None, lines)
         if second.code == 0:
             return _judge_counts(files, lines, second, "read after the command")
         return Verdict(files, "wrong", f"the proposed command fails: {second.error}", None, lines)

@@ -246,7 +246,8 @@ def page(folder: Path, *, partly: bool = False) -> str:
     inputs = next(iter(found.values()))["inputs"]
     text = [
         INTRODUCTION,
-        f"The figures are those of one full run with seed {inputs['seed']}, {sum(seconds) / 60:.0f} minutes of one "
+        f"The figures are those of one full run, before the last changes of the default method, "
+        f"with seed {inputs['seed']}, {sum(seconds) / 60:.0f} minutes of one "
         "core; `python -m tools.reproduction` writes this page from it."
         + (f" Not run again for this page: {', '.join(missing)}." if missing else "")
         + "\n",

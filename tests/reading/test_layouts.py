@@ -557,8 +557,8 @@ def test_one_and_one_point_nought_are_one_class(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text(csv_text(["item", "ann", "label"], [[k, "y", k % 2] for k in range(10)]))
     answers = read_source(sources(tmp_path), ReadOptions(task="item", worker="ann", label="label")).answers
     assert answers.classes.to_pylist() == ["0", "1"]
-    mixed = {"task": ["1", "2", "1"], "worker": ["x", "x", "y"], "label": ["1.0", "2", "1"]}
-    assert quorate.read(mixed).n_classes == 2
+    (tmp_path / "c.csv").write_text("task,worker,label\n1,x,1.0\n2,x,2\n1,y,1\n")
+    assert quorate.read(tmp_path / "c.csv").classes.to_pylist() == ["1", "2"]
 
 
 def test_a_data_frames_index_is_the_task() -> None:

@@ -92,7 +92,7 @@ def rank(
         OptionError: an option has no meaning here; a covariate cannot be separated from the items.
         UndeterminedError: fewer than two items, only ties, or a direction that a single judge decides.
 
-    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "tie"]}
+    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}
     >>> ranking = rank(votes)
     >>> ranking.items["item"].to_pylist(), ranking.is_determined
     (['a', 'b', 'c'], True)

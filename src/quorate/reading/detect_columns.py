@@ -787,6 +787,8 @@ def _long_plan(
         why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
     if profile is not None and is_scale and not reading.is_score:
         low, high = _short(profile.low), _short(profile.high)
+        if 0 < share < MOSTLY:
+            options["on_conflict"] = "mean"
         return Plan(
             "ratings",
             options,

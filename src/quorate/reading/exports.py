@@ -109,7 +109,9 @@ def refuse_pairs(content: Content) -> None:
 
     proposal = propose_rank(content)
     if proposal is not None:
-        raise PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
+        error = PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
+        error.commands = (proposal.command,)
+        raise error
 
 
 @keep_pipes()

@@ -103,6 +103,8 @@ def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading
     else:
         frame = frame_for(content, sample=True)
         plan = detect(frame, reading)
+        if plan.kind == "ratings" and getattr(reading, "is_score", False):
+            plan = replace(plan, problem="", also=())
         if not plan.is_readable or not plan.certain:
             raise refused(content, frame, plan)
         options = replace(reading, **plan.options)

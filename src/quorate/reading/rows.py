@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,9 +23,10 @@ from quorate.errors import (
 from quorate.progress import tracked
 from quorate.reading.abstaining import NO_ROWS, codes_of, silences_of
 from quorate.reading.columns import encode, in_order_of_ids, order_classes, positions
-from quorate.reading.files import Source, read_table
+from quorate.reading.files import Source, format_of, read_table
 from quorate.reading.grades import Grades, grades_of
 from quorate.reading.groups import group_of_workers
+from quorate.reading.loading import Loaded
 from quorate.reading.options import AS_USUAL, ReadOptions
 from quorate.reading.settling import settle
 from quorate.reading.several import has_several, read_several
@@ -64,7 +66,8 @@ def read_rows(
         in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
         for k, name in tracked("encoding", [*enumerate(names)])
     ]
-    columns[2] = one_spelling_of_numbers(*columns[2])
+    if _is_csv(source, reading):  # where a number is what was written
+        columns[2] = one_spelling_of_numbers(*columns[2])
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
     why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
@@ -96,6 +99,12 @@ def read_rows(
         return answers
     _, worker, _, group = columns
     return replace(answers, group=group_of_workers(*worker, *group, there, tell), group_names=group[1])
+
+
+def _is_csv(source: Source, reading: ReadOptions) -> bool:
+    """Whether rows come from a file in which every field is text."""
+    name = source.name if isinstance(source, Loaded) else source
+    return isinstance(name, str | Path) and (reading.format or format_of(name)) in ("csv", "tsv")
 
 
 def _rows_counted(rows: Sequence[int]) -> str:

@@ -9,6 +9,7 @@ from quorate.arrays import TEXT, IntArray, from_strings, take
 from quorate.errors import listing
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
 WHOLE = re.compile(r"([+-]?\d+)\.0+")
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
 
@@ -53,7 +54,7 @@ def told_likenesses(classes: pa.Array) -> list[str]:
 
 
 def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
-    """Make one label of 1 and 1.0, where both are among the texts; any other label stays as it is written.
+    """Make one label of 1 and 1.0, where all labels are numbers; any other label stays as it is written.
 
     >>> codes, names = one_spelling_of_numbers(np.array([0, 1, 2]), pa.array(["1", "1.0", "2"]))
     >>> codes.tolist(), names.to_pylist()
@@ -64,6 +65,8 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     texts = names.to_pylist()
     place = {text: k for k, text in enumerate(texts)}
     whole = [WHOLE.fullmatch(text) for text in texts]
+    if not all(NUMBER.fullmatch(text) for text in texts):
+        return codes, names
     becomes = [place.get(found[1], k) if found else k for k, found in enumerate(whole)]
     if becomes == list(range(len(texts))):
         return codes, names

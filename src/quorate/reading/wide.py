@@ -555,7 +555,7 @@ def without_layout(reading: ReadOptions) -> ReadOptions:
         reading,
         task=None,
         worker=None,
-        label=None,
+        label="label",
         workers=None,
         worker_name=None,
         gold_column=None,

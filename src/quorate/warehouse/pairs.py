@@ -80,7 +80,7 @@ def rank(
         EngineError: the engine is not there, or failed.
         NotInMemoryError: there are too many different rows.
 
-    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "tie"]}
+    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}
     >>> rank(votes, engine="duckdb").items["item"].to_pylist()
     ['a', 'b', 'c']
     """
