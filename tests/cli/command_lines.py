@@ -45,6 +45,10 @@ PAIRS = table(
     "left,right,winner,judge",
     [("a", "b", "left", "j"), ("b", "c", "left", "k"), ("c", "a", "left", "j"), ("a", "c", "left", "k")] * 3,
 )
+SCORES = table(
+    "task,worker,score", [(task, worker, 1 + (len(task + worker) + k) % 5) for k, (task, worker, _) in enumerate(ROWS)]
+)
+KNOWN_SCORES = table("task,score", [(task, 1 + number % 5) for number, task in enumerate(TASKS[:30])])
 EXPORT_LABELS = table("task,label", enumerate(["c0"] * 5))
 # What each input of that name holds; options that are needed beside it.
 CONTENT = {
@@ -112,6 +116,9 @@ def arguments(path: tuple[str, ...], folder: Path, parameter: Any, value: str) -
     if path[0] == "rank":
         files["file"].write_text(PAIRS)
         files["gold"].write_text(PAIRS)
+    if path[0] == "rate":
+        files["file"].write_text(SCORES)
+        files["gold"].write_text(KNOWN_SCORES)
     if path == ("ledger", "show"):
         files["ledger"] = folder / "answers.ledger"
         book = quorate.Ledger()

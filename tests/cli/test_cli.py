@@ -106,7 +106,7 @@ def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp
     made = {
         each.callback.__name__: inspect.signature(each.callback) for each in app.registered_commands if each.callback
     }
-    assert {"aggregate", "diagnose", *rest} == {
+    assert {"aggregate", "diagnose", "rate", *rest} == {
         name for name, takes in made.items() if "on_conflict" in takes.parameters
     }
     for command, more in rest.items():

@@ -20,8 +20,10 @@ from tests.cli.command_lines import (
     CROWD,
     EXPORT,
     EXPORT_LABELS,
+    KNOWN_SCORES,
     LABELS,
     PAIRS,
+    SCORES,
     TRUTH,
     arguments,
     is_output,
@@ -78,11 +80,14 @@ def test_every_option_that_names_an_input_takes_a_pipe(
         content = EXPORT if name == "file" else EXPORT_LABELS
     if path[0] == "rank":
         content = PAIRS
+    if path[0] == "rate":
+        content = SCORES if name == "file" else KNOWN_SCORES
 
     def run(folder: Path, value: str) -> tuple[int, str]:
         folder.mkdir()
         code, out, err = running.quorate(capsys, *arguments(path, folder, parameter, value))
         told = f"{out}\n{err}".replace(value, "INPUT").replace(str(folder), "FOLDER")
+        told = told.replace("quorate rate FILE", "quorate rate INPUT")  # a pipe cannot be named again
         return code, re.sub(r'"seconds": [\d.e-]+', "", told)
 
     with pipe(content) as there:
@@ -99,6 +104,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "advise": {"budget": 5},
     "advise_result": {"budget": 5},
     "advise_gold": {"n": 5},
+    "advise_scores": {"budget": 5},
     "compare": {"methods": ["majority", "quorate"]},
     "check": {"min_answers": 1},
     "report": {"methods": []},
@@ -128,6 +134,7 @@ NO_FILE = {
     ("warehouse.diagnose", "source"): "likewise",
     ("warehouse.read", "source"): "likewise",
     ("warehouse.rank", "source"): "likewise",
+    ("warehouse.rate", "source"): "likewise",
     ("inspect_reducer", "skills"): "needs inspect-ai; reads by way of consensus",
 }
 
@@ -154,6 +161,10 @@ def test_every_argument_that_names_an_input_takes_a_pipe(
         answers.write_text(PAIRS)
         content = PAIRS
         needed |= {"data": answers} if name == "rank" else {}
+    if name in ("rate", "advise_scores", "compare_scores", "read_scores"):
+        answers.write_text(SCORES)
+        content = SCORES if parameter in ("answers", "source") else KNOWN_SCORES
+        needed |= {"answers": answers} if "answers" in inspect.signature(function).parameters else {}
     if parameter == "tasks":
         needed["by"] = "part"
     with pipe(content) as there:

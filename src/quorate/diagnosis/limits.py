@@ -14,7 +14,7 @@ from quorate.reading.inputs import record_input
 
 # What a limit on findings may name besides a kind: several kinds that are one to a user.
 FAMILIES = {
-    "copying": ("agreeing-pair", "agreeing-cluster"),
+    "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
     "any": KINDS,
 }
 LEAST = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # the others are shares, or counts
@@ -25,7 +25,7 @@ class Limits:
     """Limits of a batch of answers; None for what may be as it is.
 
     >>> Limits(min_alpha=0.6, fail_on=("copying",)).kinds
-    ('agreeing-cluster', 'agreeing-pair')
+    ('agreeing-cluster', 'agreeing-pair', 'copying-group')
     """
 
     min_alpha: float | None = None  # Krippendorff's alpha
