@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import IntArray
-from quorate.errors import count
+from quorate.errors import count, listing
 from quorate.reading.column_names import (
     LABEL,
     TASK,
@@ -91,7 +91,8 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
     given = {role: getattr(reading, role) for role in ROLES if getattr(reading, role) is not None}
     for name, value in given.items():
         given[name] = join_names(columns_named(frame, value, name)) if name != "label" else value
-    finders = (_matrix_of_mappings, _headerless, _lists, _long, _classes_without_workers, _wide, _single)
+    wide = (_wide_scores, _wide) if reading.is_score else (_wide, _wide_scores)
+    finders = (_matrix_of_mappings, _headerless, _lists, _long, _classes_without_workers, *wide, _single)
     for find in finders:
         plan = find(frame, reading, given)
         if plan is None:
@@ -1030,6 +1031,39 @@ def _wide(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan 
     return Plan("wide", options, False, tuple(why), warnings=tuple(warnings), also=("rank",) if pairwise else ())
 
 
+def _wide_scores(frame: Frame, reading: ReadOptions, given: Mapping[str, Any]) -> Plan | None:
+    """Find columns of numbers that have a name in common and overlapping ranges: one rater each."""
+    if "worker" in given or "label" in given or reading.worker_name is not None:
+        return None
+    taken = {*_parts(frame, given.get("task")), *frame.index, FROM_FILE, KEY}
+    families: dict[str, list[str]] = {}
+    for name, profile in frame.profiles.items():
+        is_score = is_numeric_scale(profile) or (reading.is_score and profile.is_number and profile.n_values > 1)
+        is_other = is_about(name) or is_consensus(name) or is_gold(name) or strength(name, "task") > 0
+        if name not in taken and is_score and not is_other:
+            families.setdefault(_family_of(name), []).append(name)
+    names_rater = {family: strength(family, "worker") > 0 for family in families}
+    group = max(families.values(), key=lambda names: (names_rater[_family_of(names[0])], len(names)), default=[])
+    if len(group) < 2 or not (reading.is_score or names_rater[_family_of(group[0])]):
+        return None
+    low = max(frame.profiles[name].low for name in group)
+    high = min(frame.profiles[name].high for name in group)
+    if low >= high:
+        return None
+    task, why = _row_key(frame, given, set(group))
+    options: dict[str, Any] = {**task, "workers": _pattern(frame, group)}
+    least = _short(min(frame.profiles[name].low for name in group))
+    most = _short(max(frame.profiles[name].high for name in group))
+    why.append(f"{count(len(group), 'column')} hold numbers from {least} to {most}, a column per rater")
+    if reading.is_score:
+        return Plan("wide", options, False, tuple(why))
+    problem = (
+        f"the columns {listing(group, 4)} hold a numeric scale from {least} to {most} (numeric ratings), not a set of "
+        "classes"
+    )
+    return Plan("ratings", options, why=tuple(why), problem=problem, also=("rate",))
+
+
 def _answer_columns(frame: Frame, candidates: Sequence[str]) -> list[str]:
     """Return the largest set of columns that share their values; those with a common name where there are some."""
     best: list[str] = []
@@ -1060,7 +1094,15 @@ def _names_people(frame: Frame, name: str, candidates: Sequence[str]) -> bool:
 
 
 def _with_siblings(frame: Frame, group: Sequence[str]) -> list[str]:
-    """Add columns under the same path whose values are the same classes, whatever their names say."""
+    """Add columns that are named as workers like these, or that hold the same classes under the same path."""
+    family = {_family_of(name) for name in group}
+    if len(family) == 1 and strength(next(iter(family)), "worker") > 0:
+        is_number = frame.profiles[group[0]].is_number
+        group = [
+            name
+            for name, profile in frame.profiles.items()
+            if name in group or (_family_of(name) in family and profile.is_number == is_number and profile.n_values)
+        ]
     above = {name[: name.find(".") + 1] for name in group}
     path = next(iter(above)) if len(above) == 1 else ""
     if not path:
