@@ -45,6 +45,10 @@ ROWS = "task,worker,label\n" + "".join(
     f"t{t},{w},{'xy'[(t * k) % 2]}\n" for t in range(8) for k, w in enumerate("abcd") if k != t % 4
 )
 VOTES = "left,right,winner\n" + "a,b,left\nb,c,left\nc,a,left\na,c,left\n" * 3
+SCORES = "task,worker,score\n" + "".join(
+    f"t{t},{w},{1 + (t + (t + k) % 3) % 5}\n" for t in range(12) for k, w in enumerate("abcd")
+)
+KNOWN_SCORES = "task,score\n" + "".join(f"t{t},{1 + (t + 1) % 5}\n" for t in range(12))
 SPELLINGS = ("same", "symbolic link", "hard link", "relative", "file address")
 FILE_METAVARS = ("FILE", "FOLDER", "LEDGER", "DIR", "URL")
 # Why a run that should not replace its input may end before it is refused for that: there is another reason.
@@ -94,6 +98,14 @@ INPUTS: dict[str, tuple[Form, ...]] = {
     ),
     "rank connect": (Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "votes")),),
     "rank gold": forms("known_votes.csv"),
+    "rate file": (
+        *forms("scores.csv", "scores.csv.gz"),
+        Form("-", "scores.csv"),
+        Form("{}/scores.csv", "scores.csv", ("--engine", "duckdb")),
+        Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "scores")),
+    ),
+    "rate connect": (Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "scores")),),
+    "rate gold": forms("known_scores.csv"),
     "connect": (
         Form("sqlite://{}/crowd.db", "crowd.db", ("--table", "answers")),
         Form("duckdb://{}/crowd.duckdb", "crowd.duckdb", ("--table", "answers")),
@@ -117,6 +129,7 @@ ARGUMENTS: dict[str, list[str]] = {
     "file": ["{}/answers.csv"],
     "connect: file": [],
     "rank file": ["{}/votes.csv"],
+    "rate file": ["{}/scores.csv"],
     "labels: file": ["{}/export.json"],
     "ledger": ["{}/one.ledger"],
 }
@@ -261,6 +274,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "answers.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
     columns = dict(zip(("task", "worker", "label"), zip(*rows, strict=True), strict=True))
     parquet.write_table(pa.table({name: list(values) for name, values in columns.items()}), folder / "answers.parquet")
+    (folder / "scores.csv").write_text(SCORES)
+    (folder / "scores.csv.gz").write_bytes(gzip.compress(SCORES.encode()))
+    (folder / "known_scores.csv").write_text(KNOWN_SCORES)
     (folder / "votes.csv").write_text(VOTES)
     (folder / "known_votes.csv").write_text(VOTES)
     (folder / "votes.csv.gz").write_bytes(gzip.compress(VOTES.encode()))
@@ -314,6 +330,8 @@ def folder(original: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     with duckdb.connect(str(tmp_path / "work" / "crowd.duckdb")) as database:
         path = tmp_path / "work" / "viewed.csv"
         database.execute(f"CREATE TABLE answers AS SELECT * FROM read_csv('{path}', all_varchar = true)")
+        scores = tmp_path / "work" / "scores.csv"
+        database.execute(f"CREATE TABLE scores AS SELECT * FROM read_csv('{scores}')")
         votes = tmp_path / "work" / "votes.csv"
         database.execute(f"CREATE TABLE votes AS SELECT * FROM read_csv('{votes}', all_varchar = true)")
         database.execute(f"CREATE VIEW viewed AS SELECT * FROM read_csv('{path}', all_varchar = true)")

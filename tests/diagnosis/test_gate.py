@@ -64,7 +64,7 @@ def test_a_failing_line_names_figure_limit_and_remedy(answers: Answers) -> None:
     assert f"{found.failed[0].figure:.4g}" in alpha
     assert "Worker 'w0' answers next to at random" in spammer
     assert "`quorate diagnose`" in spammer
-    assert found.lines()[0] == "2 of 5 limits fail"
+    assert found.lines()[0] == "2 of 6 limits fail"
     assert found.to_dict()["checks"][0]["remedy"]
 
 

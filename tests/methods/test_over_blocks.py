@@ -37,7 +37,7 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
         np.testing.assert_allclose(found, of_result, atol=1e-9)
     np.testing.assert_allclose(fitted.workforce.skills, result.skills, atol=1e-9)
     np.testing.assert_allclose(fitted.workforce.weights, result.weights, atol=1e-9)
-    assert fitted.workforce.status.tolist() == result.status.tolist()
+    assert fitted.workforce.full_status.tolist() == result.status.tolist()
     assert fitted.graph is not None
     assert fitted.graph.component.tolist() == result.identifiability.component.tolist()
     assert [note.text for note in fitted.notes] == [note.text for note in result.notes]

@@ -34,7 +34,7 @@ class Finding:
 
     >>> finding = Finding("spammer", "worker 'w7' answers at random", 0.003, "adjusted p-value", workers=(7,))
     >>> finding.rank
-    7
+    8
     """
 
     kind: str  # one of KINDS

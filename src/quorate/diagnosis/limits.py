@@ -25,7 +25,7 @@ class Limits:
     """Limits of a batch of answers; None for what may be as it is.
 
     >>> Limits(min_alpha=0.6, fail_on=("copying",)).kinds
-    ('agreeing-cluster', 'agreeing-pair', 'copying-group')
+    ('copying-group', 'agreeing-cluster', 'agreeing-pair')
     """
 
     min_alpha: float | None = None  # Krippendorff's alpha

@@ -14,6 +14,7 @@ PAIR = "agreeing-pair"
 FLAGS = {
     "loosely-tied": ("loosely tied", "unknown"),
     "near-bipartite": ("nearly two sides", "unknown"),
+    "weakly-identified": ("weakly identified", "unknown"),
     "class-dependent-accuracy": ("better on some classes", "doubt"),
     "copying-group": ("copying group", "doubt"),
     "several-factors": ("several factors", "doubt"),

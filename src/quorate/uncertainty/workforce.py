@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,11 @@ class Workforce:
         if self.weak is None:
             return self.status
         return np.where((self.status == IDENTIFIED) & self.weak.is_weak, WEAKLY_IDENTIFIED, self.status)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take along who is weakly identified: a copy may not reach the answers."""
+        _ = self.weak
+        return self.__dict__
 
     def with_gold(
         self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None
