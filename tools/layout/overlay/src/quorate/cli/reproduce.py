@@ -1,0 +1,13 @@
+"""`quorate reproduce`: says where the paper's experiments are. Removed in the release after 0.3."""
+
+import typer
+
+
+def reproduce() -> None:
+    """Say how the paper's experiments are run."""
+    typer.echo(
+        "The experiments are no part of the package any more. In a checkout of the repository run `make reproduce`, "
+        "or `make reproduce QUICK=1` for fewer trials.",
+        err=True,
+    )
+    raise typer.Exit(2)

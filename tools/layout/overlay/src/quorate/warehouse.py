@@ -1,0 +1,11 @@
+"""Deprecated name of `quorate.backends`; removed in the release after 0.3."""
+
+import warnings
+
+from quorate import backends
+
+warnings.warn("quorate.warehouse is now quorate.backends", DeprecationWarning, stacklevel=2)
+
+
+def __getattr__(name: str) -> object:
+    return getattr(backends, name)
