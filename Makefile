@@ -94,7 +94,7 @@ demo: .venv/.core  ## simulate a sparse crowd with known truth and aggregate it
 	@$(BIN)/quorate demo
 
 test: .venv/.tools $(CI_CROWDKIT)  ## run every test, and every example in the documentation
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2
 
 check: .venv/.dev  ## lint, types and import layers
 	$(BIN)/ruff check .
