@@ -187,7 +187,7 @@ labelstudio: .venv/.dev .venv-labelstudio/.installed  ## start a live Label Stud
 
 MUTANTS ?= 200
 mutate: .venv/.dev  ## mutation testing: list the mutants that no test detects
-	@$(BIN)/python -m tools.mutate skills voting meetings uncertainty blocks --sample $(MUTANTS)
+	@$(BIN)/python -m tools.mutate skills models voting graph interrater blocks --sample $(MUTANTS)
 
 MINUTES ?= 3
 fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what ends badly is kept in fuzz-found/
@@ -196,8 +196,8 @@ fuzz: .venv/.dev  ## hostile input at random, for MINUTES=3 or for hours; what e
 faults: .venv/.dev  ## kill, fill the disk, write twice at once, unpack bombs: 200 kills and more, with counts
 	@$(BIN)/python -m tools.faults
 
-reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour)
-	@$(BIN)/quorate reproduce all -o reproduction
+reproduce: .venv/.dev  ## run the paper's experiments again: tables, figures, a page and docs/reproduction.md (half an hour; QUICK=1: minutes)
+	@$(BIN)/python -m experiments.runner all $(if $(QUICK),--quick) -o reproduction
 	@$(BIN)/python -m tools.reproduction reproduction
 
 SETS ?= s10k,m1,m1x2,dense1

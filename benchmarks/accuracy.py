@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quorate.datasets import load
+from quorate.datasets.sources import SEVEN, SOURCES
 from quorate.errors import QuorateError
 from quorate.evaluation.compare import compare
-from quorate.evaluation.datasets import load
-from quorate.evaluation.public_sets import SEVEN, SOURCES
 
 SEVEN_AS_SHOWN = ["bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web"]
 OTHERS = [name for name in SOURCES if name not in SEVEN]

@@ -12,13 +12,11 @@ from collections.abc import Sequence
 
 from data import CROWDS
 
-from quorate.advice.adaptive import adaptive_skills
-from quorate.advice.belief import believe
-from quorate.advice.coins import judge
-from quorate.advice.crew import gather_crew
-from quorate.advice.plan import advise_from
-from quorate.evaluation.simulate import crowd
+from quorate.advice.adaptive_skills import adaptive_skills, believe, judge
+from quorate.advice.advise import advise_from
+from quorate.advice.available_workers import gather_crew
 from quorate.methods.registry import aggregate
+from quorate.simulate import crowd
 
 
 def main(budgets: Sequence[int]) -> None:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.evaluation.datasets import load
-from quorate.evaluation.public_sets import SOURCES
-from quorate.evaluation.score import expected_error
-from quorate.meetings.agreements import agreement
-from quorate.meetings.coefficients import AC1, AC2, ALPHA, KAPPA, PERCENT
+from quorate.datasets import load
+from quorate.datasets.sources import SOURCES
+from quorate.evaluation.metrics import expected_error
+from quorate.interrater.agreement import agreement
+from quorate.interrater.coefficients import AC1, AC2, ALPHA, KAPPA, PERCENT
 from quorate.methods.registry import aggregate
 
 SHAPES = (

@@ -15,19 +15,19 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from experiments.calibration.public_crowds import class_codes
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.datasets import load
-from quorate.evaluation.estimates.estimating import contradiction
-from quorate.evaluation.estimates.imbalance import find_imbalance
-from quorate.evaluation.estimates.meters import ByEither, ByKnown, ByModel, Meter, model_meter
-from quorate.evaluation.estimates.quantities import Prevalence
-from quorate.evaluation.experiments.public_crowds import class_codes
-from quorate.evaluation.simulate import crowd
+from quorate.datasets import load
+from quorate.estimation.estimands import Prevalence
+from quorate.estimation.estimate import contradiction
+from quorate.estimation.means import ByEither, ByKnown, ByModel, Meter, model_meter
+from quorate.estimation.prediction_powered import KnownSample
+from quorate.estimation.sampling_test import find_imbalance
 from quorate.methods.registry import aggregate
 from quorate.result import Result
-from quorate.uncertainty.prediction_powered import KnownSample
+from quorate.simulate import crowd
 
 Z = 1.959963984540054
 PUBLIC = ("bluebird", "rte1", "temp", "wsd")

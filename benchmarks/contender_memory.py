@@ -8,7 +8,7 @@ import pandas as pd
 from pyarrow import csv
 
 import quorate
-from quorate.writing.tables import write_table
+from quorate.io.write_table import write_table
 
 method, kind, source, target = sys.argv[1:]
 table = pd.read_csv(source, dtype=str) if kind == "pandas" else csv.read_csv(source)

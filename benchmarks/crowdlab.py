@@ -19,8 +19,8 @@ from pyarrow import csv
 import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.datasets import load
-from quorate.gold import match_truth
+from quorate.datasets import load
+from quorate.io.gold import match_truth
 from quorate.voting.posterior import softmax
 
 FOLDS = 5

@@ -36,8 +36,8 @@ def generate(name: str, folder: Path, seed: int = 0) -> None:
     import numpy as np
 
     from quorate.arrays import Table, from_numpy
-    from quorate.evaluation.simulate import crowd, zipf_activity
-    from quorate.writing.tables import write_table
+    from quorate.io.write_table import write_table
+    from quorate.simulate import crowd, zipf_activity
 
     answers, truth = paths(name, folder)
     folder.mkdir(parents=True, exist_ok=True)

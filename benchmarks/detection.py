@@ -17,11 +17,11 @@ import pyarrow as pa
 from pyarrow import csv
 
 from quorate.errors import QuorateError
-from quorate.reading.exports import recognise_content
-from quorate.reading.layouts import names_resolved, read_unknown_layout
-from quorate.reading.options import AS_USUAL, ReadOptions
-from quorate.reading.read import read_source
-from quorate.reading.several_files import content_of
+from quorate.io.exports.detect import recognise_content
+from quorate.io.layouts import names_resolved, read_unknown_layout
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.read import read_source
+from quorate.io.several_files import content_of
 
 N_ROWS = 10_000_000
 HEADERS = {

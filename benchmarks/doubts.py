@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from experiments.calibration.public_crowds import NAMES, SEVEN, PublicCrowd, public_crowd
 
 from quorate.errors import QuorateError
-from quorate.evaluation.experiments.public_crowds import NAMES, SEVEN, PublicCrowd, public_crowd
-from quorate.methods.contradiction import implied_skills
+from quorate.methods.checks import implied_skills
 from quorate.methods.registry import METHODS, aggregate
+from quorate.notes import CONTRADICTION, NOT_SETTLED
 from quorate.result import Result
-from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
 
 SKIPPED = {"majority", "gold-majority"}
 SLOW = {"m3v", "m3v-svm", "opt-ds", "mace", "glad", "m-msr"}

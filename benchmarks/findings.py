@@ -15,20 +15,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from tests.diagnosis.samples import class_dependent, falling, named_pairs
+from experiments.simulation.planted_faults import copying
+from tests.diagnostics.samples import class_dependent, falling, named_pairs
 
-from quorate.diagnosis.diagnose import Diagnosis, diagnose
-from quorate.diagnosis.drift import drift_test
-from quorate.diagnosis.finding import KINDS, Finding
-from quorate.diagnosis.misfit import SURE, held_out
-from quorate.diagnosis.tasks import task_test
-from quorate.diagnosis.workers import MARGIN, worker_findings
-from quorate.evaluation.datasets import load
-from quorate.evaluation.faults import copying
-from quorate.evaluation.public_sets import SEVEN
-from quorate.evaluation.simulate import crowd
-from quorate.gold import Matched, match_truth
-from quorate.methods.over_blocks import aggregate_in_memory
+from quorate.datasets import load
+from quorate.datasets.sources import SEVEN
+from quorate.diagnostics.class_dependence import SURE, held_out
+from quorate.diagnostics.diagnose import Diagnosis, diagnose
+from quorate.diagnostics.drift import drift_test
+from quorate.diagnostics.finding import KINDS, Finding
+from quorate.diagnostics.hard_tasks import task_test
+from quorate.diagnostics.workers import MARGIN, worker_findings
+from quorate.io.gold import Matched, match_truth
+from quorate.methods.fit_blocks import aggregate_in_memory
+from quorate.simulate import crowd
 
 
 def seeds(n_crowds: int) -> range:

@@ -21,7 +21,7 @@ WORKERS, PER_TASK, SEED = 5000, 5, 0
 ABSTAINING = 0.1  # of the rows that abstain, at random or by class
 OURS = """
 import sys, json
-from quorate.warehouse import aggregate
+from quorate.backends import aggregate
 source, target, how = sys.argv[1:]
 result = aggregate(source, most=0, output=target, **json.loads(how))
 print(result.summary(), file=sys.stderr)

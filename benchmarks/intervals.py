@@ -11,8 +11,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported
 
 import resource
 
-from quorate.evaluation.simulate import crowd
 from quorate.methods.registry import aggregate
+from quorate.simulate import crowd
 
 
 def main(tasks: int = 200_000, workers: int = 2_000, per_task: int = 5, classes: int = 4) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import IntArray
-from quorate.evaluation.datasets import load
-from quorate.evaluation.simulate import crowd
-from quorate.gold import match_truth
+from quorate.datasets import load
+from quorate.io.gold import match_truth
 from quorate.methods.registry import aggregate
+from quorate.simulate import crowd
 
 SETS = ("rte1", "temp", "dogs", "web", "bluebird")
 TASKS, MOST_BEFORE = 10, 600  # of a batch, and of all that was answered before it

@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from experiments.runner.experiment import Figure
+from experiments.runner.figures import axis, lines
+from experiments.runner.render import to_svg
 
 from quorate.arrays import take
-from quorate.evaluation.experiments.experiment import Figure
-from quorate.evaluation.experiments.figures import axis, lines
-from quorate.evaluation.experiments.render import to_svg
-from quorate.evaluation.simulate import crowd
+from quorate.graph.pairs import pair_stats
+from quorate.io.read import read
 from quorate.ledger import Ledger
-from quorate.meetings.pairs import pair_stats
-from quorate.reading.read import read
+from quorate.simulate import crowd
 
 SIZES = (10_000, 100_000, 1_000_000)
 SHAPES = {"5 answers a task, 2,000 workers": (5, 2_000), "50 answers a task, 500 workers": (50, 500)}

@@ -12,9 +12,9 @@ from pathlib import Path
 from speed import measure
 
 from quorate.answers import Answers
-from quorate.evaluation.datasets import load
-from quorate.evaluation.simulate import crowd
-from quorate.writing.tables import write_table
+from quorate.datasets import load
+from quorate.io.write_table import write_table
+from quorate.simulate import crowd
 
 # Seconds, CPU and wall, that a page may take: what someone waits who looks at it again after every batch.
 GOALS = {"dogs": 3.0, "2,000 workers on 50,000 tasks": 8.0}

@@ -21,7 +21,7 @@ from pathlib import Path
 import pandas as pd
 
 from quorate import estimators
-from quorate.evaluation.datasets import Dataset, load
+from quorate.datasets import Dataset, load
 
 HERE = Path(__file__).parent
 SETS = ("bluebird", "rte1", "temp", "wsd", "trec", "dogs", "web")

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.diagnosis.samples import named_pairs
+from experiments.runner.figures import axis, lines
+from experiments.runner.render import converter
+from experiments.simulation.planted_faults import copying
+from tests.diagnostics.samples import named_pairs
 
-from quorate.evaluation.experiments.figures import axis, lines
-from quorate.evaluation.experiments.render import converter
-from quorate.evaluation.faults import copying
-from quorate.evaluation.simulate import crowd
+from quorate.simulate import crowd
 
 PICTURE = Path(__file__).parent.parent / "docs" / "diagnosis.svg"
 

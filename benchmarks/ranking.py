@@ -23,14 +23,14 @@ import numpy as np
 from experiments.ranking.figures import Figures, decided_log_loss, score_peer, score_quorate, winners
 from experiments.ranking.simulated import PANELS, Panel, Simulation, simulate
 
+from quorate.io.exports.pairwise import read_pairs
+from quorate.io.pairs import PairOptions
 from quorate.ranking.comparisons import Comparisons, make_cells
 from quorate.ranking.connectivity import connectivity
 from quorate.ranking.cross_validation import choose_skill
 from quorate.ranking.fit import fit_ranking
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.rank import comparisons_of
-from quorate.reading.pair_exports import read_pairs
-from quorate.reading.pairs import PairOptions
 
 HERE = Path(__file__).parent
 FIRST_SEED = 9100

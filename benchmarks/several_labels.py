@@ -11,7 +11,7 @@ import numpy as np
 
 import quorate
 from quorate.arrays import BoolArray, FloatArray
-from quorate.voting import label_shares
+from quorate.methods import multilabel
 
 N_WORKERS, PER_TASK = 25, 5
 CROWDS = {
@@ -47,7 +47,7 @@ def with_worth(worth: float) -> Callable[..., FloatArray]:
     """Run the default with another constant."""
 
     def run(answers: quorate.Answers) -> FloatArray:
-        with patch.object(label_shares, "WORTH", worth):
+        with patch.object(multilabel, "WORTH", worth):
             return _yes(quorate.aggregate(answers))
 
     return run
@@ -73,7 +73,7 @@ WAYS: dict[str, Callable[..., FloatArray]] = {
     "majority": lambda answers: _yes(quorate.aggregate(answers, "majority")),
     "each label alone": one_by_one,
     "skills shared, one prior": with_worth(1e9),
-    "and a prior a label": with_worth(label_shares.WORTH),
+    "and a prior a label": with_worth(multilabel.WORTH),
     "worth 3": with_worth(3.0),
     "worth 30": with_worth(30.0),
 }

@@ -15,9 +15,9 @@ import numpy as np
 
 from quorate.cli.app import main as quorate
 from quorate.errors import QuorateError
-from quorate.evaluation.simulate import crowd
-from quorate.reading.read import read
-from quorate.writing.tables import write_table
+from quorate.io.read import read
+from quorate.io.write_table import write_table
+from quorate.simulate import crowd
 
 SECONDS, MEMORY = 120, 4 << 30  # that one command may take; more is told as such
 

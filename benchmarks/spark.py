@@ -55,7 +55,7 @@ def spent():
     return sum(sum(map(int, there[pid][11:15])) for pid in mine if pid in there) / os.sysconf("SC_CLK_TCK")
 
 before, started = spent(), time.perf_counter()
-from quorate.warehouse import aggregate
+from quorate.backends import aggregate
 few = {"most": 0} if few == "blocks" else {}
 result = aggregate(source, method, engine="spark", output_table="labels", **few)
 told = {"wall": time.perf_counter() - started, "cpu": spent() - before, "tasks": session.table("labels").count()}

@@ -3,7 +3,7 @@
     python benchmarks/tied_groups.py         # with 200 crowds a setting, about five minutes on one core
     python benchmarks/tied_groups.py 20      # with twenty
 
-`quorate.meetings.ties` and docs/diagnosis.md quote these figures. Three rules are compared: the one in use; that of
+`quorate.graph.weak_ties` and docs/diagnosis.md quote these figures. Three rules are compared: the one in use; that of
 meetings (two answers of different sides to one task; fewer than 50 of them, and a tenth of the group's at the most),
 which findings went by before; and that of joints (one worker ties the group by fewer than 100 tasks), which advice did.
 """
@@ -13,12 +13,10 @@ import sys
 import numpy as np
 
 from quorate.answers import Answers
-from quorate.evaluation.simulate import Crowd, answer, crowd, draw_workers
-from quorate.meetings.cuts import weakest_cut
-from quorate.meetings.joints import joints
-from quorate.meetings.pairs import pair_stats
-from quorate.meetings.ties import held_by_few, loose_groups
-from quorate.methods.over_blocks import aggregate_in_memory
+from quorate.graph.pairs import pair_stats
+from quorate.graph.weak_ties import held_by_few, joints, loose_groups, weakest_cut
+from quorate.methods.fit_blocks import aggregate_in_memory
+from quorate.simulate import Crowd, answer, crowd, draw_workers
 
 REST, GROUP = 10, 5  # workers
 REST_TASKS, GROUP_TASKS = 200, 100

@@ -52,7 +52,7 @@ IDS = {
 OURS = """
 import sys
 from quorate.cli.terminal import showing_progress
-from quorate.warehouse import aggregate
+from quorate.backends import aggregate
 source, method, memory, temp, target = sys.argv[1:]
 with showing_progress():
     result = aggregate(source, method, memory=memory, temp=temp, output=target, most=0)

@@ -3,8 +3,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+from quorate.datasets import Dataset, load
 from quorate.errors import QuorateError
-from quorate.evaluation.datasets import Dataset, load
 
 # Shared machines stall now and then: a slow example is no failure, and every run tries the same examples.
 settings.register_profile("quorate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

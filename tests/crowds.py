@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.simulate import collect
-from quorate.reading.read import read
+from quorate.io.read import read
+from quorate.simulate import collect
 
 
 def answers_of(rows: Sequence[tuple[Any, Any, Any]], **options: Any) -> Answers:

@@ -3,6 +3,7 @@
 import pytest
 
 import quorate
+from quorate import datasets
 from quorate.errors import (
     NotInMemoryError,
     OptionError,
@@ -10,7 +11,6 @@ from quorate.errors import (
     UnknownMethodError,
     UnknownNameError,
 )
-from quorate.evaluation import datasets
 
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
 
@@ -19,7 +19,7 @@ def test_every_family_has_its_own_error() -> None:
     with pytest.raises(UnknownMethodError, match="there is no method 'magic'"):
         quorate.aggregate(ROWS, "magic")
     with pytest.raises(UnknownMethodError, match="there is no method 'magic'"):
-        quorate.warehouse.aggregate(ROWS, "magic")
+        quorate.backends.aggregate(ROWS, "magic")
     with pytest.raises(UnknownDatasetError, match="there is no data set 'magic'"):
         datasets.load("magic")
     with pytest.raises(UnknownNameError, match="there is no solver 'magic'") as caught:

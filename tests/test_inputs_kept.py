@@ -31,12 +31,12 @@ from typer.main import get_command
 from typer.models import ArgumentInfo, OptionInfo
 
 import quorate
+from quorate.backends import source as taken_out
 from quorate.cli.app import app
 from quorate.errors import OptionError, UnwritableFileError
-from quorate.reading import inputs
-from quorate.warehouse import taken_out
-from quorate.writing.tables import write_text
-from quorate.writing.whole import write_whole
+from quorate.io import inputs
+from quorate.io.atomic import write_whole
+from quorate.io.write_table import write_text
 from tests.cli.running import quorate as run_command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links as Unix has them")
@@ -412,7 +412,7 @@ class Runner:
 
 @pytest.fixture
 def runner(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
-    monkeypatch.setattr("quorate.reporting.build.to_svg", lambda spec, label: "<svg/>")  # seconds a page
+    monkeypatch.setattr("quorate.reporting.report.to_svg", lambda spec, label: "<svg/>")  # seconds a page
     monkeypatch.setattr("quorate.reporting.ranking_page.to_svg", lambda spec, label: "<svg/>")
     monkeypatch.setattr("quorate.cli.beside.drawing_beside", nullcontext)
     monkeypatch.setattr("quorate.cli.app.app", get_command(app))  # made once: that takes most of the time of a run
@@ -504,7 +504,7 @@ def test_every_public_function_that_takes_a_path_is_tried_or_excluded() -> None:
 
 
 def keywords_of(name: str, form: Form, folder: Path) -> dict[str, Any]:
-    """What `quorate.warehouse.aggregate` is given, so that it reads an input in that form."""
+    """What `quorate.backends.aggregate` is given, so that it reads an input in that form."""
     given: dict[str, Any] = {"source": str(folder / "answers.csv"), "engine": "duckdb"}
     if "://" in form.argument or form.argument.endswith(".db"):
         del given["engine"]
@@ -522,7 +522,7 @@ def test_no_output_of_warehouse_aggregate_replaces_its_input(most: int, folder: 
         for spelling in SPELLINGS if form.file in ("answers.csv", "gold.csv") else SPELLINGS[:1]:
             output, link = spelled(folder, form.file, spelling)
             with pytest.raises((OptionError, UnwritableFileError), match=r"would replace"):
-                quorate.warehouse.aggregate(**keywords_of(name, form, folder), most=most, output=output)
+                quorate.backends.aggregate(**keywords_of(name, form, folder), most=most, output=output)
             if link is not None:
                 assert link.samefile(folder / form.file)
                 link.unlink()
@@ -540,7 +540,7 @@ def test_no_output_replaces_the_file_behind_a_table_of_ibis(folder: Path) -> Non
     before = hashes(folder)
     for table, file in zip(tables, [*["viewed.csv"] * 4, "answers.parquet", "crowd.db"], strict=True):
         with pytest.raises(OptionError, match="would replace"):
-            quorate.warehouse.aggregate(table, output=file)
+            quorate.backends.aggregate(table, output=file)
     assert hashes(folder) == before
 
 
@@ -558,7 +558,7 @@ def test_write_results_does_not_replace_the_labels(spelling: str, folder: Path) 
 
 
 def test_a_file_read_by_one_call_may_be_replaced_by_the_next(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = quorate.warehouse.aggregate("answers.csv", "majority", engine="duckdb")
+    result = quorate.backends.aggregate("answers.csv", "majority", engine="duckdb")
     quorate.write_table(result.labels, "answers.csv")
     assert (folder / "answers.csv").read_text().startswith("task,label,confidence")
     assert run_command(capsys, "aggregate", "viewed.csv", "-o", "new.csv")[0] == 0
@@ -644,7 +644,7 @@ def test_a_read_only_file_is_not_replaced(folder: Path, capsys: pytest.CaptureFi
         code, _, message = run_command(capsys, *arguments)
         assert (code, "read-only" in message, "chmod u+w" in message) == (2, True, True), (arguments, message)
     with pytest.raises(UnwritableFileError, match="read-only"):
-        quorate.warehouse.aggregate("answers.csv", output="kept.csv", engine="duckdb")
+        quorate.backends.aggregate("answers.csv", output="kept.csv", engine="duckdb")
     assert hashes(folder) == before
 
 

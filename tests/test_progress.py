@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import quorate
-from quorate.evaluation import simulate
+from quorate import simulate
+from quorate.io.write_table import write_table
 from quorate.progress import listener, listening
-from quorate.writing.tables import write_table
 from tests.terminal import on_a_terminal
 
 

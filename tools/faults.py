@@ -185,7 +185,7 @@ def main_program() -> int:
     from tools.bombs import bombs
     from tools.push_kills import killed_pushes
 
-    import quorate.reporting.build  # noqa: F401
+    import quorate.reporting.report  # noqa: F401
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)

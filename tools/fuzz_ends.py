@@ -18,7 +18,7 @@ from tools.fuzz_targets import Case
 
 import quorate.cli.app
 from quorate.errors import LONGEST, UNSHOWN, QuorateError
-from quorate.reading.formats.content import Content, look
+from quorate.io.exports.content import Content, look
 
 SECONDS = 20.0  # of CPU that no case of a few kilobytes may take
 MEMORY_FILES = Path("/dev/shm")  # files that are gone in a moment need no disk

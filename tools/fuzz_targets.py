@@ -19,9 +19,9 @@ from tools.fuzz_layouts import LAYOUTS
 from tools.mutilate import distorted_json, mutilated, packed
 
 from quorate.ledger import Ledger
-from quorate.ledger.file import SEAL
+from quorate.ledger.storage import SEAL
 
-SAMPLES = Path(__file__).parents[1] / "tests" / "reading" / "formats" / "samples"
+SAMPLES = Path(__file__).parents[1] / "tests" / "io" / "exports" / "samples"
 ROWS = [(t, w, "xyz"[(t * k + k) % 3], 10 * t + k) for t in range(6) for k, w in enumerate(("ann", "bob", "cy é"))]
 OUTPUTS = ("labels", "workers", "posterior")
 

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SAMPLES = Path(__file__).parents[1] / "tests" / "reading" / "formats" / "samples"
+SAMPLES = Path(__file__).parents[1] / "tests" / "io" / "exports" / "samples"
 # judge -> what it says of the outputs 1, 2 and 3; None where its reply holds no verdict
 PANEL: dict[str, list[bool | None]] = {
     "ann": [True, False, True],

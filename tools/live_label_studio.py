@@ -22,7 +22,7 @@ from urllib.request import Request, urlopen
 
 import quorate
 from quorate.cli.app import main as command
-from quorate.reading.label_studio import LabelStudio
+from quorate.integrations.label_studio import LabelStudio
 
 TOKEN = "quorate-live-test-token-0123456789abcdef"  # of a server that nobody else reaches, and that is gone at the end
 PATIENCE = 600  # seconds until it must have made its database and answer

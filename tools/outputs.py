@@ -269,7 +269,7 @@ def library() -> Iterator[Any]:
         yield from ((advice := quorate.advise(answers, 20, target_error=0.1)).summary(), advice.tasks)
     ledger, other = quorate.Ledger(), quorate.Ledger()
     yield from (ledger.add("first.csv"), other.add("second.csv"), ledger, ledger.skills(), ledger.pairs)
-    yield from ((ledger + other).aggregate().labels, quorate.warehouse.aggregate("answers.csv", "rank-one").workers)
+    yield from ((ledger + other).aggregate().labels, quorate.backends.aggregate("answers.csv", "rank-one").workers)
     for name in quorate.estimators.__all__:
         if name != "Estimator" and not (len(table) > 10_000 and name.startswith("M3V")):
             fitted = getattr(quorate.estimators, name)().fit(table.to_pandas())

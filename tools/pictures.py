@@ -34,7 +34,7 @@ from tools.picture_parts import (
 )
 
 import quorate
-from quorate.meetings.pairs import correlations, pair_stats
+from quorate.graph.pairs import correlations, pair_stats
 from quorate.voting.vote import weight
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"

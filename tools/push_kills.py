@@ -12,7 +12,7 @@ from urllib.request import urlopen
 
 from tools.faults import forked, quorate
 
-from quorate.reading.label_studio import AT_ONCE
+from quorate.integrations.label_studio import AT_ONCE
 
 TASKS = 3 * AT_ONCE + 1  # four requests
 CONTROL = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}

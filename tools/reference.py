@@ -21,7 +21,7 @@ import typer
 
 import quorate
 from quorate.cli.app import app
-from quorate.reading.options import ReadOptions
+from quorate.io.options import ReadOptions
 
 DOCS = Path(__file__).parent.parent / "docs"
 MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)

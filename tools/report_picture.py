@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from tests.reporting.browser import Browser
 
-from quorate.evaluation import simulate
-from quorate.reporting import report
+from quorate import simulate
+from quorate.reporting.report import report
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 LOOKS: dict[str, dict[str, Any]] = {

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from quorate.evaluation.experiments.graph_claims import CAPTION, CAPTION_ORDER
-from quorate.evaluation.experiments.published import PAPER, SETS
-from quorate.evaluation.experiments.reproduce import ITEMS, read_stamp
-from quorate.evaluation.experiments.rivals import PGD, POST_PROCESSING
+from experiments.paper.graph_claims import CAPTION, CAPTION_ORDER
+from experiments.paper.published import PAPER, SETS
+from experiments.paper.rivals import PGD, POST_PROCESSING
+from experiments.runner.reproduce import ITEMS, read_stamp
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reproduction.md"

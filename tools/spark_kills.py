@@ -114,7 +114,7 @@ def main() -> None:
         session = builder.getOrCreate()
         try:
             told, killed = lose_executors(
-                lambda: quorate.warehouse.aggregate(path, engine="spark", most=0, output_table="labels")
+                lambda: quorate.backends.aggregate(path, engine="spark", most=0, output_table="labels")
             )
             ours = {row["task"]: row["label"] for row in told.labels.to_pylist()}
         finally:

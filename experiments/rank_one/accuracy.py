@@ -33,8 +33,8 @@ from experiments.rank_one.crowds import (
     SparseCrowd,
     draw,
 )
-from quorate.meetings.graph import identify, identify_pairs
-from quorate.meetings.pairs import PairStats
+from quorate.graph.components import identify, identify_pairs
+from quorate.graph.pairs import PairStats
 from quorate.skills import Problem, follow_gradient_flow, from_pairs
 from quorate.skills.alternative_optimum import PairTable, check_alternative
 

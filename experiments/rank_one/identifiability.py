@@ -16,8 +16,8 @@ import quorate
 from experiments.default_method.data import PUBLIC_SETS, load_public_set
 from experiments.default_method.report import Target, print_row, print_targets
 from experiments.rank_one.crowds import FAMILIES, BoolArray, FloatArray, IntArray, draw
-from quorate.evaluation import simulate
-from quorate.skills.evidence import IDENTIFIED, WEAKLY_IDENTIFIED
+from quorate import simulate
+from quorate.skills.identification import IDENTIFIED, WEAKLY_IDENTIFIED
 
 N_WORKERS = 31
 TASKS_PER_EDGE = (10, 30, 100)

@@ -20,6 +20,8 @@ import quorate
 from experiments.ranking.figures import decided_log_loss, three_way_loss
 from experiments.ranking.simulated import coded
 from quorate.arrays import FloatArray
+from quorate.io.exports.pairwise import read_pairs
+from quorate.io.pairs import PairOptions
 from quorate.ranking.bradley_terry import outcome_moments
 from quorate.ranking.comparisons import LEFT, RIGHT, Comparisons, make_cells
 from quorate.ranking.connectivity import connectivity
@@ -27,8 +29,6 @@ from quorate.ranking.cross_validation import choose_skill
 from quorate.ranking.fit import fit_ranking
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.rank import comparisons_of
-from quorate.reading.pair_exports import read_pairs
-from quorate.reading.pairs import PairOptions
 
 MAX_LLMFAO_LOSS = 0.535
 HELD_OUT = 0.2

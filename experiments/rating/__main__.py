@@ -19,9 +19,9 @@ from experiments.default_method.report import Target, print_row, print_targets
 from experiments.rating.data import JUDGES, KINDS, PANELS, SETS, Answers, concentrated, folder, load, simulate
 from experiments.rating.methods import METHODS
 from quorate.arrays import FloatArray
-from quorate.evaluation.score_metrics import NORMAL_95
+from quorate.io.scores import read_scores
 from quorate.rating.methods import ScoreEstimate, additive
-from quorate.reading.scores import read_scores
+from quorate.rating.metrics import NORMAL_95
 
 OTHERS = Path(__file__).with_name("others.py")
 
@@ -348,7 +348,7 @@ def speed() -> list[Target]:
         with tempfile.TemporaryDirectory() as place:
             np.savez(Path(place) / "scores.npz", task=task, worker=rater, score=score)
             script = (
-                "import sys, time, numpy as np, quorate; from quorate.reading.scores import read_scores\n"
+                "import sys, time, numpy as np, quorate; from quorate.io.scores import read_scores\n"
                 "rows = np.load(sys.argv[1]); rows = {k: rows[k] for k in rows.files}\n"
                 "quorate.rate(read_scores({k: v[:5000] for k, v in rows.items()}, on_conflict='mean'))\n"
                 "scores = read_scores(rows, on_conflict='mean'); t = time.process_time(); r = quorate.rate(scores)\n"

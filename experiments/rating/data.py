@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.reading.scores import Scores, read_scores
+from quorate.io.scores import Scores, read_scores
 
 SETS = (
     *("netflix_public", "netflix_four_outliers", "vqeg_hd3", "vqeg_frtv_525_low", "vqeg_frtv_525_high", "cvssp"),

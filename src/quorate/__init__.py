@@ -8,54 +8,56 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quorate import backends as backends
+    from quorate import charts as charts
+    from quorate import datasets as datasets
     from quorate import estimators as estimators
+    from quorate import simulate as simulate
     from quorate import theory as theory
-    from quorate import warehouse as warehouse
-    from quorate.advice import Advice as Advice
-    from quorate.advice import GoldAdvice as GoldAdvice
-    from quorate.advice import adaptive_skills as adaptive_skills
-    from quorate.advice import advise as advise
-    from quorate.advice import advise_gold as advise_gold
-    from quorate.advice import advise_result as advise_result
-    from quorate.advice.score_advice import advise_scores as advise_scores
+    from quorate.advice.adaptive_skills import adaptive_skills as adaptive_skills
+    from quorate.advice.advice import Advice as Advice
+    from quorate.advice.advise import advise as advise
+    from quorate.advice.advise import advise_result as advise_result
+    from quorate.advice.gold_tasks import GoldAdvice as GoldAdvice
+    from quorate.advice.gold_tasks import advise_gold as advise_gold
     from quorate.answers import Answers as Answers
-    from quorate.diagnosis.diagnose import Diagnosis as Diagnosis
-    from quorate.diagnosis.diagnose import diagnose as diagnose
-    from quorate.diagnosis.diagnose import diagnose_result as diagnose_result
-    from quorate.diagnosis.gate import CheckedAnswers as CheckedAnswers
-    from quorate.diagnosis.gate import check as check
-    from quorate.evaluation import datasets as datasets
-    from quorate.evaluation import simulate as simulate
+    from quorate.diagnostics.check import CheckedAnswers as CheckedAnswers
+    from quorate.diagnostics.check import check as check
+    from quorate.diagnostics.diagnose import Diagnosis as Diagnosis
+    from quorate.diagnostics.diagnose import diagnose as diagnose
+    from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
+    from quorate.estimation.estimate import Estimates as Estimates
+    from quorate.estimation.estimate import estimate as estimate
     from quorate.evaluation.compare import Comparison as Comparison
     from quorate.evaluation.compare import compare as compare
-    from quorate.evaluation.estimates import Estimates as Estimates
-    from quorate.evaluation.estimates import estimate as estimate
-    from quorate.evaluation.score import Score as Score
-    from quorate.evaluation.score import calibration_error as calibration_error
-    from quorate.evaluation.score import expected_error as expected_error
-    from quorate.evaluation.score import log_loss as log_loss
-    from quorate.evaluation.score_metrics import compare_scores as compare_scores
+    from quorate.evaluation.metrics import Score as Score
+    from quorate.evaluation.metrics import calibration_error as calibration_error
+    from quorate.evaluation.metrics import expected_error as expected_error
+    from quorate.evaluation.metrics import log_loss as log_loss
+    from quorate.integrations.inspect_ai import inspect_reducer as inspect_reducer
+    from quorate.interrater.agreement import Agreement as Agreement
+    from quorate.interrater.agreement import agreement as agreement
+    from quorate.io.exports.detect import read_export as read_export
+    from quorate.io.exports.export import Export as Export
+    from quorate.io.exports.write_back import write_results as write_results
+    from quorate.io.read import read as read
+    from quorate.io.scores import Scores as Scores
+    from quorate.io.scores import read_scores as read_scores
+    from quorate.io.timestamps import read_times as read_times
+    from quorate.io.write_table import write_table as write_table
     from quorate.ledger import Ledger as Ledger
-    from quorate.meetings.agreements import Agreement as Agreement
-    from quorate.meetings.agreements import agreement as agreement
     from quorate.methods.consensus import Consensus as Consensus
     from quorate.methods.consensus import consensus as consensus
-    from quorate.methods.inspect_reducer import inspect_reducer as inspect_reducer
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.ranking.rank import rank as rank
     from quorate.ranking.ranking import Ranking as Ranking
+    from quorate.rating.advice import advise_scores as advise_scores
+    from quorate.rating.metrics import compare_scores as compare_scores
     from quorate.rating.rate import rate as rate
     from quorate.rating.rating import Rating as Rating
-    from quorate.reading.exports import read_export as read_export
-    from quorate.reading.formats.export import Export as Export
-    from quorate.reading.read import read as read
-    from quorate.reading.scores import Scores as Scores
-    from quorate.reading.scores import read_scores as read_scores
-    from quorate.reading.times import read_times as read_times
-    from quorate.reporting import Report as Report
-    from quorate.reporting import charts as charts
-    from quorate.reporting import report as report
+    from quorate.reporting.report import Report as Report
+    from quorate.reporting.report import report as report
     from quorate.result import Result as Result
     from quorate.skills.completion import Completion as Completion
     from quorate.skills.completion import complete as complete
@@ -67,77 +69,76 @@ if TYPE_CHECKING:
     from quorate.theory.label_bounds import skill_error as skill_error
     from quorate.theory.label_bounds import task_bounds as task_bounds
     from quorate.theory.tasks_needed import SkillError as SkillError
-    from quorate.writing.results import write_results as write_results
-    from quorate.writing.tables import write_table as write_table
 
 __version__ = "0.2.0"
 
 # What the package offers at its top, and where it lives. Imported when first used: `quorate --help` needs none of it.
 _HOMES = {
-    "Advice": "advice",
-    "Agreement": "meetings.agreements",
+    "Advice": "advice.advice",
+    "Agreement": "interrater.agreement",
     "Answers": "answers",
-    "CheckedAnswers": "diagnosis.gate",
+    "CheckedAnswers": "diagnostics.check",
     "Comparison": "evaluation.compare",
     "Completion": "skills.completion",
     "Consensus": "methods.consensus",
-    "Diagnosis": "diagnosis.diagnose",
-    "Estimates": "evaluation.estimates",
-    "Export": "reading.formats.export",
-    "GoldAdvice": "advice",
+    "Diagnosis": "diagnostics.diagnose",
+    "Estimates": "estimation.estimate",
+    "Export": "io.exports.export",
+    "GoldAdvice": "advice.gold_tasks",
     "Ledger": "ledger",
     "Ranking": "ranking.ranking",
     "Rating": "rating.rating",
-    "Report": "reporting",
+    "Report": "reporting.report",
     "Result": "result",
-    "Score": "evaluation.score",
-    "Scores": "reading.scores",
+    "Score": "evaluation.metrics",
+    "Scores": "io.scores",
     "SkillError": "theory.tasks_needed",
-    "adaptive_skills": "advice",
-    "advise_scores": "advice.score_advice",
-    "compare_scores": "evaluation.score_metrics",
-    "advise": "advice",
-    "advise_gold": "advice",
-    "advise_result": "advice",
+    "adaptive_skills": "advice.adaptive_skills",
+    "advise_scores": "rating.advice",
+    "compare_scores": "rating.metrics",
+    "advise": "advice.advise",
+    "advise_gold": "advice.gold_tasks",
+    "advise_result": "advice.advise",
     "aggregate": "methods.registry",
-    "agreement": "meetings.agreements",
+    "agreement": "interrater.agreement",
     "average_regret": "theory.label_bounds",
-    "calibration_error": "evaluation.score",
-    "check": "diagnosis.gate",
+    "calibration_error": "evaluation.metrics",
+    "check": "diagnostics.check",
     "committee_potential": "theory.label_bounds",
     "compare": "evaluation.compare",
     "complete": "skills.completion",
     "complete_rank_one": "skills.completion",
     "consensus": "methods.consensus",
-    "diagnose": "diagnosis.diagnose",
-    "diagnose_result": "diagnosis.diagnose",
-    "estimate": "evaluation.estimates",
-    "expected_error": "evaluation.score",
-    "inspect_reducer": "methods.inspect_reducer",
-    "log_loss": "evaluation.score",
+    "diagnose": "diagnostics.diagnose",
+    "diagnose_result": "diagnostics.diagnose",
+    "estimate": "estimation.estimate",
+    "expected_error": "evaluation.metrics",
+    "inspect_reducer": "integrations.inspect_ai",
+    "log_loss": "evaluation.metrics",
     "majority_vote": "methods.registry",
     "optimal_error_bounds": "theory.label_bounds",
     "plug_in_bound": "theory.label_bounds",
     "rank": "ranking.rank",
     "rate": "rating.rate",
-    "read": "reading.read",
-    "read_export": "reading.exports",
-    "read_scores": "reading.scores",
-    "read_times": "reading.times",
-    "report": "reporting",
+    "read": "io.read",
+    "read_export": "io.exports.detect",
+    "read_scores": "io.scores",
+    "read_times": "io.timestamps",
+    "report": "reporting.report",
     "skill_error": "theory.label_bounds",
     "task_bounds": "theory.label_bounds",
-    "write_results": "writing.results",
-    "write_table": "writing.tables",
+    "write_results": "io.exports.write_back",
+    "write_table": "io.write_table",
 }
 _MODULES = {
-    "charts": "reporting.charts",
-    "datasets": "evaluation.datasets",
+    "backends": "backends",
+    "charts": "charts",
+    "datasets": "datasets",
     "estimators": "estimators",
-    "simulate": "evaluation.simulate",
+    "simulate": "simulate",
     "theory": "theory",
-    "warehouse": "warehouse",
 }
+_DEPRECATED_MODULES = ("warehouse",)
 __all__ = ["__version__", *_HOMES, *_MODULES]
 
 
@@ -146,6 +147,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"quorate.{_HOMES[name]}"), name)
     if name in _MODULES:
         return import_module(f"quorate.{_MODULES[name]}")
+    if name in _DEPRECATED_MODULES:
+        return import_module(f"quorate.{name}")  # it warns
     raise AttributeError(f"module 'quorate' has no attribute {name!r}")
 
 

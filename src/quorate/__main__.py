@@ -1,6 +1,39 @@
 """`python -m quorate` is the command line."""
 
-from quorate.cli.start import main
+import gc
+import os
+import signal
+import sys
+from types import FrameType
+
+from quorate.cli.exit_codes import INTERRUPTED
+
+
+def main() -> None:
+    """Run the command line."""
+    seen: list[int] = []
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        seen.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    # Matrices here have a few hundred rows: threads would wait for each other longer than they work, and beside other
+    # programs that costs seconds. Whoever sets the variable is obeyed.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    try:
+        from quorate.cli.app import main as run
+
+        run()
+    except BaseException as error:
+        # A library that is interrupted while it is imported may say anything, and SystemExit is our own end.
+        if not seen or isinstance(error, SystemExit):
+            raise
+        sys.stderr.write("quorate: interrupted\n")
+        sys.exit(INTERRUPTED)
+    finally:
+        gc.freeze()  # all of it goes when the process ends: Python would look for garbage in it for a tenth of a second
+
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,9 @@
-"""Table or file -> `Answers`: integer codes and the names behind them. Nothing later on the path knows names."""
+"""Table or file -> `Answers`: integer codes and the names behind them. Nothing later on the path knows names.
+
+What workers said, where that is more than a class: grades that point to one, and abstentions that point to none.
+
+The classes of which something can be learnt: those that a worker gave, or that gold has.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,8 +14,176 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, starts_of, table_of, take
-from quorate.errors import TooLargeError, count
-from quorate.said import Abstaining, Asked, CountsAbstentions, Said
+from quorate.errors import TooLargeError, count, shown
+
+BLANK = "blank"  # what a field without a label is called
+
+
+@dataclass(frozen=True)
+class Said:
+    """Everything that was said, beside the classes that `quorate.answers.Answers` holds.
+
+    What a worker says and what is true are two alphabets. Symbols are of the first; one that points to a class is an
+    answer, and one that points to none is an abstention, which is not among the answers.
+
+    >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
+    >>> said = Said(yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2]))
+    >>> said.n_abstained, said.reasons(), said.to_lines()
+    (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1)'])
+    """
+
+    symbols: pa.Array  # null stands for a blank field
+    points_to: IntArray  # the class of each symbol; -1 for none
+    symbol: IntArray  # of each answer
+    task: IntArray  # of each abstention, never decreasing
+    worker: IntArray
+    silence: IntArray  # its symbol
+    n_superseded: int = 0  # abstentions beside an answer, or another abstention, of the worker to the task: left out
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+
+    @property
+    def n_abstained(self) -> int:
+        """How many abstentions there are."""
+        return len(self.task)
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether several symbols point to one class."""
+        return bool(np.bincount(self.points_to + 1)[1:].max(initial=0) > 1)
+
+    @property
+    def is_more_than_classes(self) -> bool:
+        """Whether anything was said that the classes do not say: an abstention, or which of several grades."""
+        return self.n_abstained > 0 or self.has_grades
+
+    def per_task(self, n_tasks: int) -> IntArray:
+        """Count the abstentions of each task."""
+        return np.bincount(self.task, minlength=n_tasks)
+
+    def per_worker(self, n_workers: int) -> IntArray:
+        """Count the abstentions of each worker."""
+        return np.bincount(self.worker, minlength=n_workers)
+
+    def reasons(self) -> dict[str, int]:
+        """Count the abstentions by what was said."""
+        times = np.bincount(self.silence, minlength=len(self.symbols)).tolist()
+        names = (BLANK if name is None else str(name) for name in self.symbols.to_pylist())
+        found: dict[str, int] = {}
+        for name, n in zip(names, times, strict=True):
+            if n:
+                found[name] = found.get(name, 0) + n
+        return found
+
+    def to_lines(self) -> list[str]:
+        """Tell how many abstained, and why."""
+        lines = []
+        if self.has_grades:
+            graded = self.points_to[self.points_to >= 0]
+            lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
+        if self.n_abstained:
+            who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
+            reasons = ", ".join(f"{name} ({n:,})" for name, n in self.reasons().items())
+            by = f"by {count(who, 'worker')} on {count(where, 'task')}"
+            lines.append(f"{count(self.n_abstained, 'abstention')} {by}: {reasons}")
+        if self.n_superseded:
+            lines.append(f"{count(self.n_superseded, 'abstention')} left out beside what the same worker said too")
+        return lines
+
+    def where(self, kept: BoolArray) -> "Said":
+        """Keep some answers, and every abstention."""
+        return replace(self, symbol=self.symbol[kept])
+
+    def only(self, kept: BoolArray, tasks: BoolArray) -> "Said":
+        """Keep some answers, and the abstentions of some tasks, which are numbered anew."""
+        here = tasks[self.task]
+        code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
+        fewer = replace(self, task=code[self.task[here]], worker=self.worker[here], silence=self.silence[here])
+        return fewer.where(kept)
+
+
+def unheard_line(unheard: tuple[str, ...]) -> str:
+    """Name what was to be an abstention and never occurs.
+
+    >>> unheard_line(("n/a",))
+    "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
+    """
+    names = ", ".join(shown(name) for name in unheard)
+    return f"nobody said {names}, which abstain= (--abstain) names; check the spelling"
+
+
+class CountsAbstentions(Protocol):
+    """How many abstentions there are, wherever they lie."""
+
+    @property
+    def n_abstained(self) -> int:
+        """How many."""
+
+    @property
+    def abstained_per_worker(self) -> IntArray | None:
+        """Those of each worker; None where nobody abstained."""
+
+    def abstained_lines(self) -> list[str]:
+        """Tell how many abstained."""
+
+
+class Abstaining:
+    """What answers know of abstentions."""
+
+    said: Said | None
+    task_names: pa.Array
+    worker_names: pa.Array
+
+    @property
+    def n_abstained(self) -> int:
+        """How many abstentions there are; they are not among the answers."""
+        return 0 if self.said is None else self.said.n_abstained
+
+    @property
+    def abstained_per_task(self) -> IntArray | None:
+        """The abstentions of each task; None where nobody abstained."""
+        return self.said.per_task(len(self.task_names)) if self.said is not None and self.n_abstained else None
+
+    @property
+    def abstained_per_worker(self) -> IntArray | None:
+        """The abstentions of each worker; None where nobody abstained."""
+        return self.said.per_worker(len(self.worker_names)) if self.said is not None and self.n_abstained else None
+
+    def abstained_lines(self) -> list[str]:
+        """Tell how many abstained and why, and what was left out of that."""
+        return [] if self.said is None else self.said.to_lines()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which label of which task each yes/no question is about, where a task may have several labels.
+
+    >>> asked = Asked(np.array([0, 0]), np.array([0, 1]), pa.array([7]), pa.array(["cat", "dog"]), np.array([3]), ",")
+    >>> asked.n_tasks, asked.names().to_pylist()
+    (1, ['7: cat', '7: dog'])
+    """
+
+    task: IntArray  # of each question
+    label: IntArray
+    task_names: pa.Array
+    label_names: pa.Array
+    per_task: IntArray  # how many answered each task
+    separator: str  # between two labels, where they are written as text
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return len(self.task_names)
+
+    @property
+    def n_labels(self) -> int:
+        """How many labels a task may have."""
+        return len(self.label_names)
+
+    def names(self) -> pa.Array:
+        """Name the questions: the task, and the label that it may have."""
+        tasks, labels = ([str(name) for name in names.to_pylist()] for names in (self.task_names, self.label_names))
+        return pa.array([f"{tasks[t]}: {labels[k]}" for t, k in zip(self.task, self.label, strict=True)], pa.string())
+
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -299,3 +472,38 @@ class Answers(_Names, Abstaining, Shown):
         group = None if self.group is None else np.append(self.group, -1)
         task, worker, label = task[order], worker[order], label[order]
         return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group, said=None)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The answers, with those classes only that a worker gave or that gold has: of others nothing can be learnt."""
+
+    answers: Answers
+    known: IntArray | None
+    codes: IntArray  # of these classes, among all
+    n_classes: int  # all of them
+
+    def spread(self, columns: FloatArray, fill: float) -> FloatArray:
+        """Put the columns where their classes stand among all, and ``fill`` into the others."""
+        full = np.full((len(columns), self.n_classes), fill)
+        full[:, self.codes] = columns
+        return full
+
+
+def given_classes(answers: Answers, known: IntArray | None) -> Given:
+    """Leave out the classes that neither a worker gave nor gold has.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1], "worker": ["a"], "label": ["y"]}, classes=["x", "y"])
+    >>> given = given_classes(answers, None)
+    >>> given.answers.n_classes, given.spread(np.ones((1, 1)), 0.0).tolist()
+    (1, [[0.0, 1.0]])
+    """
+    codes = answers.label if known is None else np.concatenate([answers.label, known[known >= 0]])
+    kept = np.flatnonzero(np.bincount(codes, minlength=answers.n_classes))
+    if len(kept) == 0:  # a conflict policy left no answer at all
+        kept = np.arange(answers.n_classes)
+    place = np.full(answers.n_classes, -1, np.int32)
+    place[kept] = np.arange(len(kept))
+    fewer = replace(answers, label=place[answers.label], classes=take(answers.classes, kept))
+    return Given(fewer, None if known is None else np.where(known < 0, -1, place[known]), kept, answers.n_classes)

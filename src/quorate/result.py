@@ -1,4 +1,7 @@
-"""What an aggregation returns: labels, workers and posterior as tables, and a summary that a person can read."""
+"""What an aggregation returns: labels, workers and posterior as tables, and a summary that a person can read.
+
+What there is of everything, and what of it does not count: for summaries, and for `--json`.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -7,24 +10,60 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Roster
+from quorate.answers import Answers, Counted, Roster
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.confidence import ConfidenceBasis
 from quorate.errors import NotInMemoryError, OptionError, in_python, listing
 from quorate.errors import count as count  # results are where most find it
-from quorate.meetings.graph import Identifiability
-from quorate.reading.counting import left_out as left_out  # results are where most find both
-from quorate.reading.counting import sizes as sizes
-from quorate.reading.spelling import told_likenesses
-from quorate.skills.evidence import STATUSES, WEAKLY_IDENTIFIED
-from quorate.skills.notes import LOW_TRUST, Note
+from quorate.graph.components import Identifiability
+from quorate.io.labels import told_likenesses
+from quorate.models.confusion import ConfusionMatrices
+from quorate.notes import LOW_TRUST, Note
+from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
+from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
+from quorate.skills.objective import Solution
 from quorate.skills.signs import Signs
-from quorate.skills.solution import Solution
-from quorate.uncertainty.intervals import Inference, IntervalChoice, Intervals, skill_intervals
-from quorate.uncertainty.workforce import Workforce
-from quorate.voting.class_accuracy import ConfusionMatrices
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import SURE, Ballot, LabelsElsewhere, accuracy
+
+
+def sizes(answers: Counted) -> dict[str, int]:
+    """Count what there is, and what was left out of it.
+
+    >>> import quorate
+    >>> sizes(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))["repeats"]
+    1
+    """
+    counted = {
+        "tasks": answers.n_tasks,
+        "workers": answers.n_workers,
+        "answers": answers.n_answers,
+        "classes": answers.n_classes,
+        "repeats": answers.n_repeats,
+        "conflicting": answers.n_conflicting,
+        "skipped": answers.n_skipped,
+    }
+    return {**counted, "abstained": answers.n_abstained} if answers.n_abstained else counted
+
+
+def left_out(answers: Counted) -> list[str]:
+    """Say which rows did not count, and why; nothing is dropped silently.
+
+    >>> import quorate
+    >>> left_out(quorate.read({"task": [1, 1], "worker": ["a", "a"], "label": ["x", "x"]}))
+    ['1 row repeats an answer exactly and was counted once']
+    """
+    phrases = {
+        ("row repeats an answer exactly and was counted once", "rows repeat an answer exactly and were counted once"): (
+            answers.n_repeats
+        ),
+        ("row left out by the conflict policy", "rows left out by the conflict policy"): answers.n_conflicting,
+        ("row skipped for a missing field", "rows skipped for a missing field"): answers.n_skipped,
+    }
+    lines = [f"{n:,} {one if n == 1 else many}" for (one, many), n in phrases.items() if n]
+    return [*lines, *answers.abstained_lines()]
+
 
 if TYPE_CHECKING:
     import quorate
@@ -82,7 +121,7 @@ class Result:
 
     @property
     def status(self) -> IntArray:
-        """The status of each worker: a position in `quorate.skills.evidence.STATUSES`."""
+        """The status of each worker: a position in `quorate.skills.identification.STATUSES`."""
         return self.workforce.full_status
 
     @property

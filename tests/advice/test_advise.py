@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from quorate.advice import adaptive_skills, advise
+from quorate.advice.adaptive_skills import adaptive_skills
+from quorate.advice.advise import advise
 from quorate.errors import InputError, OptionError, QuorateError
-from quorate.evaluation.simulate import crowd
+from quorate.simulate import crowd
 from tests.advice.samples import run
 from tests.crowds import answers_of
 
@@ -55,7 +56,7 @@ def test_two_workers_cannot_be_repaired_and_a_newcomer_can() -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    from quorate.writing.tables import write_table
+    from quorate.io.write_table import write_table
 
     write_table(crowd(60, 8, 3, seed=0).answer_table, tmp_path / "answers.csv")
     (tmp_path / "workers.csv").write_text("worker,price\nw1,1\nw2,2\nnew,1.5\n")

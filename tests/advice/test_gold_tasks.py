@@ -5,11 +5,10 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.advice import advise_gold
-from quorate.advice.gold_tasks import gold_tasks
+from quorate.advice.gold_tasks import advise_gold, gold_tasks
 from quorate.errors import OptionError
-from quorate.evaluation.simulate import crowd
-from quorate.writing.tables import write_table
+from quorate.io.write_table import write_table
+from quorate.simulate import crowd
 from tests.advice.samples import run
 
 CROWD = crowd(120, 15, 4, n_classes=3, seed=4)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.advice import advise, advise_result
-from quorate.advice.information import as_heard, expected_gain
+from quorate.advice.advise import advise, advise_result
+from quorate.advice.information_gain import as_heard, expected_gain
 from quorate.advice.stopping import Drift, answers_until, need, share_of_next
-from quorate.evaluation.simulate import crowd
 from quorate.ledger import Ledger
-from quorate.reporting.facts import headline
+from quorate.reporting.summary import headline
+from quorate.simulate import crowd
 from tests.advice.samples import posteriors
 
 SEVEN = ["rte1", "temp", "wsd", "dogs", "web", "bluebird", "trec"]

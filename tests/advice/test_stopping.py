@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.advice import advise, advise_result
+from quorate.advice.advise import advise, advise_result
 from quorate.advice.stopping import Drift, answers_until, drift, need
-from quorate.evaluation.simulate import crowd
 from quorate.methods.registry import aggregate
+from quorate.simulate import crowd
 from tests.advice.samples import posteriors
 
 

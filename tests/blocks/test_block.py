@@ -6,7 +6,7 @@ import pytest
 
 from quorate.blocks import in_use, kernels
 from quorate.blocks.block import Block, check_codes, in_order_of_hash
-from quorate.blocks.plain import by_row
+from quorate.blocks.numpy_kernels import by_row
 
 
 def lone(n: int, n_classes: int = 2) -> Block:

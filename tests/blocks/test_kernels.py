@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, check_codes
-from quorate.blocks.plain_meetings import settle_roots
+from quorate.blocks.numpy_kernels import settle_roots
 from tests.conftest import need
 
 FORMS = ["numpy", *(["C"] if kernels.native is not None else [])]

@@ -5,12 +5,12 @@ import os
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.blocks import memory
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import agreement_products, em_step, task_scores
 from quorate.blocks.memory import MemoryBlocks, blocks_of
-from quorate.evaluation import simulate
-from quorate.meetings.pairs import pair_stats
+from quorate.graph.pairs import pair_stats
 
 
 def itself(block: Block) -> Block:

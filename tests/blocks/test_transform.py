@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from quorate import simulate
 from quorate.blocks.kernels import habit_counts
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
-from quorate.evaluation import simulate
 
 
 def test_renamed_classes_are_counted_under_their_new_names() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.calibration.dependence import (
     Dependence,
@@ -12,7 +13,6 @@ from quorate.calibration.dependence import (
     tempering,
 )
 from quorate.calibration.one_factor import one_factor_fit
-from quorate.evaluation import simulate
 from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import PluralityScorer
 from quorate.skills.shrinkage import response_bias

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.judge_panels import is_model_name, is_panel, model_names, panel_alpha, repeated_calls
-from quorate.evaluation import simulate
 
 MODELS = [
     "gpt-4o",

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 import quorate
-from quorate.diagnosis.limits import NUMBERS, flag
+from quorate.diagnostics.check import NUMBERS, flag
 from tests.conftest import need
 
 ROOT = Path(__file__).parent.parent.parent

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import vl_convert
 
+from quorate.charts.vega import canvas, layer, nominal
 from quorate.cli.beside import Beside, drawing_beside
-from quorate.reporting.charts.specification import canvas, layer, nominal
-from quorate.reporting.drawing import converter
+from quorate.reporting.html import converter
 
 CHART = canvas([layer("text", {"text": nominal("told")}, [{"told": "<b> & \u2028é\n"}])], height=50)
 

@@ -12,7 +12,7 @@ import pytest
 from quorate import __version__
 from quorate.blocks import in_use
 from quorate.cli.app import app, main
-from quorate.evaluation.public_sets import SOURCES
+from quorate.datasets.sources import SOURCES
 from tests.cli.running import ROWS, quorate
 
 
@@ -157,7 +157,7 @@ def test_errors_are_one_line_with_commands_below_and_exit_code_2(
 
 
 def test_a_failed_write_leaves_nothing_behind(tmp_path: Path, answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quorate.writing import tables as output
+    from quorate.io import write_table as output
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -18,8 +18,8 @@ from tools.faults import full_disks, kills, quick, two_at_once
 from tools.push_kills import killed_pushes
 
 from quorate import errors
-from quorate.reading import loading
-from quorate.reading.read import read
+from quorate.io import open_file
+from quorate.io.read import read
 
 
 def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed_zeros(tmp_path / "a.csv.gz", 1 << 25)
-    monkeypatch.setattr(loading, "ROOM", 1 << 24)
+    monkeypatch.setattr(open_file, "ROOM", 1 << 24)
     with pytest.raises(errors.TooLargeError, match="unpack it first"):
         read(tmp_path / "a.csv.gz")
 
@@ -74,7 +74,7 @@ def test_what_looks_like_a_bomb_and_is_none_is_read_whole(tmp_path: Path, monkey
     text = "task,worker,label\n" + "".join(f"{k},a,x\n" for k in range(50_000))
     with gzip.open(tmp_path / "a.csv.gz", "wt") as stream:
         stream.write(text)
-    monkeypatch.setattr(loading, "RATIO", 2)
-    monkeypatch.setattr(loading, "PIECE", 1 << 12)
-    monkeypatch.setattr(loading, "HELD", 1 << 13)
-    assert loading.load(tmp_path / "a.csv.gz").data.to_pybytes().decode() == text
+    monkeypatch.setattr(open_file, "RATIO", 2)
+    monkeypatch.setattr(open_file, "PIECE", 1 << 12)
+    monkeypatch.setattr(open_file, "HELD", 1 << 13)
+    assert open_file.load(tmp_path / "a.csv.gz").data.to_pybytes().decode() == text

@@ -67,8 +67,8 @@ def pipe(content: str) -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def no_drawings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quorate.cli.beside._start", lambda: None)
-    monkeypatch.setattr("quorate.reporting.build.warm_up", lambda _: None)
-    monkeypatch.setattr("quorate.reporting.build.to_svg", lambda *_: "<svg/>")
+    monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
+    monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
 
 
 @pytest.mark.parametrize(("path", "name", "parameter"), CASES)
@@ -116,7 +116,7 @@ NEEDS: dict[str, dict[str, Any]] = {
 def functions() -> Iterator[tuple[str, Callable[..., Any], str]]:
     """Every public function, and each of its parameters that may be a file to read."""
     offered = {name: getattr(quorate, name) for name in quorate.__all__}
-    offered |= {f"warehouse.{name}": getattr(quorate.warehouse, name) for name in quorate.warehouse.__all__}
+    offered |= {f"warehouse.{name}": getattr(quorate.backends, name) for name in quorate.backends.__all__}
     for name, function in offered.items():
         parameters = inspect.signature(function).parameters if inspect.isfunction(function) else {}
         for parameter in parameters.values():

@@ -10,11 +10,11 @@ import pytest
 
 import quorate
 from quorate.addresses import hide_secrets, known_addresses, render_address, render_addresses
+from quorate.backends import aggregate, read
+from quorate.backends.choose import choose_engine
+from quorate.backends.engine import EngineOptions, connect
 from quorate.cli.app import main
 from quorate.errors import EngineError, QuorateError, UnreadableFileError, shown
-from quorate.warehouse import aggregate, read
-from quorate.warehouse.choose import choose_engine
-from quorate.warehouse.engine import EngineOptions, connect
 from tests.cli import running
 from tests.cli.command_lines import ANSWERS, arguments, is_output, text_parameters
 
@@ -74,8 +74,8 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("quorate.cli.beside._start", lambda: None)
-    monkeypatch.setattr("quorate.reporting.build.warm_up", lambda _: None)
-    monkeypatch.setattr("quorate.reporting.build.to_svg", lambda *_: "<svg/>")
+    monkeypatch.setattr("quorate.reporting.report.warm_up", lambda _: None)
+    monkeypatch.setattr("quorate.reporting.report.to_svg", lambda *_: "<svg/>")
     offline = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     monkeypatch.setattr(ibis.duckdb, "connect", partial(ibis.duckdb.connect, **offline))
 
@@ -145,8 +145,8 @@ def test_no_text_form_of_an_object_shows_a_secret(address: str) -> None:
     assert SECRET not in repr(options)
     with contextlib.suppress(QuorateError):
         assert SECRET not in repr(choose_engine(address, EngineOptions(table="answers")))
-    from quorate.reading.read import Reading
-    from quorate.warehouse.labels_kept import KeptLabels
+    from quorate.backends.output import KeptLabels
+    from quorate.io.read import Reading
 
     assert SECRET not in repr(Reading(quorate.read({"task": [1], "worker": [1], "label": [1]}), address))
     kept = KeptLabels(connect(), None, address)  # type: ignore[arg-type]
@@ -217,7 +217,7 @@ def test_the_report_of_a_database_has_the_title_of_its_table(
 
 
 def test_a_report_tells_no_secret_of_where_the_answers_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
     reading = Reading(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}), ADDRESSES[1])
     page = quorate.report(reading, methods=[]).html()

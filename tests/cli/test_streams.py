@@ -14,7 +14,7 @@ from tests.terminal import on_a_terminal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell, pipes and terminals as Unix has them")
 QUORATE = f"{sys.executable} -m quorate"
-SAMPLES = Path(__file__).parents[1] / "reading" / "formats" / "samples"
+SAMPLES = Path(__file__).parents[1] / "io" / "exports" / "samples"
 
 
 def shown(arguments: list[str]) -> str:
@@ -68,7 +68,7 @@ class Interrupting:
             os.kill(os.getpid(), signal.SIGINT)
 
 sys.meta_path.insert(0, Interrupting())
-from quorate.cli.start import main
+from quorate.__main__ import main
 main()
 """
 

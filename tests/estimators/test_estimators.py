@@ -10,7 +10,7 @@ import quorate
 from quorate import estimators
 from quorate.errors import InputError, OptionError
 from quorate.estimators import MMSR, DawidSkene, Estimator, MajorityVote, Quorate
-from quorate.estimators.estimator import gold_of
+from quorate.estimators.base import gold_of
 from quorate.methods.registry import METHODS
 
 CLASSES: dict[str, Any] = {

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 import quorate
-from quorate.evaluation.layouts import LAYOUTS
-from quorate.evaluation.public_sets import FILES, SOURCES
-from quorate.evaluation.score import expected_error
-from quorate.gold import match_truth
+from quorate.datasets.layouts import LAYOUTS
+from quorate.datasets.sources import FILES, SOURCES
+from quorate.evaluation.metrics import expected_error
+from quorate.io.gold import match_truth
 
 # Errors measured with an independent implementation run to convergence, tau = 1; ties split evenly.
 RANK_ONE = {"rte1": 0.0725, "temp": 0.0628, "dogs": 0.1673, "wsd": 0.0056, "web": 0.1719, "bluebird": 0.2778}

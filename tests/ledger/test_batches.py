@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quorate import simulate
 from quorate.answers import Answers
 from quorate.errors import (
     NoRowsError,
 )
-from quorate.evaluation import simulate
-from quorate.ledger import Ledger, book
-from quorate.ledger.tally import PairTally
+from quorate.io.read import read
+from quorate.ledger import Ledger
+from quorate.ledger import ledger as book
+from quorate.ledger.pair_counts import PairTally
 from quorate.methods.registry import aggregate
-from quorate.reading.read import read
 from tests.crowds import rows
 from tests.ledger.batches import Row, filled, handed_out, stored, table_of
 
@@ -173,7 +174,7 @@ def test_adding_an_answer_looks_at_its_own_task_only(monkeypatch: pytest.MonkeyP
         count(self, said, *rest)
 
     monkeypatch.setattr(PairTally, "count", watched)
-    monkeypatch.setattr("quorate.ledger.book.pair_stats", lambda _: pytest.fail("all pairs were counted again"))
+    monkeypatch.setattr("quorate.ledger.ledger.pair_stats", lambda _: pytest.fail("all pairs were counted again"))
     ledger.add({"task": ["t7"], "worker": ["new"], "label": ["c1"]})
     assert looked == [6]  # the five who were there, and the new one
     assert len(ledger.pairs) > 0

@@ -8,7 +8,7 @@ import pytest
 
 from quorate.errors import LedgerFileError, UnwritableFileError
 from quorate.ledger import Ledger
-from quorate.ledger.file import alone_with
+from quorate.ledger.storage import alone_with
 from tests.ledger.batches import table_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks on folders, as Unix has them")

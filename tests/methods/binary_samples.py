@@ -2,8 +2,8 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
-from quorate.meetings.graph import identify
-from quorate.methods.reduction import BinaryAnswers
+from quorate.graph.components import identify
+from quorate.methods.binary_reduction import BinaryAnswers
 
 
 def binary_of(answers: Answers) -> BinaryAnswers:

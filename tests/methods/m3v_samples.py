@@ -2,7 +2,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.simulate import crowd
+from quorate.simulate import crowd
 
 EASY = crowd(n_tasks=400, n_workers=25, per_task=6, n_classes=3, skills=np.linspace(0.2, 0.9, 25), seed=1)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.answers import Answers
 from quorate.errors import OptionError, TooLargeError, UnknownMethodError
-from quorate.evaluation import simulate
 from quorate.evaluation.compare import compare, parse_method
-from quorate.evaluation.score import expected_error
+from quorate.evaluation.metrics import expected_error
 from quorate.methods.registry import METHODS
 from tests.crowds import answers_of
 

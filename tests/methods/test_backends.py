@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate.evaluation import simulate
-from quorate.methods.over_blocks import BLOCK_METHODS
+from quorate import simulate
+from quorate.methods.fit_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
 from quorate.result import Result
-from tests.warehouse import test_spark
-from tests.warehouse.alike import aggregate, assert_alike
-from tests.warehouse.spoken_crowds import READING, judged, known
+from tests.backends import test_spark
+from tests.backends.alike import aggregate, assert_alike
+from tests.backends.crowds_with_symbols import READING, judged, known
 
 pytestmark = [pytest.mark.filterwarnings("ignore")]
-ROUNDING = 1e-9  # of a confusion matrix, as of a confidence (tests/warehouse/alike.py)
+ROUNDING = 1e-9  # of a confusion matrix, as of a confidence (tests/backends/alike.py)
 ROWS_PER_FILE = 150
 ANSWERS_PER_BLOCK = 60
 MORE_THAN_A_SAMPLE = 160_000  # answers; the default method samples 150,000
@@ -103,7 +103,7 @@ CASES = {
 def several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make blocks and files so small that every crowd has several."""
     monkeypatch.setattr("quorate.blocks.memory.PIECE", ANSWERS_PER_BLOCK)
-    monkeypatch.setattr("quorate.warehouse.spreading.IN_A_FILE", ROWS_PER_FILE)
+    monkeypatch.setattr("quorate.backends.partition.IN_A_FILE", ROWS_PER_FILE)
 
 
 @pytest.fixture(scope="module")

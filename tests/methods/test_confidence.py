@@ -4,16 +4,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.calibration import regimes
+from experiments.calibration.panels import family_panel
 
 import quorate
+from quorate import simulate
 from quorate.answers import Answers
-from quorate.diagnosis.factors import factor_findings
+from quorate.datasets.sources import SOURCES
+from quorate.diagnostics.diagnose import factor_findings
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
-from quorate.evaluation.experiments import regimes
-from quorate.evaluation.experiments.panels import family_panel
-from quorate.evaluation.public_sets import SOURCES
-from quorate.evaluation.score import calibration_error, expected_error, log_loss
+from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
 from quorate.models import confusion
 
 ALONE = [regime for regime in regimes.REGIMES if not regime.excepted and "heavy" not in regime.name]

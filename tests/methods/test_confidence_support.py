@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.methods.over_blocks import BLOCK_METHODS
+from quorate.methods.fit_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
+from quorate.notes import UNSUPPORTED
 from quorate.result import Result
-from quorate.skills.notes import UNSUPPORTED
 
 ONE_ANSWER = {"task": [1], "worker": ["a"], "label": ["x"]}
 ONE_WORKER = {"task": [1, 2, 3], "worker": ["a"] * 3, "label": ["x", "y", "x"]}
@@ -27,7 +27,7 @@ UNSUPPORTED_ROWS = {"one answer": ONE_ANSWER, "one worker": ONE_WORKER, "one cla
 
 
 def out_of_core(rows: Any, method: str = "quorate", **options: Any) -> Result:
-    return quorate.warehouse.aggregate(rows, method, most=0, intervals="none", **options)
+    return quorate.backends.aggregate(rows, method, most=0, intervals="none", **options)
 
 
 @pytest.mark.parametrize("rows", UNSUPPORTED_ROWS.values(), ids=UNSUPPORTED_ROWS)

@@ -3,14 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate import simulate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import TooLargeError
-from quorate.evaluation import simulate
-from quorate.evaluation.score import expected_error
-from quorate.methods.over_blocks import aggregate_in_memory
-from quorate.voting import confusion
-from quorate.voting.em import expectation_maximisation
+from quorate.evaluation.metrics import expected_error
+from quorate.methods.fit_blocks import aggregate_in_memory
+from quorate.models import confusion
+from quorate.models.em import expectation_maximisation
 from quorate.voting.vote import majority
 from tests.crowds import answers_of, rows
 

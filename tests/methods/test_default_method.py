@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks import memory
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.gold_correction import class_swaps
 from quorate.calibration.judge_panels import Models
-from quorate.evaluation import simulate
-from quorate.methods.fitted import Fitted
+from quorate.methods.fit import Fitted
 from quorate.methods.quorate import fit
 from quorate.skills.priors import priors_of
 from tests.models.test_copying import copied_crowd

@@ -7,8 +7,8 @@ import pytest
 
 import quorate
 from quorate.arrays import IntArray
-from quorate.methods.contradiction import SKILL_LEFT, contradiction, implied_skills
-from quorate.skills.notes import CONTRADICTION
+from quorate.methods.checks import SKILL_LEFT, contradiction, implied_skills
+from quorate.notes import CONTRADICTION
 from tests.conftest import RealData
 
 CROWD = quorate.simulate.crowd(2000, 20, 5, skills=np.full(20, 0.6), seed=0)

@@ -8,11 +8,11 @@ import pytest
 import quorate
 from quorate.answers import Answers
 from quorate.errors import TooLargeError
-from quorate.evaluation.simulate import crowd
-from quorate.meetings import pairs as pairs_module
+from quorate.graph import pairs as pairs_module
+from quorate.methods.binary_reduction import leading_vector
 from quorate.methods.er import er, ratio_verdict
-from quorate.methods.ghosh import ghosh_svd, singular_verdict
-from quorate.methods.singular import leading_vector
+from quorate.methods.ghosh_svd import ghosh_svd, singular_verdict
+from quorate.simulate import crowd
 from tests.methods.binary_samples import binary_of, dense
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.evaluation import simulate
-from quorate.warehouse import aggregate as aggregate_anywhere
+from quorate import simulate
+from quorate.backends import aggregate as aggregate_anywhere
 
 MODELS = ["gpt-4o", "claude-3-opus", "llama-3-8b-instruct", "mistral-7b", "gemini-1.5-pro", "qwen2-72b"]
 PEOPLE = ["ann", "bob", "cleo", "dan", "eve", "finn"]

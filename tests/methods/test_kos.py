@@ -8,9 +8,9 @@ import pytest
 import quorate
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.evaluation.simulate import crowd
+from quorate.methods.binary_reduction import REDUCTIONS, BinaryAnswers
 from quorate.methods.kos import centred_verdict, kos, kos_svd, pass_messages
-from quorate.methods.reduction import REDUCTIONS, BinaryAnswers
+from quorate.simulate import crowd
 from tests.methods.binary_samples import binary_of, dense
 
 

@@ -7,12 +7,12 @@ import pytest
 
 import quorate
 from quorate.errors import OptionError, TooLargeError
-from quorate.evaluation.simulate import crowd
 from quorate.methods.m3v import m3v
 from quorate.methods.m3v_svm import m3v_svm
+from quorate.models import confusion
+from quorate.notes import NOT_SETTLED
 from quorate.result import Result
-from quorate.skills.notes import NOT_SETTLED
-from quorate.voting import confusion
+from quorate.simulate import crowd
 from quorate.voting.vote import majority
 from tests.methods.m3v_samples import EASY
 

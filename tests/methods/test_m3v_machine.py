@@ -7,9 +7,9 @@ from scipy import optimize
 import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation.simulate import crowd
 from quorate.methods import m3v_svm as svm
 from quorate.methods.m3v_svm import m3v_svm
+from quorate.simulate import crowd
 from quorate.voting.vote import majority
 from tests.methods.m3v_samples import EASY, awkward, votes_for
 

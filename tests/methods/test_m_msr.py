@@ -6,11 +6,11 @@ import pytest
 import quorate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
-from quorate.evaluation.simulate import answer, clique, crowd, crowd_on_graph, ring, star
-from quorate.meetings import pairs as pairs_module
+from quorate.graph import pairs as pairs_module
 from quorate.methods.m_msr import complete, m_msr, trimmed_means
-from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED, NO_ANSWERS, ONE_CLASS
-from quorate.skills.solution import CAPPED, CONVERGED
+from quorate.simulate import answer, clique, crowd, crowd_on_graph, ring, star
+from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED, NO_ANSWERS, ONE_CLASS
+from quorate.skills.objective import CAPPED, CONVERGED
 from tests.crowds import connected_odd_graph
 
 

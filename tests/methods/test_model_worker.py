@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
+from quorate.io.predictions import read_predictions
 from quorate.methods.model_worker import bands_of, doubtful_agreement, with_model
-from quorate.methods.predictions import read_predictions
-from quorate.skills.notes import MODEL, TRAINED
+from quorate.notes import MODEL, TRAINED
 from tests.cli.running import quorate as command
 
 CROWD = simulate.crowd(200, 12, 3, skills=np.linspace(0.2, 0.8, 12), seed=5)

@@ -12,14 +12,14 @@ import quorate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
-from quorate.evaluation.simulate import crowd
-from quorate.methods import spectral
-from quorate.methods.contradiction import contradiction
+from quorate.methods import opt_ds as spectral
+from quorate.methods.checks import contradiction
 from quorate.methods.opt_ds import opt_ds
-from quorate.skills.notes import OTHER_START
-from quorate.voting import confusion
-from quorate.voting.em import column_shares, expectation_maximisation
-from quorate.voting.one_coin import fit_one_coin
+from quorate.models import confusion
+from quorate.models.em import column_shares, expectation_maximisation
+from quorate.models.one_coin import fit_one_coin
+from quorate.notes import OTHER_START
+from quorate.simulate import crowd
 from quorate.voting.vote import majority
 
 EASY = crowd(n_tasks=600, n_workers=30, per_task=6, n_classes=3, skills=np.linspace(0.3, 0.9, 30), seed=1)

@@ -9,8 +9,7 @@ import pytest
 import quorate
 from quorate.errors import OptionError, UnknownNameError
 from quorate.methods import registry
-from quorate.methods.option_names import option_names
-from quorate.methods.registry import METHODS, Method
+from quorate.methods.registry import METHODS, Method, option_names
 from quorate.skills import SOLVERS
 
 ROWS = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}

@@ -7,7 +7,7 @@ import pytest
 
 import quorate
 from quorate.errors import CostError, OptionError
-from quorate.evaluation.score import expected_error
+from quorate.evaluation.metrics import expected_error
 
 
 def ordered_crowd(seed: int, n_classes: int = 5) -> tuple[dict[str, np.ndarray], np.ndarray]:

@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from experiments.calibration import regimes
 
 import quorate
+from quorate import simulate
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.one_factor import one_factor_fit
-from quorate.evaluation import simulate
-from quorate.evaluation.experiments import regimes
-from quorate.evaluation.score import calibration_error, expected_error, log_loss
+from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
 from quorate.skills.centred import centred_moments, centred_skills, habits_of
 from quorate.skills.objective import Problem
 from quorate.skills.shrinkage import response_bias

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
+from quorate import simulate
 from quorate.answers import Answers
-from quorate.evaluation import simulate
-from quorate.evaluation.score import expected_error
+from quorate.evaluation.metrics import expected_error
 from quorate.skills import SOLVERS
 from tests.crowds import answers_of, rows
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.answers import Answers
-from quorate.evaluation import simulate
 from quorate.methods.registry import METHODS
+from quorate.notes import KINDS, UNDETERMINED, Note
 from quorate.result import Result
-from quorate.skills.notes import KINDS, UNDETERMINED, Note
-from quorate.uncertainty.intervals import AUTO_FULL, interval_kind
+from quorate.skills.intervals import AUTO_FULL, interval_kind
 
 QUICK: dict[str, dict[str, Any]] = {"m3v": {"sweeps": 12, "burn_in": 2}, "opt-ds": {"starts": 10, "power_steps": 20}}
 

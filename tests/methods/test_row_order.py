@@ -10,13 +10,13 @@ import pyarrow.csv
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.arrays import canonical_order, take
+from quorate.backends import aggregate as aggregate_anywhere
+from quorate.backends import partition
 from quorate.blocks import memory
-from quorate.evaluation import simulate
-from quorate.methods.over_blocks import BLOCK_METHODS
+from quorate.methods.fit_blocks import BLOCK_METHODS
 from quorate.methods.registry import METHODS
-from quorate.warehouse import aggregate as aggregate_anywhere
-from quorate.warehouse import spreading
 
 # Options that lead to other code, and small settings for the methods that take their time.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -166,7 +166,7 @@ def test_results_out_of_core_are_the_same_however_the_tasks_are_divided(
         divisions = [(1000, 1000), (40, 30), (10, 15)]  # rows of a file, answers of a block
         results = []
         for (size, piece), rows in zip(divisions, variants(table, np.random.default_rng(seed)), strict=True):
-            monkeypatch.setattr(spreading, "IN_A_FILE", size)
+            monkeypatch.setattr(partition, "IN_A_FILE", size)
             monkeypatch.setattr(memory, "PIECE", piece)
             found = aggregate_anywhere(rows, method=method, gold=known, most=0, engine="duckdb")
             results.append(figures(found, intervals=False))

@@ -9,7 +9,7 @@ from quorate.methods.gold_majority import gold_majority
 from quorate.methods.registry import majority_vote
 from quorate.methods.wawa import wawa
 from quorate.methods.zero_based_skill import zero_based_skill
-from quorate.skills.notes import OTHER_METHOD, UNDETERMINED
+from quorate.notes import OTHER_METHOD, UNDETERMINED
 from tests.crowds import answers_of
 
 # Three tasks settle who agrees with whom: a and b are always with the majority, c, d and e on one task in three each.

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.blocks import memory
 from quorate.blocks.block import Block
 from quorate.blocks.kernels import task_scores
 from quorate.blocks.memory import blocks_of, memory_blocks
 from quorate.blocks.transform import RenamedClasses
-from quorate.evaluation import simulate
 from quorate.models import confusion
 from quorate.models.confusion import (
     AccuracyModel,

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks import memory
 from quorate.blocks.memory import blocks_of, memory_blocks
-from quorate.evaluation import simulate
 from quorate.models.confusion import ModelPosterior
 from quorate.models.copying import CopyingModel, fit_copying
 from quorate.models.scorer import PluralityScorer

@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.blocks.memory import blocks_of
-from quorate.evaluation import simulate
-from quorate.models.em import fit_confusion_em, fit_one_coin_em
-from quorate.voting.em import expectation_maximisation
+from quorate.models.em import expectation_maximisation, fit_confusion_em, fit_one_coin_em
 from quorate.voting.vote import majority
 
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate.charts.ranking import item_chart, judge_chart, pair_chart
 from quorate.errors import GoldError, OptionError, UndeterminedError
+from quorate.io.exports.pairwise import read_pairs
 from quorate.ranking.comparisons import combine_codes
 from quorate.ranking.cross_validation import fold_weights
 from quorate.ranking.rank import comparisons_of
-from quorate.reading.pair_exports import read_pairs
-from quorate.reporting.charts.ranking_charts import item_chart, judge_chart, pair_chart
+from tests.backends.test_spark import session
 from tests.ranking.panels import Columns, strengths, swapped, votes
-from tests.warehouse.test_spark import session
 
 
 def rows(pairs: list[tuple[str, str, str]]) -> Columns:
@@ -299,7 +299,7 @@ def _compare_engine(folder: Path, where: dict[str, Any]) -> None:
     lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
     path.write_text("\n".join(lines) + "\n")
     here = quorate.rank(str(path))
-    there = quorate.warehouse.rank(str(path), **where)
+    there = quorate.backends.rank(str(path), **where)
     np.testing.assert_allclose(here.strengths, there.strengths, atol=1e-9)
     np.testing.assert_allclose(here.uncertainty.standard_error, there.uncertainty.standard_error, atol=1e-9)
     assert strengths(here).keys() == strengths(there).keys()
@@ -320,6 +320,6 @@ def test_rankings_in_duckdb_equal_those_in_memory(tmp_path: Path) -> None:
         lines.append(",".join([*systems, *map(str, ranks), f"j{rng.integers(4)}"]))
     path.write_text("\n".join(lines) + "\n")
     here = quorate.rank(str(path), judge_skill="off")
-    there = quorate.warehouse.rank(str(path), engine="duckdb", judge_skill="off")
+    there = quorate.backends.rank(str(path), engine="duckdb", judge_skill="off")
     np.testing.assert_allclose(here.strengths, there.strengths, atol=1e-9)
     np.testing.assert_allclose(here.uncertainty.standard_error, there.uncertainty.standard_error, atol=1e-9)

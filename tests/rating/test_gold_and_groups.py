@@ -8,7 +8,7 @@ import pytest
 import quorate
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.meetings.intraclass import intraclass_of
+from quorate.interrater.intraclass import intraclass_of
 from tests.rating.crowds import crowd, in_order, table
 
 

@@ -9,10 +9,10 @@ import quorate
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block
 from quorate.blocks.memory import MemoryBlocks
+from quorate.io.scores import read_scores
 from quorate.rating.fit import fit, rank_one, start_values
 from quorate.rating.rate import _design
 from quorate.rating.scores import score_blocks
-from quorate.reading.scores import read_scores
 from tests.rating.crowds import crowd, in_order, table
 
 COLUMNS = ("score", "se", "score_low", "score_high", "disagreement")

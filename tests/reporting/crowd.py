@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.evaluation import simulate
+from quorate import simulate
 
 SCRIPT, IMAGE, BREAK = (
     "<script>alert(1)</script>",

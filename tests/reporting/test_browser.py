@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quorate.reporting import report
+from quorate.reporting.report import report
 from tests.conftest import need
 from tests.reporting.browser import Browser, chromium
 from tests.reporting.crowd import BREAK, HOSTILE, IMAGE, SCRIPT, hostile_crowd

@@ -6,12 +6,10 @@ from xml.etree import ElementTree
 import pytest
 
 import quorate
-from quorate.reporting.charts.agreement_chart import agreement_chart
-from quorate.reporting.charts.confidence_chart import confidence_chart
-from quorate.reporting.charts.graph_chart import graph_chart
-from quorate.reporting.charts.skill_chart import skills_chart
-from quorate.reporting.charts.specification import Spec
-from quorate.reporting.drawing import to_svg
+from quorate.charts.charts import agreement_chart, confidence_chart, skills_chart
+from quorate.charts.graph import graph_chart
+from quorate.charts.vega import Spec
+from quorate.reporting.html import to_svg
 
 NAMES = (
     "<script>alert(1)</script>",

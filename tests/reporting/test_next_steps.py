@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.advice.outlook import error_after
-from quorate.advice.plan import advise_result
+from quorate.advice.advise import advise_result
+from quorate.advice.expected_error import error_after
 from quorate.cli.app import main
-from quorate.diagnosis.costs import costs, wrong_answers
-from quorate.evaluation.score import expected_error
-from quorate.reading.options import ReadOptions
-from quorate.reporting.build import Report, report
-from quorate.reporting.facts import headline
+from quorate.diagnostics.workers import costs, wrong_answers
+from quorate.evaluation.metrics import expected_error
+from quorate.io.options import ReadOptions
 from quorate.reporting.next_steps import as_typed, title_of
+from quorate.reporting.report import Report, report
+from quorate.reporting.summary import headline
 
 SKILLS = np.array([*np.linspace(0.6, 0.9, 16), 0.0, 0.0, -0.7, -0.7])
 

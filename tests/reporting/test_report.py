@@ -13,13 +13,11 @@ import typer
 
 import quorate
 from quorate.cli.report import report as command
-from quorate.diagnosis.finding import KINDS, Finding
+from quorate.diagnostics.finding import KINDS, Finding
 from quorate.errors import OptionError, QuorateError, UnwritableFileError, visible
-from quorate.reporting import Report, report
-from quorate.reporting.facts import headline
-from quorate.reporting.findings import FLAGS, arrange
-from quorate.reporting.listings import task_sheet, worker_sheet
-from quorate.reporting.sheet import MOST_ROWS, Badge
+from quorate.reporting.report import Report, report
+from quorate.reporting.summary import FLAGS, arrange, headline
+from quorate.reporting.tables import MOST_ROWS, Badge, task_sheet, worker_sheet
 from tests.reporting.crowd import HOSTILE, SCRIPT, hostile_crowd
 
 

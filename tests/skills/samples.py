@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
+from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation import simulate
 from quorate.skills import Problem, box, from_answers, from_pairs
-from quorate.skills.evidence import gather
+from quorate.skills.identification import gather
 
 TIGHT: dict[str, Any] = {"tolerance": 1e-11, "max_iterations": 200_000}
 

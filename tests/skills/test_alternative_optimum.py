@@ -8,13 +8,13 @@ import pytest
 from scipy.optimize import minimize
 
 import quorate
+from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
+from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, OTHER_METHOD
 from quorate.skills import Problem, Solution, follow_gradient_flow, from_answers, from_pairs, projected_gradient
 from quorate.skills.alternative_optimum import PairTable, check_alternative, logarithmic_start
-from quorate.skills.evidence import gather
-from quorate.skills.notes import ALTERNATIVE, DOUBTFUL_SIGN, OTHER_METHOD
+from quorate.skills.identification import gather
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -178,7 +178,7 @@ def test_a_crowd_that_determines_its_skills_has_no_such_notes() -> None:
 def test_above_the_limit_coordinate_descent_runs_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = simulate.crowd(300, 12, 4, seed=1).answers
     usual = quorate.aggregate(answers, "rank-one")
-    monkeypatch.setattr("quorate.skills.evidence.MAX_PAIRS", 10)
+    monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", 10)
     found = quorate.aggregate(answers, "rank-one")
     assert [note.kind for note in found.notes] == [OTHER_METHOD]
     assert found.solution is not None

@@ -4,17 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from quorate import simulate
 from quorate.blocks.kernels import centred_products
 from quorate.blocks.memory import blocks_of
-from quorate.evaluation import simulate
 from quorate.skills.centred import (
     HABIT_ANSWERS,
     centred_moments,
+    centred_pairs,
     centred_skills,
     habits_of,
+    pairs_pay,
     task_weights,
 )
-from quorate.skills.centred_pairs import centred_pairs, pairs_pay
 from tests.crowds import answers_of, rows
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.errors import OptionError, QuorateError
-from quorate.evaluation import simulate
 from tests.crowds import connected_odd_graph
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.evaluation import simulate
 from quorate.skills import Problem, coordinate_descent, from_pairs
 from quorate.skills.coordinate import coordinate_sweeps, sweeps_left
 from tests.skills.samples import exact_problem

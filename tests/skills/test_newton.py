@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.evaluation import simulate
 from quorate.skills import SOLVERS, Problem, box, coordinate_descent, from_answers, from_pairs
 from quorate.skills.coordinate import coordinate_sweeps
-from quorate.skills.curvature import least_squares
-from quorate.skills.newton import finish
+from quorate.skills.newton import finish, least_squares
 from tests.skills.samples import exact_problem, noisy_problem
 
 
@@ -24,7 +23,7 @@ def on_ring(n: int, tasks: int, seed: int) -> Problem:
 
 
 def with_table(problem: Problem, crowd: simulate.Crowd) -> Problem:
-    from quorate.skills.evidence import gather
+    from quorate.skills.identification import gather
 
     evidence = gather(crowd.answers)
     return replace(problem, moments=replace(problem.moments, table=lambda: evidence.table))

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
-from quorate.methods.over_blocks import fit_blocks
-from quorate.skills.evidence import BIPARTITE, IDENTIFIED, ISOLATED
-from quorate.skills.notes import KNOWN_SKILLS
+from quorate.methods.fit_blocks import fit_blocks
+from quorate.notes import KNOWN_SKILLS
+from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED
 from quorate.skills.priors import priors_of
 from tests.methods.elsewhere import Elsewhere
-from tests.methods.test_over_blocks import labels
+from tests.methods.test_fit_blocks import labels
 
 PAIR = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
 

@@ -3,20 +3,14 @@
 import numpy as np
 import pytest
 
+from quorate import simulate
 from quorate.answers import Answers
 from quorate.blocks import memory
-from quorate.blocks.gilded import GildedBlocks
+from quorate.blocks.gold_worker import GildedBlocks
 from quorate.blocks.memory import blocks_of
-from quorate.evaluation import simulate
+from quorate.models.response_bias import ResponseBias
 from quorate.skills.priors import priors_of
-from quorate.skills.shrinkage import (
-    MARGIN,
-    ResponseBias,
-    SkillPosterior,
-    _noise_of_pair,
-    response_bias,
-    shrunk_skills,
-)
+from quorate.skills.shrinkage import MARGIN, SkillPosterior, _noise_of_pair, response_bias, shrunk_skills
 
 
 def skills_of(answers: Answers) -> SkillPosterior:

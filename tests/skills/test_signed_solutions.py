@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.arrays import FloatArray, IntArray
-from quorate.evaluation import simulate
-from quorate.meetings.graph import identify_pairs
-from quorate.meetings.pairs import PairStats, correlations, pair_stats
+from quorate.graph.components import identify_pairs
+from quorate.graph.pairs import PairStats, correlations, pair_stats
 from quorate.skills import SOLVERS, from_pairs
-from quorate.skills.evidence import Evidence, gather
-from quorate.skills.solve import solve_signed
+from quorate.skills.estimate_skills import solve_signed
+from quorate.skills.identification import Evidence, gather
 from tests.crowds import connected_odd_graph, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem
 
@@ -82,9 +82,9 @@ def test_signs_are_checked_where_there_is_a_pair_table(monkeypatch: pytest.Monke
     crowd = simulate.crowd(60, 10, 3, seed=2)
     problem, evidence = noisy_problem(crowd), gather(crowd.answers)
     n_pairs = 10 * 9 // 2
-    monkeypatch.setattr("quorate.skills.evidence.MAX_PAIRS", n_pairs)
+    monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", n_pairs)
     assert solve_signed(problem, evidence)[1] is not None
-    monkeypatch.setattr("quorate.skills.evidence.MAX_PAIRS", n_pairs - 1)
+    monkeypatch.setattr("quorate.skills.identification.MAX_PAIRS", n_pairs - 1)
     assert solve_signed(problem, evidence, solver="coordinate")[1] is None
 
 

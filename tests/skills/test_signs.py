@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import quorate
-from quorate.skills.notes import ORIENTATION
+from quorate.notes import ORIENTATION
 from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, settle_signs, weighed_signs
 from tests.crowds import connected_odd_graph, signed_skills
 

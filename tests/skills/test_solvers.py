@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quorate import simulate
 from quorate.answers import Answers
-from quorate.evaluation import simulate
-from quorate.meetings.pairs import correlations, pair_stats
+from quorate.graph.pairs import correlations, pair_stats
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem, from_answers, from_pairs
-from quorate.skills.evidence import gather
+from quorate.skills.identification import gather
 from quorate.theory.constructive import constructive_skills
 from tests.crowds import connected_odd_graph, of_several_classes, signed_skills
 from tests.skills.samples import TIGHT, exact_problem, noisy_problem

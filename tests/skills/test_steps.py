@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
-from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue
+from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
 from quorate.skills import SOLVERS
-from quorate.skills.steps import (
+from quorate.skills.pgd import (
     corollary_range,
     corollary_step,
     first_order_constant,

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from quorate import simulate
 from quorate.arrays import FloatArray
-from quorate.evaluation import simulate
-from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue, spectral_norm
+from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue, spectral_norm
 from quorate.skills import SOLVERS, WEIGHTINGS, Problem
 from quorate.skills.coordinate import Place, coordinate_sweeps
-from quorate.skills.descent import descend
-from quorate.skills.solution import STALLED
-from quorate.skills.steps import exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
+from quorate.skills.objective import STALLED
+from quorate.skills.pgd import descend, exponentiated_iterations, exponentiated_step, lipschitz_step, lyapunov_step
 from tests.crowds import connected_odd_graph
 from tests.skills.samples import exact_problem, noisy_problem
 

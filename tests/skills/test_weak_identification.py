@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import quorate
+from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.blocks.memory import blocks_of
-from quorate.evaluation import simulate
-from quorate.meetings.pairs import PairStats, pair_stats
-from quorate.skills.evidence import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED
+from quorate.graph.pairs import PairStats, pair_stats
+from quorate.skills.identification import IDENTIFIED, STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.weak_identification import BlockGraph, PairGraph, comparisons, weak_identification
 
 GUESSER = np.array([0.0, 0.9, 0.3, 0.7])

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate import theory
+from quorate import simulate, theory
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
 from tests.crowds import connected_odd_graph
 
 
@@ -48,7 +47,7 @@ def test_pgd_never_leaves_the_range_of_the_corollary() -> None:
 
 def test_the_perturbation_bound_holds() -> None:
     """[Ma20, Theorem 12]: the limit of exponentiated gradient under bounded disturbances."""
-    from quorate.meetings.pairs import PairStats
+    from quorate.graph.pairs import PairStats
 
     for seed in range(5):
         objective, skills = exact(seed)

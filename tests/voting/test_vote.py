@@ -3,11 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate import arrays
+from quorate import arrays, simulate
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.evaluation import simulate
 from quorate.voting.vote import (
     accuracy,
     check_prior,

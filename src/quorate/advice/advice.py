@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.advice.crew import Crew
+from quorate.advice.available_workers import Crew
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
@@ -17,7 +17,7 @@ from quorate.result import count, left_out, sizes
 INFORMATION = "information"
 METHOD = (
     "how sure a label is, is what `quorate aggregate` says; whom to ask follows one-coin EM, whose skills stay "
-    "unbiased when answers are collected by advice (quorate.advice.adaptive_skills has them, with intervals)"
+    "unbiased when answers are collected by advice (quorate.adaptive_skills has them, with intervals)"
 )
 
 
@@ -85,7 +85,7 @@ class Advice(Shown):
         """Return what `quorate advise --json` prints; the two long lists may be left out.
 
         >>> import quorate
-        >>> from quorate.advice import advise
+        >>> from quorate.advice.advise import advise
         >>> advice = advise(quorate.simulate.crowd(50, 8, 2, seed=0).answers, budget=5)
         >>> advice.to_dict(tasks=False)["assignments"][0]["reason"]
         'information'
@@ -119,7 +119,7 @@ class Advice(Shown):
         """Tell in a few lines what to do next, and when to stop.
 
         >>> import quorate
-        >>> from quorate.advice import advise
+        >>> from quorate.advice.advise import advise
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
         20 further answers advised, of a budget of 20, to ... tasks by ... of 12 available workers

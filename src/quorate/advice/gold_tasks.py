@@ -12,16 +12,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.advice.plan import believed
+from quorate.advice.advise import believed
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import OptionError, in_python
-from quorate.gold import answers_and_gold
-from quorate.reading.files import Source
-from quorate.reading.options import ReadKeywords
-from quorate.reading.pipes import keep_pipes
+from quorate.io.gold import answers_and_gold
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.notes import UNSUPPORTED
 from quorate.result import Result, count
-from quorate.skills.notes import UNSUPPORTED
 
 UNBIASED = (
     1 / 3

@@ -3,7 +3,7 @@
 Everything that the methods do with answers is a sum over whole tasks of something worker-sized. A kernel
 (`quorate.blocks.kernels`) takes blocks and worker-sized parameters and returns worker-sized sums; the mathematics asks
 for those and never sees where the answers lie: in memory (`quorate.blocks.memory`), in files, or in Spark's partitions
-(`quorate.warehouse`).
+(`quorate.backends`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -203,7 +203,7 @@ class Blocks(Sized, Protocol):
     def sample(self, enough: int) -> Sampled:
         """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
 
-        They are the first by the hash of their ids (`quorate.blocks.scatter.scattered`), the least first.
+        They are the first by the hash of their ids (`quorate.blocks.sampling.scattered`), the least first.
         """
 
     def known_tasks(self) -> Block:
@@ -212,7 +212,7 @@ class Blocks(Sized, Protocol):
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy (its number plus n), joined by who met whom.
 
-        `quorate.blocks.gilded.joined_by_blocks` does it by what `each` gives.
+        `quorate.blocks.gold_worker.joined_by_blocks` does it by what `each` gives.
         """
 
     def n_peers(self) -> IntArray:
@@ -249,7 +249,7 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     >>> one.label.tolist() == two.label.tolist()
     True
     """
-    from quorate.blocks.scatter import scattered  # which needs blocks itself
+    from quorate.blocks.sampling import scattered  # which needs blocks itself
 
     order = np.argsort(scattered(pa.concat_arrays([names for _, names in parts])), kind="stable")
     found = one_block([block for block, _ in parts]).taken(order)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks import native_kernels, plain, plain_meetings
+from quorate.blocks import native_kernels, numpy_kernels
 from quorate.blocks.block import Block, Sums
 
 native: ModuleType | None = native_kernels()
@@ -25,7 +25,7 @@ SPARSE = 50  # cells an answer, above which sorting the answers costs less than 
 def _prepared(name: str, block: Block, *own: Any) -> Callable[[], None]:
     """Find a kernel by its name, for one block; both forms take the same arrays."""
     if native is None:
-        return partial(getattr(plain_meetings if name in ("joined", "met") else plain, name), block, *own)
+        return partial(getattr(numpy_kernels, name), block, *own)
     return partial(getattr(native, name), block.start, block.worker, block.label, *own)
 
 
@@ -97,7 +97,7 @@ def agreement_products(blocks: Iterable[Block], x: FloatArray, n_classes: int) -
 
 
 def power_sums(blocks: Iterable[Block], x: FloatArray, known: FloatArray, even: bool) -> Sums:
-    """Sum what intervals need of the peers: six rows, as `quorate.blocks.plain.powers` lists them.
+    """Sum what intervals need of the peers: six rows, as `quorate.blocks.numpy_kernels.powers` lists them.
 
     Args:
         blocks: of tasks.
@@ -217,13 +217,13 @@ def _votes(block: Block) -> FloatArray:
     """Count the answers alike to a task; without a table of tasks × classes where that would be mostly empty."""
     if block.n_tasks * block.n_classes <= SPARSE * int(block.per_task.sum()):
         return vote_sums(block, np.ones(block.n_workers))
-    task, _, label = plain.answers_of(block)
+    task, _, label = numpy_kernels.answers_of(block)
     counts: FloatArray = np.unique(task * block.n_classes + label, return_counts=True)[1].astype(np.float64)
     return counts
 
 
 def beliefs(block: Block, first: FloatArray, second: FloatArray, numbers: FloatArray, n_shares: int) -> FloatArray:
-    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.plain.believed`.
+    """Return what three opinions of each task come to, calibrated; see `quorate.blocks.numpy_kernels.believed`.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
     >>> rows = np.log([[[3.0, 1.0], [1.0, 1.0]]])

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Roster
+from quorate.answers import Answers, Roster, Said
 from quorate.arrays import FloatArray, IntArray, from_numpy, starts_of, take
 from quorate.blocks import kernels
 from quorate.blocks.block import (
@@ -26,9 +26,8 @@ from quorate.blocks.block import (
     nobody_silent,
 )
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
-from quorate.blocks.plain_meetings import settle_roots
+from quorate.blocks.numpy_kernels import settle_roots
 from quorate.errors import NotInMemoryError
-from quorate.said import Said
 
 PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
 LANES = 8  # parts that sums are formed in; fixed, so that they do not depend on how many threads there are
@@ -128,7 +127,7 @@ class MemoryBlocks:
 
     def sample(self, enough: int) -> Sampled:
         """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown."""
-        from quorate.blocks.scatter import drawn  # which needs blocks itself
+        from quorate.blocks.sampling import drawn  # which needs blocks itself
 
         block = self.whole
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids

@@ -128,7 +128,7 @@ static void stamped(const Span s, const int32_t *task, const int64_t *first, int
                 }
 }
 
-/* A hash of each run of bytes, as quorate.blocks.scatter.hashed says; `mixed` has a number for each place in a run. */
+/* A hash of each run of bytes, as quorate.blocks.sampling.hashed says; `mixed` has a number for each place in a run. */
 static void hashed(const Span s, const uint8_t *bytes, const uint64_t *mixed, uint64_t *out)
 {
     for (int64_t t = 0; t < s.n_tasks; t++) {

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
-from quorate.blocks.gilded import joined_by_blocks
+from quorate.blocks.gold_worker import joined_by_blocks
 from quorate.blocks.memory import answers_in, memory_blocks, said_in
 
 TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group

@@ -12,7 +12,7 @@ from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRi
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import listing
-from quorate.skills.notes import DEPENDENT, FAMILY, JUDGES, Note
+from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are

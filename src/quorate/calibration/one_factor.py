@@ -14,8 +14,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, take
 from quorate.blocks.block import Blocks
 from quorate.blocks.memory import blocks_of
-from quorate.blocks.scatter import divided
-from quorate.skills.shrinkage import ResponseBias, shrunk_skills
+from quorate.blocks.sampling import divided
+from quorate.models.response_bias import ResponseBias
+from quorate.skills.shrinkage import shrunk_skills
 
 SLACK = 1.5  # standard errors of the tetrad excess that are attributed to sampling
 MAX_SAMPLE_ANSWERS = 150_000

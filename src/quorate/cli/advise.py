@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Json, Seed
+from quorate.cli.options import Json, Seed, reads_answers
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -62,13 +61,14 @@ def advise(
 
     Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
     """
-    from quorate.advice import advise, advise_gold
+    from quorate.advice.advise import advise
+    from quorate.advice.gold_tasks import advise_gold
     from quorate.cli.terminal import showing_progress
     from quorate.errors import OptionError
 
     number, known = _number_and_file(expert, gold or [])
     if scores or max_half_width is not None:
-        from quorate.advice.score_advice import advise_scores
+        from quorate.rating.advice import advise_scores
 
         if number is not None or target_error is not None or budget is None:
             raise OptionError("with --scores say --budget N; --expert and --target-error are about labels")
@@ -133,7 +133,7 @@ def _print(
 ) -> None:
     """Write the tables that have a place to go to; the first goes to the terminal or the pipe if it has none."""
     from quorate.cli.terminal import print_data, print_head, print_lines
-    from quorate.writing.tables import to_json, write_table, write_tables
+    from quorate.io.write_table import to_json, write_table, write_tables
 
     (first, output), *_ = tables.items()
     lines = found.summary().splitlines()

@@ -1,4 +1,7 @@
-"""`quorate aggregate`: answers -> labels, skills, posterior."""
+"""`quorate aggregate`: answers -> labels, skills, posterior.
+
+What `quorate aggregate` does where the answers are too many for memory: they are packed into blocks on disk.
+"""
 
 import sys
 from functools import partial
@@ -6,13 +9,95 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.beyond import aggregate_beyond
-from quorate.cli.engine import table_maker
-from quorate.cli.options import ExcelSafe, Gold, Json, Skills, said
+from quorate.cli.options import ExcelSafe, Gold, Json, Skills, reads_answers, said, table_maker
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.backends.source import Held
+    from quorate.result import Result
+
+
+def aggregate_beyond(
+    held: "Held",
+    *,
+    method: str | None,
+    output: str | None,
+    output_table: str | None,
+    workers_out: str | None,
+    gold: str | None,
+    level: float,
+    intervals: str,
+    cautious: bool,
+    ordered: bool,
+    dependence: str | None,
+    skills: str | None,
+    solver: str | None,
+    tau: float | None,
+    weighting: str | None,
+    threshold: float | None,
+    signs: str | None,
+    costs: str | None,
+    json: bool,
+) -> None:
+    """Aggregate beyond memory, and print what `quorate aggregate` prints."""
+    from quorate.backends.output import all_or_none, kept_labels
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
+    from quorate.io.write_table import to_json, write_table
+    from quorate.methods.aggregate import aggregate_held, interval_choice
+
+    by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
+    by_skill |= {"ordered": ordered or None, "costs": costs}
+    options = said(**by_skill, weighting=weighting, threshold=threshold, signs=signs)
+    with showing_progress(), all_or_none(held.engine) as made:  # labels and workers appear together
+        result = aggregate_held(
+            held,
+            method,
+            gold=gold,
+            output=None if output == "-" else output,
+            output_table=output_table,
+            choice=interval_choice(intervals, level),
+            **options,
+        )
+        made.append(output_table)
+        if workers_out is not None:
+            write_table(result.workers, workers_out)
+    if json:
+        told = result.to_dict(labels=output is None and output_table is None, workers=workers_out is None)
+        print_data(to_json({**told, **kept_labels(result).run()}))
+    elif kept_labels(result).output is not None:
+        print_lines(result.summary().splitlines())
+    else:
+        _show(result, whole=output == "-" or not sys.stdout.isatty())
+
+
+def _show(result: "Result", *, whole: bool) -> None:
+    """Print the first labels on a terminal, and all of them in a pipe, piece by piece."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from quorate.arrays import Table
+    from quorate.backends.output import kept_labels
+    from quorate.cli.terminal import print_head, print_lines, print_workers
+
+    there = kept_labels(result)
+    if not whole:
+        print_head("Labels", Table(there.table.limit(11).to_pyarrow()))
+        print_workers(result)
+        print_lines(["", *result.summary().splitlines()])
+        return
+    stream = getattr(sys.stdout, "buffer", None)
+    for number, batch in enumerate(there.batches()):
+        piece = pa.BufferOutputStream()
+        csv.write_csv(batch, piece, csv.WriteOptions(include_header=number == 0, quoting_style="needed"))
+        data = piece.getvalue().to_pybytes()
+        if stream is None:  # a stand-in for standard output that takes text only
+            sys.stdout.write(data.decode())
+        else:
+            stream.write(data)
+    print_lines(result.summary().splitlines(), error=True)
+
+
+if TYPE_CHECKING:
+    from quorate.io.read import Reading
 
 
 @partial(reads_answers, beyond=aggregate_beyond)
@@ -76,10 +161,10 @@ def aggregate(
     """
     from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.errors import OptionError
+    from quorate.io.atomic import together
+    from quorate.io.exports.write_back import write_results
+    from quorate.io.write_table import to_json, write_table, write_tables
     from quorate.methods.registry import aggregate
-    from quorate.writing.results import write_results
-    from quorate.writing.tables import to_json, write_table, write_tables
-    from quorate.writing.whole import together
 
     if json and to is not None and output is None:
         raise OptionError(f"--json and the file for {to} would both go to standard output; name a file with -o")

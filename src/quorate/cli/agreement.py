@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Json, Seed
+from quorate.cli.options import Json, Seed, reads_answers
 
 if TYPE_CHECKING:
     from quorate.arrays import Table
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -38,8 +37,8 @@ def agreement(
     Overall, for each class against the others, for each worker against the rest, and within each --group.
     """
     from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
-    from quorate.meetings.agreements import agreement
-    from quorate.writing.tables import to_json, write_table
+    from quorate.interrater.agreement import agreement
+    from quorate.io.write_table import to_json, write_table
 
     classes = None if ranked is None else [name.strip() for name in ranked.split(",")]
     with showing_progress():

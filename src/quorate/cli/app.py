@@ -1,8 +1,13 @@
-"""The command line. What a command needs is imported when it runs; each has a file in `commands/`."""
+"""The command line. What a command needs is imported when it runs; each has a file in `commands/`.
 
+Standard output and error as they may be: closed, full, or of an encoding that lacks letters.
+"""
+
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -20,8 +25,8 @@ from quorate.cli import (
     diagnose,
     doctor,
     estimate,
+    label_studio,
     ledger,
-    push,
     rank,
     rate,
     report,
@@ -29,11 +34,35 @@ from quorate.cli import (
     score,
     simulate,
 )
-from quorate.cli.places import guard_commands
-from quorate.cli.start import INTERRUPTED
-from quorate.cli.streams import give_up_output, prepare_streams
-from quorate.errors import QuorateError, in_shell, shown, visible
-from quorate.reading.pipes import keep_pipes
+from quorate.cli.exit_codes import INTERRUPTED
+from quorate.cli.outputs import guard_commands
+from quorate.errors import QuorateError, UnwritableFileError, in_shell, shown, visible
+from quorate.io.pipes import keep_pipes
+
+
+class _Closed(io.TextIOBase):
+    """A standard output that is not there; what is written to it is not lost in silence."""
+
+    def write(self, _: str) -> int:
+        raise UnwritableFileError("standard output is closed; name a file with -o, or give it somewhere to go")
+
+
+def prepare_streams() -> None:
+    """Let letters that a stream cannot hold be written out, and closed streams say so."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()  # Python has None for a closed stream
+    if sys.stderr is None:
+        sys.stderr = io.StringIO()  # nobody could read it
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def give_up_output() -> None:
+    """Let what is left in the buffer go nowhere: the end of the program would try once more to write it."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
 
 # Nothing here gains from threads inside numpy's linear algebra, and idle ones spin. The user's own setting stands.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -77,16 +106,18 @@ for command in (
     advise.advise,
     report.report,
     convert.convert,
-    push.pull,
-    push.push,
+    label_studio.pull,
+    label_studio.push,
     compare.compare,
     compare.methods,
     simulate.simulate,
     score.score,
-    reproduce.reproduce,
     simulate.demo,
 ):
     app.command()(command)
+app.command(hidden=True, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+    reproduce.reproduce
+)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(datasets.app, name="datasets")
 guard_commands(app)

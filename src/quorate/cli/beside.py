@@ -53,7 +53,7 @@ def drawing_beside() -> Iterator[Beside | None]:
         yield None
         return
     try:
-        from quorate.reporting.drawing import drawn_by  # and all that a report needs, while the other starts
+        from quorate.reporting.html import drawn_by  # and all that a report needs, while the other starts
 
         beside = Beside(process)
         with drawn_by(beside):

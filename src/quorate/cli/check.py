@@ -1,15 +1,21 @@
-"""`quorate check`: a gate for pipelines."""
+"""`quorate check`: a gate for pipelines.
 
+Outcomes of checks for pipelines: JUnit XML, which every CI service reads, and Markdown for a GitHub summary.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
+from xml.sax.saxutils import quoteattr
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json
-from quorate.cli.start import LIMIT_FAILS, UNDECIDED
+from quorate.cli.exit_codes import LIMIT_FAILS, UNDECIDED
+from quorate.cli.options import Gold, Json, reads_answers
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -62,13 +68,9 @@ def check(
 ) -> None:
     """Compare answers with limits: exit code 0 if all hold, 1 if one fails, 3 if the answers cannot decide one."""
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.diagnosis.gate import FAIL, PASS, check
-    from quorate.diagnosis.limits import kinds_of
-    from quorate.writing.pipelines import Outcome
-    from quorate.writing.pipelines import junit as as_junit
-    from quorate.writing.pipelines import markdown as as_markdown
-    from quorate.writing.tables import append_text, to_json, write_text
-    from quorate.writing.whole import together
+    from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
+    from quorate.io.atomic import together
+    from quorate.io.write_table import append_text, to_json, write_text
 
     with showing_progress():
         found = check(
@@ -108,3 +110,84 @@ def check(
         print_lines(found.lines())
     if found.decision != PASS:
         raise typer.Exit(LIMIT_FAILS if found.decision == FAIL else UNDECIDED)
+
+
+# What XML 1.0 has no way to write.
+UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One check: its name, what was seen, and whether it passed."""
+
+    name: str
+    told: str
+    passed: bool | None  # None where that cannot be decided
+    remedy: str = ""
+
+
+def as_junit(outcomes: Sequence[Outcome], suite: str) -> str:
+    """Write outcomes as JUnit XML; a check that cannot be decided is an error there, which no service counts as passed.
+
+    Args:
+        outcomes: one test case each.
+        suite: what they are checks of.
+
+    >>> print(as_junit([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "answers.csv"))
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites tests="1" failures="1" errors="0">
+      <testsuite name="quorate check answers.csv" tests="1" failures="1" errors="0">
+        <testcase classname="quorate.check" name="min-alpha">
+          <failure message="alpha is 0.2. ask again"></failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    """
+    failures = sum(each.passed is False for each in outcomes)
+    errors = sum(each.passed is None for each in outcomes)
+    counts = f'tests="{len(outcomes)}" failures="{failures}" errors="{errors}"'
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites {counts}>"]
+    lines.append(f"  <testsuite name={_attribute(f'quorate check {suite}')} {counts}>")
+    for each in outcomes:
+        case = f'    <testcase classname="quorate.check" name={_attribute(each.name)}'
+        if each.passed:
+            lines.append(f"{case}/>")
+            continue
+        message = ". ".join(part for part in (each.told, each.remedy) if part)
+        kind = "error" if each.passed is None else "failure"
+        lines += [f"{case}>", f"      <{kind} message={_attribute(message)}></{kind}>", "    </testcase>"]
+    return "\n".join([*lines, "  </testsuite>", "</testsuites>"])
+
+
+def as_markdown(outcomes: Sequence[Outcome], head: str) -> str:
+    """Write outcomes as a Markdown table, for GitHub's summary of a job or a comment.
+
+    Args:
+        outcomes: one row each.
+        head: how it went.
+
+    >>> print(as_markdown([Outcome("min-alpha", "alpha is 0.2", False, "ask again")], "1 of 1 limit fails"))
+    ### Quorate: 1 of 1 limit fails
+    <BLANKLINE>
+    | | limit | what was seen | what to do |
+    |---|---|---|---|
+    | ❌ | min-alpha | alpha is 0.2 | ask again |
+    """
+    signs = {True: "✅", False: "❌", None: "❔"}
+    rows = [
+        f"| {signs[each.passed]} | {_cell(each.name)} | {_cell(each.told)} | {_cell(each.remedy)} |"
+        for each in outcomes
+    ]
+    head_row = ["| | limit | what was seen | what to do |", "|---|---|---|---|"]
+    return "\n".join([f"### Quorate: {_cell(head)}", "", *head_row, *rows])
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(UNWRITABLE.sub("\ufffd", text))
+
+
+def _cell(text: str) -> str:
+    """Keep ids and labels from being read as markup, mentions or links."""
+    escaped = re.sub(r"([\\|*_<>\[\]#~`&])", r"\\\1", " ".join(text.split()))
+    # Nobody is called by the id of a worker, and no address in one becomes a link.
+    return re.sub(r"(?i)(@|:(?=//)|www(?=\.))", "\\1\u200b", escaped)

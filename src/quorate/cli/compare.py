@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json, Seed
+from quorate.cli.options import Gold, Json, Seed, reads_answers
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -32,11 +31,11 @@ def compare(
     """Run many methods on the same answers, and compare their errors or, without truth, their agreement."""
     from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
     from quorate.evaluation.compare import compare
-    from quorate.writing.tables import to_json
+    from quorate.io.write_table import to_json
 
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
     if scores:
-        from quorate.evaluation.score_metrics import compare_scores
+        from quorate.rating.metrics import compare_scores
 
         with showing_progress():
             side_by_side = compare_scores(reading, truth, methods=chosen, gold=gold)
@@ -62,8 +61,8 @@ def compare(
 def methods(json: Json = False) -> None:
     """List every method, with one line and the paper it comes from."""
     from quorate.cli.terminal import print_data, print_table
+    from quorate.io.write_table import to_json
     from quorate.methods.registry import METHODS
-    from quorate.writing.tables import to_json
 
     rows = [[name, method.about, method.paper] for name, method in METHODS.items()]
     if json:

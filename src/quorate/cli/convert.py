@@ -56,10 +56,10 @@ def convert(
     """
     from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.reading.exports import read_export
-    from quorate.writing.results import TOOLS, write_results
-    from quorate.writing.tables import to_json, write_table
-    from quorate.writing.whole import together
+    from quorate.io.atomic import together
+    from quorate.io.exports.detect import read_export
+    from quorate.io.exports.write_back import TOOLS, write_results
+    from quorate.io.write_table import to_json, write_table
 
     if to in TOOLS and labels is None:
         raise OptionError(f"--to {to} writes labels back: name them with --labels (quorate aggregate -o writes them)")

@@ -13,8 +13,8 @@ app = typer.Typer(help="Public data sets with known truth.", no_args_is_help=Tru
 def list_datasets(json: Json = False) -> None:
     """List the data sets: what was asked, and who published them."""
     from quorate.cli.terminal import print_data, print_table
-    from quorate.evaluation.public_sets import SOURCES
-    from quorate.writing.tables import to_json
+    from quorate.datasets.sources import SOURCES
+    from quorate.io.write_table import to_json
 
     if json:
         listed = [
@@ -46,11 +46,11 @@ def fetch_datasets(
     from pathlib import Path
 
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.evaluation.datasets import load
-    from quorate.evaluation.public_sets import SOURCES
+    from quorate.datasets import load
+    from quorate.datasets.sources import SOURCES
+    from quorate.io.atomic import make_folder
+    from quorate.io.write_table import write_tables
     from quorate.progress import report
-    from quorate.writing.tables import write_tables
-    from quorate.writing.whole import make_folder
 
     chosen = names or list(SOURCES)
     with showing_progress():

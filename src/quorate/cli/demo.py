@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from quorate import simulate
 from quorate.cli.terminal import print_head, print_lines, print_table
-from quorate.evaluation import simulate
-from quorate.evaluation.score import expected_error
+from quorate.evaluation.metrics import expected_error
 from quorate.methods.registry import aggregate, majority_vote
 
 

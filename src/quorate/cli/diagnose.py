@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json, Skills
+from quorate.cli.options import Gold, Json, Skills, reads_answers
 
 if TYPE_CHECKING:
     from quorate.arrays import FloatArray
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -26,8 +25,8 @@ def diagnose(
 ) -> None:
     """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
     from quorate.cli.terminal import print_data, print_lines, print_table, showing_progress
-    from quorate.diagnosis.diagnose import diagnose
-    from quorate.writing.tables import to_json
+    from quorate.diagnostics.diagnose import diagnose
+    from quorate.io.write_table import to_json
 
     with showing_progress():
         times = None if time is None else _times(reading, time)
@@ -42,7 +41,7 @@ def diagnose(
 def _times(reading: "Reading", column: str) -> "FloatArray":
     """Read the file again for its times; the answers themselves keep none."""
     from quorate.errors import OptionError
-    from quorate.reading.times import times_of
+    from quorate.io.timestamps import times_of
 
     if reading.export is not None:
         raise OptionError(

@@ -4,8 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import COLUMNS, FLAGS, one_source, read_options_of
-from quorate.cli.options import Json, offering
+from quorate.cli.options import COLUMNS, FLAGS, Json, offering, one_source, read_options_of
 
 # The options of reading that say which column is what; the others are for commands that use the answers.
 OFFERED = (
@@ -25,9 +24,9 @@ def _doctor(**given: Any) -> None:
     """
     from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.reading.examine import FILE_TYPES, LAYOUTS, examine
-    from quorate.reading.formats.known import FORMATS
-    from quorate.writing.tables import to_json
+    from quorate.io.examine import FILE_TYPES, LAYOUTS, examine
+    from quorate.io.exports.formats import FORMATS
+    from quorate.io.write_table import to_json
 
     if given["formats"]:
         if given["json"]:

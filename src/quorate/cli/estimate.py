@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import Gold, Json, Seed
-from quorate.cli.start import UNDECIDED
+from quorate.cli.exit_codes import UNDECIDED
+from quorate.cli.options import Gold, Json, Seed, reads_answers
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -59,9 +58,9 @@ def estimate(
     answers support no figure at all.
     """
     from quorate.cli.terminal import print_data, print_head, print_lines, showing_progress
-    from quorate.evaluation.estimates import estimate
-    from quorate.evaluation.estimates.estimating import UNDECIDED as NOTHING_STATED
-    from quorate.writing.tables import to_json, write_table
+    from quorate.estimation.estimate import UNDECIDED as NOTHING_STATED
+    from quorate.estimation.estimate import estimate
+    from quorate.io.write_table import to_json, write_table
 
     with showing_progress():
         found = estimate(

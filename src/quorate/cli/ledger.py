@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import FLAGS, read_options_of
-from quorate.cli.options import Gold, Json, offering
+from quorate.cli.options import FLAGS, Gold, Json, offering, read_options_of
 
 if TYPE_CHECKING:
+    from quorate.io.options import ReadOptions
     from quorate.ledger import Ledger
-    from quorate.reading.options import ReadOptions
 
 app = typer.Typer(help="Answers that arrive in batches, kept in one file.", no_args_is_help=True)
 
@@ -49,10 +48,10 @@ def add_answers(
     """Add files of answers to a ledger, all or none; a ledger that is not there is made."""
     from quorate.addresses import render_address
     from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.io.inputs import allow_replacing
     from quorate.ledger import Ledger
-    from quorate.ledger.file import alone_with
+    from quorate.ledger.storage import alone_with
     from quorate.progress import report
-    from quorate.reading.inputs import allow_replacing
     from quorate.result import count
 
     with showing_progress(), alone_with(ledger):
@@ -96,8 +95,8 @@ def show_ledger(
 ) -> None:
     """Say what a ledger holds, and what label and skill its answers give."""
     from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
+    from quorate.io.write_table import to_json, write_tables
     from quorate.ledger import Ledger
-    from quorate.writing.tables import to_json, write_tables
 
     with showing_progress():
         book = Ledger.load(ledger)
@@ -128,9 +127,9 @@ def merge_ledgers(
     """Merge ledgers into one, as if all their answers had been added to it."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError, UnwritableFileError
+    from quorate.io.inputs import local_path
     from quorate.ledger import Ledger
-    from quorate.ledger.file import alone_with
-    from quorate.reading.inputs import local_path
+    from quorate.ledger.storage import alone_with
 
     if len(ledgers) < 2:
         raise OptionError(f"there is nothing to merge {ledgers[0]} with; name two ledgers or more")
@@ -150,7 +149,7 @@ def merge_ledgers(
 
 def _state(path: str) -> tuple[int, int, int] | None:
     """Tell one state of a file from another; None where there is no file."""
-    from quorate.reading.inputs import local_path
+    from quorate.io.inputs import local_path
 
     try:
         found = os.stat(local_path(path))

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.engine import ENGINE
-from quorate.cli.options import Delimiter, Encoding, ExcelSafe, Json, Seed, offering
-from quorate.cli.start import UNDECIDED
+from quorate.cli.exit_codes import UNDECIDED
+from quorate.cli.options import ENGINE, Delimiter, Encoding, ExcelSafe, Json, Seed, offering
 
 if TYPE_CHECKING:
     from quorate.ranking.ranking import Ranking
@@ -132,13 +131,13 @@ def _run(**given: Any) -> None:
 
 
 def _rank(given: Mapping[str, Any]) -> "Ranking":
-    from quorate.cli.arguments import _listed
+    from quorate.backends.choose import choose_engine
+    from quorate.backends.engine import EngineOptions
+    from quorate.cli.options import _listed
     from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.io.options import ReadOptions
+    from quorate.io.pairs import PairOptions
     from quorate.ranking.rank import rank
-    from quorate.reading.options import ReadOptions
-    from quorate.reading.pairs import PairOptions
-    from quorate.warehouse.choose import choose_engine
-    from quorate.warehouse.engine import EngineOptions
 
     cluster = given["cluster"]
     winners = given["winner"] or None
@@ -162,7 +161,7 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
     data = given["file"]
     with showing_progress():
         if choose_engine(given["file"], where) is not None:
-            from quorate.warehouse.pairs import read_engine_pairs
+            from quorate.ranking.from_engine import read_engine_pairs
 
             pairs = PairOptions(**(options | ({"task": cluster} if cluster not in ("task", "none") else {})))
             reading = ReadOptions(format=given["input_format"], delimiter=given["delimiter"])
@@ -173,9 +172,9 @@ def _rank(given: Mapping[str, Any]) -> "Ranking":
 
 def _write(ranking: "Ranking", given: Mapping[str, Any]) -> None:
     from quorate.cli.terminal import print_data, print_head, print_lines
+    from quorate.io.atomic import together
+    from quorate.io.write_table import to_json, write_table, write_tables
     from quorate.ranking.tables import in_elo
-    from quorate.writing.tables import to_json, write_table, write_tables
-    from quorate.writing.whole import together
 
     is_elo = given["units"] == "elo"
     items = in_elo(ranking.items) if is_elo else ranking.items

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.arguments import FLAGS, _listed, one_source, reading_for
-from quorate.cli.engine import ENGINE, find_in_engine
-from quorate.cli.options import ExcelSafe, Json, offering
+from quorate.cli.options import (
+    ENGINE,
+    FLAGS,
+    ExcelSafe,
+    Json,
+    _listed,
+    find_in_engine,
+    offering,
+    one_source,
+    reading_for,
+)
 
 if TYPE_CHECKING:
+    from quorate.backends.source import Held
+    from quorate.io.scores import ScoreOptions, Scores
     from quorate.rating.rating import Rating
-    from quorate.reading.scores import ScoreOptions, Scores
-    from quorate.warehouse.taken_out import Held
 
 NOT_FOR_SCORES = ("label", "classes", "multi", "map", "merge_spellings", "judges", "worker", "on_conflict")
 
@@ -47,7 +55,7 @@ SCORE_FLAGS = {
 
 def score_options_of(given: Mapping[str, Any]) -> "ScoreOptions":
     """Make the library's options of those that a command was given."""
-    from quorate.reading.scores import score_options
+    from quorate.io.scores import score_options
 
     apart = ("file", "input_format", "columns")
     chosen = {name: given[name] for name in SCORE_FLAGS if name in given and name not in apart}
@@ -66,7 +74,7 @@ def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        from quorate.warehouse.taken_out import Held
+        from quorate.backends.source import Held
 
         given = {**given, "file": one_source(given["file"])}
         with reading_for(command.__name__, given["file"]):
@@ -82,9 +90,9 @@ def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
 
 def _read(given: Mapping[str, Any]) -> "Scores | Held":
     """Read the scores, or find that an engine holds them."""
+    from quorate.backends.source import EngineReading, Held
     from quorate.cli.terminal import showing_progress
-    from quorate.reading.scores import read_score_source
-    from quorate.warehouse.taken_out import EngineReading, Held
+    from quorate.io.scores import read_score_source
 
     options = score_options_of(given)
     there = find_in_engine(given, options, sample=False)
@@ -138,8 +146,8 @@ def rate(
     the summary goes to standard error.
     """
     from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.writing.tables import to_json, write_table, write_tables
-    from quorate.writing.whole import together
+    from quorate.io.atomic import together
+    from quorate.io.write_table import to_json, write_table, write_tables
 
     ends = None if bounds is None else parse_bounds(bounds)
     options: dict[str, Any] = {"gold": gold, "bounds": ends, "cut": cut, "level": level, "same_scale": same_scale}
@@ -169,12 +177,12 @@ def rate(
 
 
 def _rate(scores: "Scores | Held", options: dict[str, Any]) -> "Rating":
+    from quorate.io.scores import Scores
     from quorate.rating.rate import rate
-    from quorate.reading.scores import Scores
 
     if isinstance(scores, Scores):
         return rate(scores, **options)
-    from quorate.warehouse.rate_scores import rate_held
+    from quorate.rating.from_engine import rate_held
 
     return rate_held(scores, **options)
 
@@ -182,8 +190,8 @@ def _rate(scores: "Scores | Held", options: dict[str, Any]) -> "Rating":
 def _make_table(scores: "Scores | Held", found: "Rating", name: str | None) -> None:
     if name is None:
         return
-    from quorate.warehouse.taken_out import Held
-    from quorate.warehouse.write import check_table, put_table
+    from quorate.backends.output import check_table, put_table
+    from quorate.backends.source import Held
 
     assert isinstance(scores, Held)  # `find_in_engine` refuses the option where there is no engine
     check_table(scores.engine, name)

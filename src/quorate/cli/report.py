@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quorate.cli.arguments import reads_answers
-from quorate.cli.options import ExcelSafe, Gold
+from quorate.cli.options import ExcelSafe, Gold, reads_answers
 
 if TYPE_CHECKING:
-    from quorate.reading.read import Reading
+    from quorate.io.read import Reading
 
 
 @reads_answers
@@ -49,7 +48,7 @@ def report(
     """Write one page that tells who answered how well, how sure the labels are, and what stands out."""
     from quorate.cli.beside import drawing_beside
     from quorate.cli.terminal import print_lines, showing_progress
-    from quorate.reading.inputs import announce_output
+    from quorate.io.inputs import announce_output
 
     if scores:
         from quorate.rating.rate import rate
@@ -63,7 +62,7 @@ def report(
         for name in ("workers", "labels"):
             announce_output("--tables", Path(tables, f"{name}.csv"))
     with drawing_beside(), showing_progress():
-        from quorate.reporting.build import FAST, report
+        from quorate.reporting.report import FAST, report
 
         chosen = FAST if compare is None else [name.strip() for name in compare.split(",") if name.strip()]
         made = report(reading, method=method, gold=gold, truth=truth, methods=chosen, sure=sure, title=title)

@@ -7,7 +7,7 @@ import typer
 from quorate.cli.options import Json
 
 if TYPE_CHECKING:
-    from quorate.evaluation.score_metrics import ScoreErrors
+    from quorate.rating.metrics import ScoreErrors
 
 
 def score(
@@ -30,8 +30,8 @@ def score(
     from dataclasses import asdict
 
     from quorate.cli.terminal import print_data, print_lines
-    from quorate.evaluation.score import score_labels
-    from quorate.writing.tables import to_json
+    from quorate.evaluation.metrics import score_labels
+    from quorate.io.write_table import to_json
 
     found: Any = _scored(labels, truth, task, label, scores)
     if found is None:
@@ -44,10 +44,10 @@ def score(
 
 def _scored(labels: str, truth: str, task: str, label: str, scores: bool | None) -> "ScoreErrors | None":
     """Compare scores with known scores; None where the file holds labels."""
-    from quorate.evaluation.score_metrics import score_scores
-    from quorate.reading.exports import fields_of
-    from quorate.reading.loading import hold
-    from quorate.reading.options import ReadOptions
+    from quorate.io.exports.detect import fields_of
+    from quorate.io.open_file import hold
+    from quorate.io.options import ReadOptions
+    from quorate.rating.metrics import score_scores
 
     if scores is None:
         fields = fields_of(hold(labels), ReadOptions(tool="table"))

@@ -41,8 +41,8 @@ def simulate(
     format: Annotated[str | None, typer.Option(help="Of what is written: csv, parquet or jsonl.")] = None,
 ) -> None:
     """Simulate a one-coin crowd with known truth, or numeric scores with --scores."""
-    from quorate.evaluation.simulate import crowd, parse_activity, parse_skills
-    from quorate.writing.tables import write_tables
+    from quorate.io.write_table import write_tables
+    from quorate.simulate import crowd, parse_activity, parse_skills
 
     places = (output, truth_out, skills_out)
     if scores:

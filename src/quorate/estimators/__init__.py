@@ -12,24 +12,56 @@ guessing. `accuracies_` is the probability of the right class, `weights_` what a
 {1: 'x', 2: 'x'}
 """
 
-from quorate.estimators.absent import absent as _absent
-from quorate.estimators.binary_relevance import BinaryRelevance
-from quorate.estimators.by_expectation import GLAD, MACE, DawidSkene, OneCoinDawidSkene
-from quorate.estimators.counterparts import KOS, MMSR, GoldMajorityVote, MajorityVote, Wawa, ZeroBasedSkill
-from quorate.estimators.estimator import Estimator
-from quorate.estimators.ours import (
+from quorate.errors import QuorateError
+from quorate.estimators.base import Estimator
+from quorate.estimators.em import GLAD, MACE, DawidSkene, OneCoinDawidSkene
+from quorate.estimators.multilabel import BinaryRelevance
+from quorate.estimators.pairwise import BradleyTerry, NoisyBradleyTerry
+from quorate.estimators.votes import (
     IWMV,
+    KOS,
     KOSSVD,
     M3V,
     M3VSVM,
+    MMSR,
     EigenRatio,
     GhoshSVD,
+    GoldMajorityVote,
+    MajorityVote,
     OptDS,
     Quorate,
     RankOne,
     RankOneCentred,
+    Wawa,
+    ZeroBasedSkill,
 )
-from quorate.estimators.pairwise import BradleyTerry, NoisyBradleyTerry
+
+TEXTS = "Quorate is for answers that are classes; keep crowd-kit for texts, or make classes of them"
+PLANES = "Quorate is for answers that are classes; keep crowd-kit for segmentations"
+VECTORS = "Quorate is for answers that are classes; keep crowd-kit for embeddings"
+INSTEAD = {
+    **dict.fromkeys(["ROVER", "TextRASA", "TextHRRASA"], TEXTS),
+    **dict.fromkeys(["SegmentationEM", "SegmentationMajorityVote", "SegmentationRASA"], PLANES),
+    **dict.fromkeys(["ClosestToAverage", "RASA", "HRRASA"], VECTORS),
+}
+
+
+class AbsentClassError(QuorateError, ImportError):
+    """crowd-kit has a class of this name, and this package has not."""
+
+
+def absent(name: str) -> Exception:
+    """Return the error for a name that is not here: with what to take instead, where crowd-kit has it.
+
+    >>> print(absent("RASA"))
+    crowd-kit's RASA is not here: Quorate is for answers that are classes; keep crowd-kit for embeddings
+    >>> print(absent("Nonsense"))
+    module 'quorate.estimators' has no attribute 'Nonsense'
+    """
+    if name in INSTEAD:
+        return AbsentClassError(f"crowd-kit's {name} is not here: {INSTEAD[name]}")
+    return AttributeError(f"module 'quorate.estimators' has no attribute {name!r}")
+
 
 __all__ = [
     "GLAD",
@@ -60,4 +92,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    raise _absent(name)
+    raise absent(name)

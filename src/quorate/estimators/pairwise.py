@@ -6,13 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.errors import OptionError
-from quorate.estimators.estimator import load_pandas
-from quorate.estimators.parameters import Parameters
+from quorate.estimators.base import Parameters, load_pandas
+from quorate.io.exports.pairwise import read_pairs
+from quorate.io.pairs import PairOptions, PairRows
+from quorate.io.read_table import Source
 from quorate.ranking.rank import rank_rows
 from quorate.ranking.ranking import Ranking
-from quorate.reading.files import Source
-from quorate.reading.pair_exports import read_pairs
-from quorate.reading.pairs import PairOptions, PairRows
 
 
 class BradleyTerry(Parameters):

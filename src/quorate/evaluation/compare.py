@@ -13,16 +13,16 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import IntArray, Shown, Table
 from quorate.errors import OptionError, QuorateError, UnknownMethodError, count, unknown
-from quorate.evaluation.score import calibration_error, expected_error, log_loss
-from quorate.gold import gold_for, labels_for
+from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
+from quorate.io.gold import gold_for, labels_for
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read import given
+from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS, aggregate
+from quorate.notes import CONTRADICTION, NOT_SETTLED
 from quorate.progress import report
-from quorate.reading.files import Source
-from quorate.reading.options import ReadKeywords
-from quorate.reading.pipes import keep_pipes
-from quorate.reading.read import given
 from quorate.result import Result
-from quorate.skills.notes import CONTRADICTION, NOT_SETTLED
 
 CANNOT_STAND = (NOT_SETTLED, CONTRADICTION)  # notes of a method that ended where it cannot stand
 ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other

@@ -12,12 +12,12 @@ from quorate.arrays import FloatArray, Table, from_strings
 from quorate.calibration.calibration_law import PEOPLE, calibration_law
 from quorate.calibration.dependence import dependence_of, tempering
 from quorate.errors import ColumnTypeError, ConflictingGoldError, NoRowsError, OptionError, listing, shown
-from quorate.reading.columns import order_classes
-from quorate.reading.files import Source, read_table
-from quorate.reading.formats.content import as_text, look
-from quorate.reading.loading import hold
-from quorate.reading.pipes import keep_pipes
-from quorate.reading.values import id_text
+from quorate.io.columns import order_classes
+from quorate.io.exports.content import as_text, look
+from quorate.io.open_file import hold
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+from quorate.io.values import id_text
 from quorate.result import Result
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import plug_in_vote, weight

@@ -4,12 +4,11 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
-from quorate.meetings.graph import identify
-from quorate.methods.fitted import ByMatrices, Fitted
-from quorate.methods.outcome import fit_notes, workforce_of
+from quorate.graph.components import identify
+from quorate.methods.fit import ByMatrices, Fitted, fit_notes, workforce_of
+from quorate.models.confusion import check_size
 from quorate.models.em import ConfusionFit, fit_confusion_em
-from quorate.uncertainty.workforce import Workforce
-from quorate.voting.confusion import check_size
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import skill_of, weight
 
 

@@ -8,12 +8,19 @@ from scipy import sparse
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import TooLargeError
-from quorate.gold import known_classes
-from quorate.meetings.pairs import PairStats, correlations, pair_stats, too_many_pairs
-from quorate.methods.outcome import outcome
-from quorate.methods.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
-from quorate.methods.singular import blocks, leading_vector, side_of
-from quorate.reading.files import Source
+from quorate.graph.pairs import PairStats, correlations, pair_stats, too_many_pairs
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.binary_reduction import (
+    BinaryAnswers,
+    Verdict,
+    blocks,
+    leading_vector,
+    side_of,
+    vote_by_class,
+    weigh,
+)
+from quorate.methods.fit import outcome
 from quorate.result import Result
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.gold import known_classes
-from quorate.methods.outcome import fit_notes, outcome, with_gold_counts
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import fit_notes, outcome, with_gold_counts
+from quorate.models.confusion import check_size
 from quorate.progress import report
-from quorate.reading.files import Source
 from quorate.result import Result
-from quorate.voting.confusion import check_size
 from quorate.voting.posterior import hold_known, log_likelihood, softmax
 from quorate.voting.vote import MOST_LOG_ODDS, check_prior, decide, skill_of
 

@@ -5,11 +5,11 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import count
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome
+from quorate.notes import OTHER_METHOD, UNDETERMINED, Note
 from quorate.result import Result
-from quorate.skills.notes import OTHER_METHOD, UNDETERMINED, Note
 from quorate.voting.vote import majority, skill_of, weighted_majority
 
 

@@ -8,10 +8,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import answers_in
-from quorate.meetings.graph import identify
-from quorate.methods.fitted import ByWeights, Fitted
-from quorate.methods.outcome import workforce_of
-from quorate.skills.notes import NOT_SETTLED, Note
+from quorate.graph.components import identify
+from quorate.methods.fit import ByWeights, Fitted, workforce_of
+from quorate.notes import NOT_SETTLED, Note
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import skill_of
 

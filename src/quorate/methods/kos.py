@@ -8,11 +8,10 @@ from scipy import sparse
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.gold import known_classes
-from quorate.methods.outcome import outcome
-from quorate.methods.reduction import BinaryAnswers, Verdict, vote_by_class, weigh
-from quorate.methods.singular import FAINT, blocks, leading_vector
-from quorate.reading.files import Source
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.binary_reduction import FAINT, BinaryAnswers, Verdict, blocks, leading_vector, vote_by_class, weigh
+from quorate.methods.fit import outcome
 from quorate.result import Result
 
 

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Given, given_classes
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import OptionError, TooLargeError
-from quorate.gold import known_classes
-from quorate.methods.given import Given, given_classes
-from quorate.methods.outcome import outcome, with_gold_counts
-from quorate.reading.files import Source
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome, with_gold_counts
+from quorate.models.confusion import cells_of, check_size
 from quorate.result import Result
-from quorate.voting.confusion import cells_of, check_size
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import decide, majority, skill_of, tally
 
@@ -55,7 +54,7 @@ def m3v(
         OptionError: a number that must be positive is not, or no sweep is left after the burn-in.
         TooLargeError: there are more than 2,000 workers, or the confusion matrices would not fit.
 
-    >>> from quorate.evaluation.simulate import crowd
+    >>> from quorate.simulate import crowd
     >>> simulated = crowd(n_tasks=200, n_workers=10, per_task=7, seed=1)
     >>> bool((m3v(simulated.answers).ballot.label == simulated.truth).mean() > 0.95)
     True

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from quorate.answers import Answers
+from quorate.answers import Answers, given_classes
 from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
-from quorate.gold import known_classes
-from quorate.methods.given import given_classes
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome
 from quorate.methods.m3v import check_positive, check_workers, lead
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
+from quorate.notes import NOT_SETTLED, Note
 from quorate.result import Result
-from quorate.skills.notes import NOT_SETTLED, Note
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
 

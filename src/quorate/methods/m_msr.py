@@ -7,18 +7,18 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
-from quorate.gold import known_classes
-from quorate.meetings.pairs import PairStats, correlations
+from quorate.graph.pairs import PairStats, correlations
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
 from quorate.methods.er import count_pairs
-from quorate.methods.outcome import outcome, with_gold_counts
-from quorate.reading.files import Source
+from quorate.methods.fit import outcome, with_gold_counts
+from quorate.notes import NOT_SETTLED, Note
 from quorate.result import Result
-from quorate.skills.evidence import IDENTIFIED, UNINFORMED, gather, statuses
-from quorate.skills.notes import NOT_SETTLED, Note, undetermined_note
-from quorate.skills.objective import box
+from quorate.skills.identification import IDENTIFIED, UNINFORMED, gather, statuses
+from quorate.skills.objective import CAPPED, CONVERGED, box
 from quorate.skills.signs import Signs, orient, weighed_signs
-from quorate.skills.solution import CAPPED, CONVERGED
-from quorate.uncertainty.workforce import Workforce
+from quorate.skills.skill_notes import undetermined_note
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import majority, plug_in_vote, vote_weights
 
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.

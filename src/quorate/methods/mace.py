@@ -15,13 +15,13 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.kernels import SPARSE
 from quorate.errors import unknown
-from quorate.gold import known_classes
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome, with_gold_counts
 from quorate.methods.m3v import check_positive
-from quorate.methods.outcome import outcome, with_gold_counts
+from quorate.models.confusion import check_size
 from quorate.progress import report
-from quorate.reading.files import Source
 from quorate.result import Result
-from quorate.voting.confusion import check_size
 from quorate.voting.posterior import hold_known, log_likelihood, softmax
 from quorate.voting.vote import decide
 

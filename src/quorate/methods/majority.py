@@ -3,9 +3,8 @@
 import numpy as np
 
 from quorate.blocks.block import Blocks
-from quorate.meetings.graph import identify
-from quorate.methods.fitted import ByWeights, Fitted
-from quorate.methods.outcome import workforce_of
+from quorate.graph.components import identify
+from quorate.methods.fit import ByWeights, Fitted, workforce_of
 
 
 def fit(blocks: Blocks) -> Fitted:

@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers
+from quorate.answers import Answers, Said
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.dependence import TYPICAL_RHO, tempering
 from quorate.errors import OptionError, shown
-from quorate.methods.predictions import Predictions, read_predictions
+from quorate.io.predictions import Predictions, read_predictions
 from quorate.models.confusion import pooled_confusion
 from quorate.models.scorer import SkillScorer
-from quorate.said import Said
-from quorate.skills.evidence import gather
-from quorate.skills.notes import MODEL, TRAINED, Note
+from quorate.notes import MODEL, TRAINED, Note
+from quorate.skills.identification import gather
 from quorate.skills.shrinkage import response_bias, shrunk_skills
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import majority
@@ -45,7 +44,7 @@ def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[A
 
     Args:
         answers: who answered what.
-        given: what `quorate.methods.predictions.read_predictions` takes: labels, or probabilities.
+        given: what `quorate.io.predictions.read_predictions` takes: labels, or probabilities.
         name: of the model, among the workers; by default that of its file.
 
     Returns the answers, and what a reader must know of the model.

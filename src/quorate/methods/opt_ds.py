@@ -1,22 +1,156 @@
-"""Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16]."""
+"""Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16].
+
+Confusion matrices from the moments of three groups of workers, by a tensor decomposition [Zhang16].
+
+The moments are products of sparse (tasks, classes) matrices, one for each third of the workers.
+"""
 
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from quorate.answers import Answers
+from quorate.answers import Answers, given_classes
+from quorate.arrays import BoolArray, FloatArray
 from quorate.errors import OptionError
-from quorate.gold import known_classes
-from quorate.methods.given import given_classes
-from quorate.methods.outcome import fit_notes, outcome, with_gold_counts
-from quorate.methods.spectral import spectral_start
-from quorate.reading.files import Source
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import fit_notes, outcome, with_gold_counts
+from quorate.models.confusion import cells_of, check_size
+from quorate.models.em import Fit, column_shares, expectation_maximisation
+from quorate.models.one_coin import OneCoin, fit_one_coin
+from quorate.notes import OTHER_START, Note
 from quorate.result import Result
-from quorate.skills.notes import OTHER_START, Note
-from quorate.voting.confusion import check_size
-from quorate.voting.em import Fit, column_shares, expectation_maximisation
-from quorate.voting.one_coin import OneCoin, fit_one_coin
 from quorate.voting.vote import decide, majority, skill_of, weight
+
+
+def spectral_start(answers: Answers, *, starts: int, power_steps: int, rng: np.random.Generator) -> FloatArray | str:
+    """Estimate the confusion matrices up to the scale of their columns, or say why that cannot be.
+
+    Args:
+        answers: who answered what.
+        starts: random starts of the tensor power method for each class.
+        power_steps: steps from each of them.
+        rng: of the starts.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": list("ab"), "label": list("xy")})
+    >>> spectral_start(answers, starts=1, power_steps=1, rng=np.random.default_rng(0))
+    'three groups need three workers, and there are 2'
+    """
+    n_workers, n_classes, n_tasks = answers.n_workers, answers.n_classes, answers.n_tasks
+    if n_workers < 3:
+        return f"three groups need three workers, and there {'is one' if n_workers == 1 else f'are {n_workers}'}"
+    singular = "the moments of the three groups of workers are singular (a class too rare, or too few shared tasks)"
+    group = np.arange(n_workers) % 3
+    cells = cells_of(answers)
+    x = [_group_counts(answers, group == g) for g in range(3)]
+    second = [[(x[g].T @ x[h]).toarray() / n_tasks for h in range(3)] for g in range(3)]
+    third = _third_moment(x) / n_tasks
+    factors = []
+    for c, (a, b) in enumerate([(1, 2), (2, 0), (0, 1)]):
+        raw = np.transpose(third, (a, b, c))
+        factor = _group_confusion(second[a][b], second[c][a], second[c][b], raw, starts, power_steps, rng)
+        if factor is None:
+            return singular
+        factors.append(factor)
+
+    confusion = np.zeros((n_workers, n_classes, n_classes))
+    for g in range(3):
+        with_others = cells.expected_counts((x[g - 1] + x[g - 2]).toarray())[group == g] / n_tasks
+        matrix = factors[g - 1][0] + factors[g - 2][0]
+        shares = (factors[g - 1][1] + factors[g - 2][1]) / 2
+        # E[x_j x_others'] = mu_j diag(shares) mu_others', solved for mu_j by least squares.
+        solved = with_others @ np.linalg.pinv(shares[:, None] * matrix.T)
+        confusion[group == g] = solved
+    return confusion if np.isfinite(confusion).all() else singular
+
+
+def _group_counts(answers: Answers, member: BoolArray) -> Any:
+    """How many workers of a group gave each task each class, sparse; a sum, as in the authors' code, not a mean."""
+    mine = member[answers.worker]
+    entries = (np.ones(int(mine.sum())), (answers.task[mine], answers.label[mine]))
+    return sparse.csr_array(entries, shape=(answers.n_tasks, answers.n_classes))
+
+
+def _third_moment(x: list[Any]) -> FloatArray:
+    """Sum the outer products of the three groups' counts over the tasks; shape (classes, classes, classes)."""
+    first = x[0].tocsc()
+    slices = []
+    for k in range(first.shape[1]):
+        column = slice(first.indptr[k], first.indptr[k + 1])
+        tasks = first.indices[column]
+        slices.append((x[1][tasks].T @ (sparse.diags_array(first.data[column]) @ x[2][tasks])).toarray())
+    return np.stack(slices)
+
+
+def _group_confusion(
+    ab: FloatArray,
+    ca: FloatArray,
+    cb: FloatArray,
+    third: FloatArray,
+    starts: int,
+    power_steps: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray] | None:
+    """Return the confusion matrix of group c and the weights of the classes, or None if the moments are singular.
+
+    The moments are those of the groups a and b, c and a, c and b, and of all three.
+    """
+    n_classes = len(ab)
+    if np.linalg.matrix_rank(ab) < n_classes:
+        return None
+    # Maps that turn what a and b say into what c would say [Zhang16].
+    from_a, from_b = cb @ np.linalg.inv(ab), ca @ np.linalg.inv(ab.T)
+    left, spread, _ = np.linalg.svd(from_a @ ab @ from_b.T)
+    if spread[-1] <= spread[0] * n_classes * np.finfo(np.float64).eps:
+        return None
+    whiten = left / np.sqrt(spread)
+    tensor = np.einsum("pqr,pi,qj,rk->ijk", third, from_a.T @ whiten, from_b.T @ whiten, whiten, optimize=True)
+    values, vectors = _tensor_components(tensor, starts, power_steps, rng)
+    if not np.all(np.abs(values) > 1e-100):  # also where one is NaN: a weight of 1/λ² is then no number
+        return None
+    columns = (np.linalg.pinv(whiten.T) @ vectors.T).T * values[:, None]
+    confusion, weights = np.zeros((n_classes, n_classes)), np.zeros(n_classes)
+    free = np.ones(n_classes, dtype=bool)
+    for column, value in zip(columns, values, strict=True):
+        # The class that the column makes most likely; where that is taken, the first that is free.
+        place = int(column.argmax()) if free[column.argmax()] else int(free.argmax())
+        free[place] = False
+        confusion[:, place], weights[place] = column, value**-2
+    return confusion, weights
+
+
+def _tensor_components(
+    tensor: FloatArray, starts: int, power_steps: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Decompose a symmetric tensor into Σ λ v⊗v⊗v by the power method with deflation; vectors as rows."""
+    n = len(tensor)
+    values, vectors = np.zeros(n), np.zeros((n, n))
+    for h in range(n):
+        v = _unit_rows(rng.uniform(-0.5, 0.5, (starts, n)))
+        for _ in range(power_steps):
+            v = _unit_rows(_apply_twice(tensor, v))
+        reached = (_apply_twice(tensor, v) * v).sum(axis=1)
+        best = int(reached.argmax())
+        values[h], vectors[h] = reached[best], v[best]
+        tensor = tensor - values[h] * np.einsum("p,q,r->pqr", v[best], v[best], v[best])
+    return values, vectors
+
+
+def _apply_twice(tensor: FloatArray, v: FloatArray) -> FloatArray:
+    """T(I, v, v) for each row v."""
+    n = len(tensor)
+    squares = (v[:, :, None] * v[:, None, :]).reshape(-1, n * n)
+    applied: FloatArray = squares @ tensor.reshape(n, n * n).T
+    return applied
+
+
+def _unit_rows(v: FloatArray) -> FloatArray:
+    norm = np.linalg.norm(v, axis=1, keepdims=True)
+    unit: FloatArray = v / np.where(norm > 0, norm, 1.0)
+    return unit
+
 
 LEAST_PROBABILITY = 1e-6  # of a start: EM could not leave zero
 IMPOSSIBLE = -1e300  # the score of a class that nobody gave
@@ -46,7 +180,7 @@ def opt_ds(
         power_steps: steps from each of them.
         seed: of the starts; the same seed gives the same result.
         one_coin: one accuracy a worker, alike for all classes, instead of a confusion matrix.
-        zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.voting.em`).
+        zeros: ``exact``, or ``skip`` as in the authors' code (see `quorate.models.em`).
 
     Raises:
         OptionError: no rounds, no starts or no steps.

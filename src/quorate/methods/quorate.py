@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.gilded import own_gold
+from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import answers_in, memory_blocks
 from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
 from quorate.calibration.calibration_law import (
@@ -42,10 +42,12 @@ from quorate.calibration.judge_panels import Models, panel_alpha
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
-from quorate.methods.fitted import Fitted
+from quorate.methods.fit import Fitted
+from quorate.models.abstention import Believed, listen
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
+    ConfusionMatrices,
     ConfusionModel,
     LeaveOneOut,
     ModelPosterior,
@@ -56,16 +58,15 @@ from quorate.models.confusion import (
 )
 from quorate.models.copying import CopyingModel, GroupedScorer, fit_copying
 from quorate.models.ordinal import MedianScorer, fit_ordinal
+from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
 from quorate.models.with_symbols import WithSymbols
-from quorate.skills.evidence import gather
+from quorate.skills.centred_skills import CentredWorkforce, centred_workforce
+from quorate.skills.copying import copying_workforce
+from quorate.skills.identification import gather
 from quorate.skills.priors import Priors, determined_by
-from quorate.skills.shrinkage import ResponseBias, response_bias, shrunk_skills
-from quorate.uncertainty.centred_workforce import CentredWorkforce, centred_workforce
-from quorate.uncertainty.copying import copying_workforce
-from quorate.uncertainty.workforce import Workforce
-from quorate.voting.class_accuracy import ConfusionMatrices
-from quorate.voting.spoken import Believed, listen
+from quorate.skills.shrinkage import response_bias, shrunk_skills
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import Ballot, by_posterior, weight
 
 GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold

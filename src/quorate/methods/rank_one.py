@@ -6,16 +6,18 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
-from quorate.blocks.gilded import own_gold
+from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import Answered
 from quorate.errors import OptionError, unknown
-from quorate.methods.fitted import ByLogOdds, ByWeights, Fitted
+from quorate.methods.fit import ByLogOdds, ByWeights, Fitted
+from quorate.notes import Note
 from quorate.skills import SOLVERS, WEIGHTINGS
-from quorate.skills.evidence import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
+from quorate.skills.estimate_skills import SIGN_RULES, solve
+from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEvidence, gather
 from quorate.skills.moments import Weighting
-from quorate.skills.notes import Note, orientation_note, undetermined_note
-from quorate.skills.solve import SIGN_RULES, solve
-from quorate.uncertainty import OneCoinInference, Workforce
+from quorate.skills.rank_one_score import OneCoinInference
+from quorate.skills.skill_notes import orientation_note, undetermined_note
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import check_prior, vote_weights
 
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Block, Blocks
-from quorate.blocks.gilded import own_gold
+from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import answers_in
-from quorate.methods.fitted import ByWeights, Fitted
+from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
-from quorate.skills.evidence import gather
-from quorate.uncertainty.centred_workforce import centred_workforce
+from quorate.skills.centred_skills import centred_workforce
+from quorate.skills.identification import gather
 from quorate.voting.posterior import softmax
 from quorate.voting.vote import Ballot, by_posterior
 

@@ -1,25 +1,98 @@
-"""Every method by its name, and the one function that runs any of them."""
+"""Every method by its name, and the one function that runs any of them.
 
-from collections.abc import Callable, Mapping
+Which options a method takes, by its own signature: asked before it runs, so that its own errors stay its own.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from quorate.answers import Answers
 from quorate.errors import OptionError, UnknownMethodError, unknown
-from quorate.gold import answers_and_gold
-from quorate.methods.option_names import check_options
-from quorate.reading.cost_table import read_costs
-from quorate.reading.files import Source
-from quorate.reading.options import split_reading
-from quorate.reading.pipes import keep_pipes
-from quorate.reading.read import Reading
-from quorate.reading.scores import looks_like_scores
+from quorate.io.costs import read_costs
+from quorate.io.gold import answers_and_gold
+from quorate.io.options import split_reading
+from quorate.io.pipes import keep_pipes
+from quorate.io.read import Reading
+from quorate.io.read_table import Source
+from quorate.io.scores import looks_like_scores
+from quorate.methods.fit_blocks import FROM_CROWD
+from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
-from quorate.skills.notes import LIKE_SCORES, Note
-from quorate.uncertainty.intervals import KINDS, LEVEL, IntervalChoice, check_level
-from quorate.voting.least_cost import EXPECTED_COST, cheapest
+from quorate.skills import SOLVERS
+from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, check_level
+from quorate.voting.decision import EXPECTED_COST, cheapest
+
+
+def option_names(run: Callable[..., object], given: dict[str, object]) -> list[str]:
+    """List the options of a method; one that hands options on to a solver takes those of the solver chosen, too.
+
+    Args:
+        run: the method.
+        given: its options, of which ``solver`` says to whom the others go.
+
+    Raises:
+        UnknownNameError: there is no such solver.
+
+    >>> from quorate.methods.registry import METHODS
+    >>> option_names(METHODS["iwmv"].load(), {})
+    ['gold', 'max_iterations']
+    >>> option_names(METHODS["rank-one"].load(), {"solver": "exponentiated"})[-2:]
+    ['kappa', 'K']
+    """
+    parameters = inspect.signature(run).parameters
+    names = _by_keyword(parameters.values())
+    if run.__name__ == "fit":  # over blocks, which carry their gold
+        names = ["gold", *(name for name in names if name not in FROM_CROWD)]
+    if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        solver = str(given.get("solver", parameters["solver"].default))
+        if solver not in SOLVERS:
+            raise unknown(solver, SOLVERS, "solver")
+        names += _by_keyword(inspect.signature(SOLVERS[solver]).parameters.values())
+    return names
+
+
+def _by_keyword(parameters: Iterable[inspect.Parameter]) -> list[str]:
+    return [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def check_options(
+    method: str,
+    run: Callable[..., object],
+    given: dict[str, object],
+    *,
+    but: Collection[str] = (),
+    where: str = "",
+) -> None:
+    """Refuse an option that the method does not have.
+
+    Args:
+        method: its name.
+        run: the method.
+        given: the options.
+        but: options of the method that mean nothing here.
+        where: that is, said after the option's name.
+
+    Raises:
+        OptionError: an option is none of the method's; says which, what it takes, and the name that comes nearest.
+
+    >>> from quorate.methods.registry import METHODS
+    >>> check_options("iwmv", METHODS["iwmv"].load(), {"max_iteration": 3})
+    Traceback (most recent call last):
+    quorate.errors.OptionError: the method 'iwmv' has no option 'max_iteration' (did you mean 'max_iterations'?); ...
+    """
+    known = [name for name in option_names(run, given) if name not in but]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f" (did you mean {near[0]!r}?)" if near else ""
+            raise OptionError(
+                f"the method {method!r} has no option {name!r}{where}{meant}; it takes {', '.join(known) or 'none'}"
+            )
 
 
 @dataclass(frozen=True)
@@ -68,14 +141,16 @@ METHODS = {
     "er": Method("er:er", "ratio of two eigenvectors, per component", "Dalvi et al. 2013", False),
     "kos": Method("kos:kos", "message passing between tasks and workers", "Karger, Oh and Shah 2014", False),
     "kos-svd": Method("kos:kos_svd", "top singular vector of the centred answers", "Karger, Oh and Shah 2014", False),
-    "ghosh-svd": Method("ghosh:ghosh_svd", "top singular vector of the answers", "Ghosh, Kale and McAfee 2011", False),
+    "ghosh-svd": Method(
+        "ghosh_svd:ghosh_svd", "top singular vector of the answers", "Ghosh, Kale and McAfee 2011", False
+    ),
     "opt-ds": Method("opt_ds:opt_ds", "tensor decomposition, then EM", "Zhang et al. 2016"),
     "m3v": Method("m3v:m3v", "max-margin vote, by Gibbs sampling", "Tian and Zhu 2015"),
     "m3v-svm": Method(
         "m3v_svm:m3v_svm", "max-margin vote, by alternating with a linear SVM", "Tian and Zhu 2015", False
     ),
     "dawid-skene": Method("dawid_skene:fit", "EM over a confusion matrix a worker", "Dawid and Skene 1979"),
-    "one-coin": Method("one_accuracy:fit", "EM over one accuracy a worker", "Dawid and Skene 1979"),
+    "one-coin": Method("one_coin:fit", "EM over one accuracy a worker", "Dawid and Skene 1979"),
     "glad": Method("glad:glad", "EM over the ability of workers and the ease of tasks", "Whitehill et al. 2009"),
     "mace": Method("mace:mace", "workers who know or answer by habit, from several starts", "Hovy et al. 2013"),
     "m-msr": Method("m_msr:m_msr", "trimmed rank-one completion, for crowds with adversaries", "Ma and Olshevsky 2020"),
@@ -143,14 +218,14 @@ def aggregate(
     if costs is not None:
         check_states_probabilities(method)
     if METHODS[method].runs_over_blocks:
-        from quorate.methods.over_blocks import aggregate_in_memory  # imports every such method
+        from quorate.methods.fit_blocks import aggregate_in_memory  # imports every such method
 
         result = aggregate_in_memory(method, answers, gold=known, **options)
     else:
         result = run(answers, gold=known, **options)
     result = replace(result, interval_choice=choice, notes=(*notes, *result.notes))
     if answers.asked is not None:
-        from quorate.methods.several_labels import several_labels  # few need it
+        from quorate.methods.multilabel import several_labels  # few need it
 
         result = several_labels(result)
     if costs is None:

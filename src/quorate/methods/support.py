@@ -12,9 +12,9 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import IntArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.skills.evidence import IDENTIFIED
-from quorate.skills.notes import UNSUPPORTED, Note
-from quorate.uncertainty.workforce import Workforce
+from quorate.notes import UNSUPPORTED, Note
+from quorate.skills.identification import IDENTIFIED
+from quorate.skills.worker_estimates import Workforce
 from quorate.voting.vote import Ballot
 
 # Gold labels from which the accuracy of the only worker is taken to be known; conventional: `estimate` asks for as many

@@ -2,12 +2,12 @@
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
-from quorate.gold import known_classes
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit import outcome
 from quorate.methods.iwmv import agreement_with
-from quorate.methods.outcome import outcome
-from quorate.reading.files import Source
+from quorate.notes import Note
 from quorate.result import Result
-from quorate.skills.notes import Note
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import majority, skill_of, weighted_majority
 

@@ -4,16 +4,27 @@ theta_w = (K_w + s P_w), normalised by column, where K_w holds the expected coun
 the pooled matrix P with its error mass scaled by the worker's error rate relative to the mean, and s is the Dirichlet
 concentration: how similar two answers of one worker to one class are, beyond what P explains. Where matrices would be
 too many or too thinly filled, each worker has one error rate instead, shrunk by the same moments, and the shape of P.
+
+Confusion matrices as a result keeps them: how often a worker is right on each class, where that differs.
+
+Confusion matrices <-> posterior: the two products that every model of confusion is fitted with.
+
+With q the posterior (tasks × classes) and theta_i(l, g) the probability that worker i answers l where the truth is g,
+both are sums over the answers: of q over a worker's tasks, and of log theta over a task's workers.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
 
-from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.answers import Answers, Sized
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings, null_where
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import em_step, expected_counts, task_scores
+from quorate.blocks.memory import blocks_of
+from quorate.errors import TooLargeError
 from quorate.models.scorer import HasScores
 from quorate.voting.posterior import FLOOR, hold_known, softmax
 
@@ -367,3 +378,136 @@ def _accuracies(
     largest_error = float((1 - pooled.diagonal()).max())
     error = np.minimum(rate / (1 - mean), MAX_ERROR / largest_error)
     return AccuracyModel(error, pooled, np.log(_class_prior(class_counts)), relative_error)
+
+
+@dataclass(frozen=True)
+class ConfusionMatrices:
+    """How each worker answers each class, and how much that rests on; shapes (workers, answers, classes)."""
+
+    theta: FloatArray  # the probability of an answer, given the class
+    counts: FloatArray  # the expected answers behind each entry
+
+    def class_accuracy(self, classes: pa.Array) -> pa.Array:
+        """Tell each worker's accuracy on each class, where it differs between classes; null where it does not."""
+        right = np.einsum("wcc->wc", self.theta)
+        differs = accuracy_differs(self.counts)
+        names = [str(name) for name in classes.to_pylist()]
+        texts = [
+            ", ".join(f"{name} {p:.2f}" for name, p in zip(names, row, strict=True)) if told else ""
+            for row, told in zip(right.tolist(), differs.tolist(), strict=True)
+        ]
+        return null_where(from_strings(texts), ~differs)
+
+
+def accuracy_differs(counts: FloatArray, *, most: float = 0.01) -> BoolArray:
+    """Test, for each worker, whether accuracy differs between classes, by chi-square over the expected counts.
+
+    Args:
+        counts: expected answers, workers × answers × classes.
+        most: the probability with which a worker alike on all classes may be named.
+
+    >>> alike, unlike = [[40.0, 10.0], [10.0, 40.0]], [[50.0, 30.0], [0.0, 20.0]]
+    >>> accuracy_differs(np.array([alike, unlike])).tolist()
+    [False, True]
+    """
+    from scipy.special import chdtrc
+
+    n, right = counts.sum(axis=1), np.einsum("wcc->wc", counts)
+    told = n >= 5  # the usual least count for the test
+    n, right = np.where(told, n, 0.0), np.where(told, right, 0.0)
+    total = np.maximum(n.sum(axis=1), 1e-300)
+    mean = right.sum(axis=1) / total
+    share = np.divide(right, n, out=np.zeros_like(right), where=n > 0)
+    statistic = (n * (share - mean[:, None]) ** 2).sum(axis=1) / np.maximum(mean * (1 - mean), 1e-300)
+    freedom = told.sum(axis=1) - 1
+    significant: BoolArray = (freedom > 0) & (chdtrc(np.maximum(freedom, 1), statistic) < most)
+    return significant
+
+
+ENTRIES = 100_000_000  # of all confusion matrices together, or of the posterior: 800 MB
+# A few answers say nothing of so many entries, and a fit holds several tables of them: up to 80 MB each, or 400 bytes
+# an answer, whichever is more.
+FEW_ENTRIES, ENTRIES_AN_ANSWER = 10_000_000, 50
+FEW_ANSWERS = 8  # classes up to which a loop over them is quicker than numpy's sum: three times with two classes
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The answers, and both products.
+
+    >>> import quorate
+    >>> cells = cells_of(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["y", "x"]}))
+    >>> cells.expected_counts(np.array([[0.25, 0.75]]))[0].tolist()  # the first worker said y, the second of two
+    [[0.0, 0.0], [0.25, 0.75]]
+    """
+
+    blocks: Blocks
+
+    def expected_counts(self, posterior: FloatArray) -> FloatArray:
+        """Return how often each worker is expected to have answered l where g is true; workers × answers × classes."""
+        return self.blocks.sums(expected_counts, posterior)[0]
+
+    def log_joint(self, log_theta: FloatArray, prior: FloatArray) -> FloatArray:
+        """Return log P(answers, class) of each task and class, from workers × answers × classes of logarithms."""
+        return np.concatenate(list(self.blocks.each(task_scores, log_theta, np.log(np.maximum(prior, FLOOR)))))
+
+
+def cells_of(answers: Answers) -> Cells:
+    """Lay the answers out for both products.
+
+    >>> import quorate
+    >>> cells_of(quorate.simulate.crowd(10, 5, 3).answers).log_joint(np.zeros((5, 2, 2)), np.ones(2)).shape
+    (10, 2)
+    """
+    return Cells(blocks_of(answers))
+
+
+def over_answers(table: FloatArray) -> FloatArray:
+    """Sum workers × answers × classes over the answers, to the bit as numpy does, which takes longer over so few.
+
+    >>> over_answers(np.array([[[1.0, 2.0], [3.0, 4.0]]])).tolist()
+    [[[4.0, 6.0]]]
+    """
+    if table.shape[1] > FEW_ANSWERS:
+        many: FloatArray = table.sum(axis=1, keepdims=True)
+        return many
+    total: FloatArray = table[:, :1].copy()
+    for answer in range(1, table.shape[1]):
+        total += table[:, answer : answer + 1]
+    return total
+
+
+def most_entries(n_answers: int) -> int:
+    """Return how many entries the confusion matrices of a crowd with so many answers may have.
+
+    >>> most_entries(1000), most_entries(1_000_000)
+    (10000000, 50000000)
+    """
+    return min(ENTRIES, max(FEW_ENTRIES, ENTRIES_AN_ANSWER * n_answers))
+
+
+def check_size(answers: Sized, method: str, *, matrices: bool = True, posterior: bool = True) -> None:
+    """Refuse a crowd whose confusion matrices or posterior would not fit in memory, before it is tried.
+
+    Args:
+        answers: who answered what.
+        method: that would keep them.
+        matrices: whether it keeps a confusion matrix for each worker.
+        posterior: whether it keeps the posterior of every task.
+
+    Raises:
+        TooLargeError: workers × classes × classes, or tasks × classes, is too much.
+
+    >>> import quorate
+    >>> check_size(quorate.simulate.crowd(10, 5, 3).answers, "dawid-skene")
+    """
+    m, some = answers.n_classes, "Merge rare classes, or use a method with one skill a worker, such as rank-one or iwmv"
+    each = f"a {m:,} × {m:,} confusion matrix for each of {answers.n_workers:,} workers"
+    sizes = [(each, answers.n_workers * m**2, most_entries(answers.n_answers), some)] if matrices else []
+    every = "If the labels are free text, make classes of them; merge rare ones, or give the tasks in parts"
+    if posterior:
+        of_tasks = f"a probability for each of {answers.n_tasks:,} tasks and {m:,} classes"
+        sizes.append((of_tasks, answers.n_tasks * m, ENTRIES, every))
+    for what, entries, most, remedy in sizes:
+        if entries > most:
+            raise TooLargeError(f"{method} keeps {what}: {entries:,} entries, of which it may take {most:,}. {remedy}")

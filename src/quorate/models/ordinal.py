@@ -28,7 +28,7 @@ MIN_SKILL = 0.01
 MIN_PROBABILITY = 1e-3  # of an answer of any kind of worker
 PRIOR_ANSWERS = 2.5  # answers per column and class that the kind's matrix counts for
 # Who takes part in the median, relative to the best worker of the task, and how many answers each of theirs counts for;
-# chosen on simulated crowds of both kinds of truth: `python -m quorate.evaluation.experiments.orders --choose`.
+# chosen on simulated crowds of both kinds of truth: `python -m experiments.ordinal.orders --choose`.
 MIN_RELATIVE_SKILL = 0.5
 ANSWERS_WORTH = 4.0
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
+from quorate.models.abstention import Spoken
 from quorate.models.scorer import Scorer
-from quorate.voting.spoken import Spoken
 
 
 @dataclass(frozen=True)

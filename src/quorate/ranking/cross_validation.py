@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import stirred
+from quorate.blocks.sampling import stirred
 from quorate.progress import report
 from quorate.ranking.bradley_terry import mean_log_loss
 from quorate.ranking.comparisons import Comparisons, make_cells

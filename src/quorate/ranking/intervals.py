@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.scatter import stirred
+from quorate.blocks.sampling import stirred
 from quorate.progress import report
 from quorate.ranking.bradley_terry import Response, cell_response, centre_by_part, row_response
 from quorate.ranking.comparisons import Cells, Comparisons

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.scatter import scattered
+from quorate.blocks.sampling import scattered
 from quorate.errors import GoldError, OptionError, UndeterminedError, count, listing, shown, unknown
+from quorate.io.exports.pairwise import read_pairs
+from quorate.io.options import ReadOptions
+from quorate.io.pairs import PairOptions, PairRows
 from quorate.ranking.bradley_terry import Parameters, cell_response, fisher_step
 from quorate.ranking.cautions import cautions
 from quorate.ranking.comparisons import LEFT, TIE, Comparisons, canonical_comparisons, make_cells
@@ -19,9 +22,6 @@ from quorate.ranking.information import joint_information
 from quorate.ranking.intervals import uncertainty
 from quorate.ranking.judges import EstimatedParameters
 from quorate.ranking.ranking import Ranking
-from quorate.reading.options import ReadOptions
-from quorate.reading.pair_exports import read_pairs
-from quorate.reading.pairs import PairOptions, PairRows
 
 SKILL_CHOICES = ("auto", "on", "off")
 MIN_FREE_SHARE = 1e-6  # of an effect, below which rounding alone separates it from the items

@@ -10,9 +10,9 @@ from scipy import stats
 
 from quorate.arrays import FloatArray, Table
 from quorate.errors import ConflictingGoldError, NoRowsError, OptionError, ScoreError, shown
+from quorate.io.read_table import Source, read_table
+from quorate.io.values import id_text
 from quorate.rating.rating import Rating
-from quorate.reading.files import Source, read_table
-from quorate.reading.values import id_text
 
 COLUMNS = ("worker", "intercept", "scale", "noise")
 NEEDED = "It is the table of raters that `quorate rate --workers-out` writes"

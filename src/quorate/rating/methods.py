@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import FloatArray
+from quorate.io.scores import Scores
 from quorate.rating.rate import rate
-from quorate.reading.scores import Scores
 
 BIAS_SWEEPS = 20
 P910_SWEEPS = 100  # of the alternating projection of ITU-T P.910 (2022), section 10

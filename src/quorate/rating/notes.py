@@ -6,12 +6,12 @@ import numpy as np
 
 from quorate.arrays import take
 from quorate.errors import count, in_shell, listing
+from quorate.notes import Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
 from quorate.rating.rating import RaterLines, TaskScores
 from quorate.rating.scores import ScoreBlocks
 from quorate.rating.shared_error import SharedError
-from quorate.skills.notes import Note
 
 NOT_CONVERGED = "not-converged"
 SIMPLER_MODEL = "simpler-model"

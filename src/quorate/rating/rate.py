@@ -9,9 +9,11 @@ import pyarrow as pa
 from scipy import stats
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.scatter import scattered
+from quorate.blocks.sampling import scattered
 from quorate.errors import OptionError, ScoreError
-from quorate.meetings.intraclass import intraclass, variance_components
+from quorate.interrater.intraclass import intraclass, variance_components
+from quorate.io.groups import groups_of
+from quorate.io.scores import read_known_scores, read_scores
 from quorate.rating.fit import Fit, fit, posteriors
 from quorate.rating.gold import MIN_KNOWN, GoldFit, to_gold
 from quorate.rating.hyperparameters import Design
@@ -33,8 +35,6 @@ from quorate.rating.rating import (
 from quorate.rating.reliability import Reliability
 from quorate.rating.scores import ScoreBlocks, component_of_tasks, score_blocks
 from quorate.rating.shared_error import SharedError, correlated_errors, log_scale_errors, pair_tables
-from quorate.reading.groups import groups_of
-from quorate.reading.scores import read_known_scores, read_scores
 
 MIN_ANSWERS = 4  # of a rater, below which its status is `few answers`
 MIN_TREND_TASKS = 20  # tasks with two answers, to estimate how disagreement depends on the score

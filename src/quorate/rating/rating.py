@@ -21,10 +21,10 @@ from quorate.arrays import (
     take,
 )
 from quorate.errors import OptionError, count, listing
+from quorate.io.columns import as_type, positions
+from quorate.notes import Note
 from quorate.rating.reliability import TARGETS, Reliability
 from quorate.rating.shared_error import SharedError
-from quorate.reading.columns import as_type, positions
-from quorate.skills.notes import Note
 
 IDENTIFIED = "identified"
 WEAKLY_IDENTIFIED = "weakly identified"

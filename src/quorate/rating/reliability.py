@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.meetings.intraclass import spearman_brown
+from quorate.interrater.intraclass import spearman_brown
 
 TARGETS = (0.8, 0.9)  # reliabilities for which the raters needed are stated
 

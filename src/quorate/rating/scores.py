@@ -11,11 +11,11 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, to_numpy
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import joined_workers
 from quorate.blocks.memory import memory_blocks
-from quorate.blocks.plain_meetings import unite
-from quorate.meetings.graph import parted
+from quorate.blocks.numpy_kernels import unite
+from quorate.graph.components import parted
+from quorate.io.options import ReadOptions
+from quorate.io.scores import Scores
 from quorate.rating.passes import BY_ANSWER, BY_GROUP, BY_RATER
-from quorate.reading.options import ReadOptions
-from quorate.reading.scores import Scores
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,5 @@
-"""A file, a table or another tool's export -> `Answers`."""
+"""Deprecated name of `quorate.io`; removed in the release after 0.3."""
+
+import warnings
+
+warnings.warn("quorate.reading is now quorate.io", DeprecationWarning, stacklevel=2)

@@ -10,21 +10,21 @@ import numpy as np
 
 from quorate.addresses import render_address
 from quorate.advice.advice import Advice
+from quorate.advice.advise import advise_result, believed
+from quorate.advice.expected_error import error_after
 from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
-from quorate.advice.outlook import error_after
-from quorate.advice.plan import advise_result, believed
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, take
 from quorate.calibration.confidence import ADVISED_GOLD
-from quorate.diagnosis.costs import below_usual, costs, wrong_answers
-from quorate.diagnosis.diagnose import Diagnosis
-from quorate.diagnosis.finding import Finding
+from quorate.diagnostics.diagnose import Diagnosis
+from quorate.diagnostics.finding import Finding
+from quorate.diagnostics.workers import below_usual, costs, wrong_answers
 from quorate.errors import OptionError, shown
-from quorate.gold import named_gold
+from quorate.io.gold import named_gold
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.proposals import FLAGS, command_line
 from quorate.methods.registry import METHODS
-from quorate.reading.options import AS_USUAL, ReadOptions
-from quorate.reading.proposals import FLAGS, command_line
-from quorate.reporting.findings import MOST_SENTENCES
+from quorate.reporting.summary import MOST_SENTENCES
 from quorate.result import Result, count
 
 # Words of a file's name that tell nothing of what is in it.

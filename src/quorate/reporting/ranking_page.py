@@ -5,13 +5,12 @@ from typing import Any
 
 from quorate import __version__
 from quorate.arrays import Table
+from quorate.charts.ranking import MAX_ITEMS, item_chart, judge_chart, pair_chart
 from quorate.errors import count
+from quorate.io.write_table import write_text
 from quorate.ranking.ranking import Ranking
-from quorate.reporting.charts.ranking_charts import MAX_ITEMS, item_chart, judge_chart, pair_chart
-from quorate.reporting.drawing import to_svg
-from quorate.reporting.page import render
-from quorate.reporting.sheet import MOST_ROWS, Badge, Cell, Column, Sheet, number, percent
-from quorate.writing.tables import write_text
+from quorate.reporting.html import render, to_svg
+from quorate.reporting.tables import MOST_ROWS, Badge, Cell, Column, Sheet, number, percent
 
 N_NEXT = 10  # pairs that the page proposes
 TONES = {

@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from quorate.arrays import Table
+from quorate.charts.rating import heat_chart, lines_chart, needed_chart, scores_chart
+from quorate.io.write_table import write_text
 from quorate.rating.rating import Rating
-from quorate.reporting.charts.rating_charts import heat_chart, lines_chart, needed_chart, scores_chart
-from quorate.reporting.drawing import to_svg
-from quorate.reporting.page import render
-from quorate.writing.tables import write_text
+from quorate.reporting.html import render, to_svg
 
 MAX_ROWS = 200  # of each table; the files that -o and --workers-out write have all
 TEMPLATE = """<!doctype html>

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 from quorate.skills.coordinate import coordinate_descent
 from quorate.skills.exponentiated import exponentiated_gradient
-from quorate.skills.gradient import projected_gradient
 from quorate.skills.gradient_flow import follow_gradient_flow
 from quorate.skills.moments import WEIGHTINGS, Moments, from_answers, from_pairs
-from quorate.skills.objective import Problem, box
-from quorate.skills.solution import Solution
+from quorate.skills.objective import Problem, Solution, box
+from quorate.skills.pgd import projected_gradient
 
 # The first is the default where a pair table fits, the second above (docs/method.md).
 SOLVERS: dict[str, Callable[..., Solution]] = {

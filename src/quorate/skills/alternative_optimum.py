@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.meetings.pairs import sums_of_ends
-from quorate.skills.objective import Problem
+from quorate.graph.pairs import sums_of_ends
+from quorate.skills.objective import AlternativeOptimum, Problem, Solution
 from quorate.skills.signs import tree_signs
-from quorate.skills.solution import AlternativeOptimum, Solution
 
 # Prior share of workers of negative skill: 87 of the 2,444 workers of the public sets whose skill differs from zero
 # (|z| > 2.6) are negative, 3.6 %. Each additional negative worker costs the log odds, log 19 nats.
@@ -175,7 +174,7 @@ def fit_logarithms(
     from scipy import sparse
     from scipy.sparse.linalg import cg, splu
 
-    from quorate.meetings.spectrum import symmetric
+    from quorate.graph.laplacian import symmetric
 
     is_free: BoolArray = np.ones(n, dtype=bool) if known is None else np.isnan(known)
     z = np.zeros(n) if known is None else np.nan_to_num(known)

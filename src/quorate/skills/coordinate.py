@@ -15,10 +15,8 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.progress import listener
-from quorate.skills.curvature import least_squares
-from quorate.skills.newton import certified
-from quorate.skills.objective import Problem
-from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+from quorate.skills.newton import certified, least_squares
+from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
 MEMORY = 5  # sweeps that the extrapolation looks back on
 # Where Newton takes over: near enough for its steps to be right, or so many sweeps that the landscape must be flat. On

@@ -12,12 +12,9 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.curvature import formed
-from quorate.skills.descent import MANY, Evaluate, descend
-from quorate.skills.newton import DENSE, Landscape, certified
-from quorate.skills.objective import Problem
-from quorate.skills.solution import Solution
-from quorate.skills.steps import THEORY, exponentiated_step, fixed_step, spectral_bound
+from quorate.skills.newton import DENSE, Landscape, certified, formed
+from quorate.skills.objective import Problem, Solution
+from quorate.skills.pgd import MANY, THEORY, Evaluate, descend, exponentiated_step, fixed_step, spectral_bound
 
 
 def exponentiated_gradient(

@@ -14,11 +14,10 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.errors import OptionError
-from quorate.meetings.pairs import sums_of_ends
+from quorate.graph.pairs import sums_of_ends
 from quorate.progress import listener
 from quorate.skills.coordinate import coordinate_descent
-from quorate.skills.objective import Problem
-from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
 # Control of the step, set for the prototype's accuracy in docs/method.md and only numerically since: longer steps leave
 # the flow, shorter ones cost time.
@@ -115,7 +114,7 @@ class _Pairs:
 
     def _conjugate_gradients(self, off: FloatArray, diagonal: FloatArray, target: FloatArray) -> FloatArray | None:
         """Solve by products, preconditioned by the diagonal; None at a direction of negative curvature."""
-        from quorate.meetings.spectrum import symmetric
+        from quorate.graph.laplacian import symmetric
 
         if not (diagonal > 0).all():
             return None

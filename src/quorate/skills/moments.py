@@ -17,7 +17,7 @@ from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import agreement_products, pair_counts, power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError
-from quorate.meetings.pairs import correlations, pair_stats, sums_of_ends
+from quorate.graph.pairs import correlations, pair_stats, sums_of_ends
 
 WEIGHTINGS: dict[str, Callable[[IntArray], FloatArray]] = {
     "shared": lambda shared: shared.astype(np.float64),  # N_ij, the inverse variance of C_ij; the default
@@ -139,7 +139,7 @@ def from_pairs(n_workers: int, i: IntArray, j: IntArray, weights: FloatArray, co
     >>> (moments.signed @ np.array([1.0, 10.0])).tolist()
     [20.0, 2.0]
     """
-    from quorate.meetings.spectrum import symmetric  # which imports scipy.sparse
+    from quorate.graph.laplacian import symmetric  # which imports scipy.sparse
 
     def absolute_sums(low: float, high: float) -> FloatArray:
         entries = weights * np.clip(np.abs(correlation), low, high)

@@ -3,16 +3,18 @@
 A step of gradient or coordinate descent is as short as the landscape is flat: where an odd ring barely determines the
 skills, steps of 1e-5 are taken a long way off the solution. Newton's step is not, H d = -gradient: d is how far off
 the optimum is, and gradient·d/2 what is still to be gained. So a solver sweeps while sweeping pays, and ends here.
+
+How the least-squares objective curves: H = diag(N x²) + N∘(2xxᵀ - C), formed, or known by its products.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
-from quorate.skills.objective import Problem
-from quorate.skills.solution import CAPPED, CONVERGED, STALLED, Solution
+from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
 
 DENSE = 500  # workers up to which H d = -gradient is solved by a factorisation, 20 ms; beyond, by conjugate gradients
 RESIDUAL = 1e-4  # where conjugate gradients stop: the share of the gradient that is left
@@ -59,7 +61,7 @@ def finish(land: Landscape, start: FloatArray, *, tolerance: float, max_sweeps: 
         record: keep the points on the way.
 
     >>> from quorate.skills.examples import triangle
-    >>> from quorate.skills.curvature import least_squares
+    >>> from quorate.skills.newton import least_squares
     >>> end = finish(least_squares(triangle([0.8, 0.6, 0.5])), np.full(3, 0.5), tolerance=1e-9, max_sweeps=100)
     >>> end.u.round(6).tolist(), end.status
     ([0.8, 0.6, 0.5], 'converged')
@@ -108,7 +110,7 @@ def certified(
         start: the point where the sweeps ended, if it is not the skills themselves.
         to_skills: point -> skills.
 
-    >>> from quorate.skills.curvature import least_squares
+    >>> from quorate.skills.newton import least_squares
     >>> from quorate.skills.coordinate import coordinate_sweeps
     >>> from quorate.skills.examples import triangle
     >>> problem = triangle([0.8, 0.6, 0.5])
@@ -223,3 +225,58 @@ def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: Floa
             break
         way, size = residual + left / size * way, left
     return found, product
+
+
+# The gradient is a cubic, so its difference over so short a way is H v to about seven digits.
+WAY = 1e-7
+
+
+def least_squares(problem: Problem) -> Landscape:
+    """Describe the objective with its curvature; the Hessian is formed where there is a table of pairs of few workers.
+
+    >>> from quorate.skills.examples import triangle
+    >>> land = least_squares(triangle([0.8, 0.6, 0.5]))
+    >>> land.dense(np.array([0.8, 0.6, 0.5])).round(2).tolist()
+    [[0.61, 0.48, 0.4], [0.48, 0.89, 0.3], [0.4, 0.3, 1.0]]
+    """
+    moments = problem.moments
+    small = moments.table is not None and moments.n_workers <= DENSE
+
+    @cache
+    def matrices() -> tuple[FloatArray, FloatArray]:
+        return formed(problem)
+
+    def diagonal(x: FloatArray) -> FloatArray:
+        squares: FloatArray = moments.shared @ (x * x) + problem.ridge
+        return squares
+
+    def dense(x: FloatArray) -> FloatArray:
+        shared, signed = matrices()
+        hessian = 2 * shared * np.outer(x, x) - signed
+        np.fill_diagonal(hessian, shared @ (x * x) + problem.ridge)
+        return hessian
+
+    def product(x: FloatArray, gradient: FloatArray, v: FloatArray) -> FloatArray:
+        if moments.both is None:
+            told = (moments.shared @ (x * x) + problem.ridge) * v
+            return told + 2 * x * (moments.shared @ (x * v)) - moments.signed @ v
+        size = WAY / max(float(np.abs(v).max()), 1e-300)
+        turned: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
+        return turned
+
+    return Landscape(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
+
+
+def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:
+    """Form N and N∘C from the table of pairs.
+
+    >>> from quorate.skills.examples import triangle
+    >>> formed(triangle([0.8, 0.6, 0.5]))[0].tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    """
+    assert problem.moments.table is not None  # asked by the caller
+    i, j, weights, correlation = problem.moments.table()
+    shared, signed = np.zeros((2, problem.moments.n_workers, problem.moments.n_workers))
+    shared[i, j] = shared[j, i] = weights
+    signed[i, j] = signed[j, i] = weights * correlation
+    return shared, signed

@@ -15,10 +15,10 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import power_sums
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.errors import OptionError, count
-from quorate.meetings.graph import Identifiability
-from quorate.reading.columns import as_type, positions
-from quorate.reading.skill_tables import SkillTable, read_skills
-from quorate.skills.notes import KNOWN_SKILLS, Note
+from quorate.graph.components import Identifiability
+from quorate.io.columns import as_type, positions
+from quorate.io.skills import SkillTable, read_skills
+from quorate.notes import KNOWN_SKILLS, Note
 
 SIDE = 1.96  # standard errors on each side of the intervals that are written by default, of 95 %
 LEAST_ERROR = 0.005  # of a skill: nobody's is known better, however many answers it rests on
@@ -69,7 +69,7 @@ class Priors:
     def pull(self, answers: Answered, skills: FloatArray, n_classes: int) -> FloatArray:
         """Return how strongly each skill is drawn to what is known: meetings with the truth that would tell as much.
 
-        What meetings tell has the variance that `quorate.uncertainty.rank_one_score` states; of uneven classes it is
+        What meetings tell has the variance that `quorate.skills.rank_one_score` states; of uneven classes it is
         an approximation, on which only the balance between batch and prior rests, and no interval.
 
         Args:
@@ -106,7 +106,7 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
     """Find what is known of workers among those of a batch; None where that is nothing.
 
     Args:
-        skills: what `quorate.reading.skill_tables.read_skills` takes; None for nothing.
+        skills: what `quorate.io.skills.read_skills` takes; None for nothing.
         worker_names: of the batch.
         classes: of the batch.
 
@@ -175,7 +175,7 @@ def settled_components(verdict: Identifiability, priors: Priors | None) -> BoolA
     """Say which components hold a worker whose known skill tells which way round they are.
 
     >>> import quorate
-    >>> from quorate.skills.evidence import gather
+    >>> from quorate.skills.identification import gather
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> known = priors_of({"b": (0.8, 0.6, 0.9)}, answers.worker_names, answers.classes)
     >>> settled_components(gather(answers).verdict, known).tolist()
@@ -191,7 +191,7 @@ def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
     """Say whose skill is determined: by the graph, by what is known of it, or of one in its component.
 
     >>> import quorate
-    >>> from quorate.skills.evidence import gather
+    >>> from quorate.skills.identification import gather
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> known = priors_of({"b": (0.8, 0.6, 0.9)}, answers.worker_names, answers.classes)
     >>> determined_by(gather(answers).verdict, known).tolist()

@@ -21,6 +21,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import centred_products, habit_counts
+from quorate.models.response_bias import ResponseBias
 from quorate.skills.anderson import AndersonSteps
 from quorate.skills.priors import Priors
 
@@ -35,16 +36,6 @@ MARGIN = 0.01  # skills stay so far away from 1 and from -1/(M-1)
 MIN_PASSES = 4  # before convergence is tested: mean and variance move first
 MAX_PASSES = 120
 TOLERANCE = 1e-4  # mean change of a skill; the skills are then within 1e-4 of the fixed point, as a rule
-
-
-@dataclass(frozen=True)
-class ResponseBias:
-    """How often each worker gives each class, and how frequent the classes are."""
-
-    frequency: FloatArray  # f, workers × classes, shrunk toward the crowd's
-    prior: FloatArray  # pi [classes], by the plurality of each task, one task of each class added
-    spread: float  # G = 1 - sum pi²
-    crowd: FloatArray  # how often each class is given by all workers
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.meetings.graph import breadth_first_tree
+from quorate.graph.components import breadth_first_tree
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import agreement_products, joined_workers, pair_counts
-from quorate.blocks.plain_meetings import unite
-from quorate.meetings.graph import parted
-from quorate.meetings.pairs import PairStats, pair_table
+from quorate.blocks.numpy_kernels import unite
+from quorate.graph.components import parted
+from quorate.graph.pairs import PairStats, pair_table
 from quorate.skills.signs import settle_signs, tree_signs
 
 # |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 %. A reference

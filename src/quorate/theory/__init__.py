@@ -11,9 +11,9 @@
 1.0
 """
 
-from quorate.meetings.pairs import guesser_threshold
-from quorate.meetings.spectrum import signless_laplacian, smallest_eigenvalue
-from quorate.skills.steps import (
+from quorate.graph.laplacian import signless_laplacian, smallest_eigenvalue
+from quorate.graph.pairs import guesser_threshold
+from quorate.skills.pgd import (
     corollary_range,
     corollary_step,
     exponentiated_iterations,

@@ -7,8 +7,8 @@ start for the solvers, not an estimate to vote with.
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.meetings.graph import breadth_first_tree, identify_pairs
-from quorate.meetings.pairs import PairStats
+from quorate.graph.components import breadth_first_tree, identify_pairs
+from quorate.graph.pairs import PairStats
 
 
 def constructive_skills(n_workers: int, i: IntArray, j: IntArray, correlation: FloatArray) -> FloatArray:

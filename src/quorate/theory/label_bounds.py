@@ -9,7 +9,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, table_of
 from quorate.errors import QuorateError
-from quorate.meetings.pairs import pair_stats
+from quorate.graph.pairs import pair_stats
 from quorate.result import Result
 from quorate.theory.tasks_needed import SkillError, pair_error
 from quorate.voting.vote import accuracy, tally, weight

@@ -13,8 +13,8 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.meetings.graph import identify_pairs
-from quorate.meetings.pairs import PairStats
+from quorate.graph.components import identify_pairs
+from quorate.graph.pairs import PairStats
 
 
 @dataclass(frozen=True)

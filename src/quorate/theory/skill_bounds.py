@@ -6,9 +6,8 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, starts_of
 from quorate.errors import OptionError
-from quorate.meetings.pairs import PairStats
-from quorate.meetings.spectrum import is_bipartite, signless_laplacian, smallest_of
-from quorate.meetings.stacks import Parts
+from quorate.graph.laplacian import Parts, is_bipartite, signless_laplacian, smallest_of
+from quorate.graph.pairs import PairStats
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,9 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
-from quorate.meetings.graph import identify_pairs
-from quorate.meetings.pairs import PairStats, stand_out
-from quorate.meetings.spectrum import DENSE
-from quorate.meetings.stacks import Parts, products
+from quorate.graph.components import identify_pairs
+from quorate.graph.laplacian import DENSE, Parts, products
+from quorate.graph.pairs import PairStats, stand_out
 
 CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
 
@@ -75,7 +74,7 @@ def pair_error(
         OptionError: delta is no probability.
 
     >>> import quorate
-    >>> from quorate.meetings.pairs import pair_stats
+    >>> from quorate.graph.pairs import pair_stats
     >>> crowd = quorate.simulate.crowd(2000, 10, 5, skills=np.linspace(0.3, 0.9, 10), seed=0)
     >>> a, x = crowd.answers, quorate.aggregate(crowd.answers, "rank-one").skills
     >>> found = pair_error(pair_stats(a), 2, x, a.per_worker)
@@ -94,7 +93,7 @@ def pair_errors(
     """Do the same for components side by side.
 
     >>> import quorate
-    >>> from quorate.meetings.pairs import pair_stats
+    >>> from quorate.graph.pairs import pair_stats
     >>> crowd = quorate.simulate.crowd(2000, 10, 5, skills=np.linspace(0.3, 0.9, 10), seed=0)
     >>> a, x = crowd.answers, quorate.aggregate(crowd.answers, "rank-one").skills
     >>> two = Parts.beside([10, 10], [pair_stats(a)] * 2)

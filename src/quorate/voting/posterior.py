@@ -3,8 +3,8 @@
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.plain import by_row
-from quorate.blocks.plain import softmax as softmax
+from quorate.blocks.numpy_kernels import by_row
+from quorate.blocks.numpy_kernels import softmax as softmax
 from quorate.errors import unknown
 
 ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: forbids the class, or is left out

@@ -1,0 +1,1 @@
+"""What advice on the next answers brings."""

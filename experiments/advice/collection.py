@@ -1,0 +1,105 @@
+"""Collecting answers batch by batch from a simulated crowd: evenly, where it is most uncertain, or as advised."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.advice.advice import Advice
+from quorate.advice.advise import advise_result
+from quorate.advice.information_gain import entropy
+from quorate.arrays import FloatArray, IntArray
+from quorate.methods.registry import aggregate
+from quorate.simulate import Crowd, collect, crowd
+from quorate.voting.vote import accuracy
+
+W, TASKS, FIRST = 40, 400, 2  # workers, tasks, and answers a task to begin with
+EVEN, UNCERTAIN, ADVICE = "even allocation", "most uncertain task, any worker", "advice, load at most twice the mean"
+
+Choice = Callable[[Crowd, Advice, int, np.random.Generator], tuple[IntArray, IntArray]]
+
+
+def evenly(now: Crowd, _: Advice, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Choose the tasks with fewest answers, and any worker."""
+    tasks = np.lexsort([rng.random(TASKS), now.answers.per_task])[:n]
+    return tasks, _any_worker(now, tasks, rng)
+
+
+def most_uncertain(now: Crowd, advice: Advice, n: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Choose the tasks whose posterior has most entropy, and any worker."""
+    tasks = np.lexsort([rng.random(TASKS), -entropy(advice.posterior)])[:n]
+    return tasks, _any_worker(now, tasks, rng)
+
+
+def as_advised(_now: Crowd, advice: Advice, _n: int, _rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Do what the advice says."""
+    return advice.task, advice.worker
+
+
+def _any_worker(now: Crowd, tasks: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw, for each task, one of those who have not answered it."""
+    done = np.zeros((TASKS, W), dtype=bool)
+    done[now.answers.task, now.answers.worker] = True
+    drawn: IntArray = np.where(done[tasks], -1.0, rng.random((len(tasks), W))).argmax(axis=1)
+    return drawn
+
+
+POLICIES: dict[str, Choice] = {EVEN: evenly, UNCERTAIN: most_uncertain, ADVICE: as_advised}
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One collection: errors after each batch, and the crowd where the intervals are looked at."""
+
+    n_answers: IntArray
+    error: FloatArray
+    expected: FloatArray  # what the advice itself expected
+    heaviest: float  # the largest load of a worker over the mean load, at the end
+    at_the_end: Crowd  # after as many answers as the settings say
+
+    def further(self, target: float) -> int:
+        """Return how many answers were added until the error was down at the target, or all if it never was."""
+        reached = np.flatnonzero(self.error <= target)
+        return int(self.n_answers[reached[0] if len(reached) else -1]) - FIRST * TASKS
+
+
+def collect_by(policy: str, n_classes: int, seed: int, *, batch: int, most: int, after: int, target: float) -> Trace:
+    """Collect answers batch by batch, until the error is half the target.
+
+    Args:
+        policy: a name from `POLICIES`.
+        n_classes: M.
+        seed: of the crowd and of its answers.
+        batch: answers between two looks.
+        most: answers in all.
+        after: answers in all, where the crowd is kept to look at its skills.
+        target: the error that is wanted.
+    """
+    rng = np.random.default_rng([seed, n_classes, 11])
+    now = crowd(TASKS, W, FIRST, n_classes=n_classes, seed=rng)
+    look: Crowd | None = None
+    rows = []
+    while True:
+        a = now.answers
+        advice = advise_result(aggregate(a, dependence="independent"), batch)  # as simulated workers err
+        rows.append((a.n_answers, np.mean(advice.posterior.argmax(axis=1) != now.truth), advice.need.expected_error))
+        if look is None and a.n_answers >= after:
+            look = now
+        done = look is not None and rows[-1][1] <= target / 2
+        if a.n_answers >= most or done or advice.n_assignments == 0:
+            break
+        now = ask(now, *POLICIES[policy](now, advice, batch, rng), rng)
+    n, error, expected = (np.array(column) for column in zip(*rows, strict=True))
+    load = now.answers.per_worker
+    return Trace(n, error, expected, float(load.max() / load.mean()), look or now)
+
+
+def ask(now: Crowd, tasks: IntArray, workers: IntArray, rng: np.random.Generator) -> Crowd:
+    """Let the workers answer."""
+    a, m = now.answers, now.answers.n_classes
+    right = rng.random(len(tasks)) < accuracy(now.skills, m)[workers]
+    label = np.where(right, now.truth[tasks], (now.truth[tasks] + rng.integers(1, m, len(tasks))) % m)
+    task, worker, all_labels = (
+        np.concatenate(pair) for pair in ((a.task, tasks), (a.worker, workers), (a.label, label))
+    )
+    return collect(task, worker, all_labels, now.truth, now.skills, m)

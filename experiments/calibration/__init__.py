@@ -1,0 +1,1 @@
+"""Coverage and calibration: intervals, confidence, public crowds."""

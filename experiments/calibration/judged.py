@@ -1,0 +1,72 @@
+"""Labels whose truth is known: how sure they were said to be, and how often they are right."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.evaluation.metrics import LEAST_PROBABILITY, credit, true_classes
+from quorate.io.read_table import Source
+from quorate.result import Result
+
+BINS = 10
+LEAST_TASKS = 50  # in a bin, for it to be drawn
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Labels whose truth is known."""
+
+    sure: FloatArray  # the confidence that each was given
+    right: FloatArray  # 1 where it is right; a tie has its share
+    believed: FloatArray  # the probability that the true class was given
+
+    @property
+    def error(self) -> float:
+        """Share of the labels that are wrong."""
+        return float(1 - self.right.mean())
+
+    @property
+    def gap(self) -> float:
+        """How much surer the labels are than right: positive is too sure."""
+        return float(self.sure.mean() - self.right.mean())
+
+    @property
+    def log_loss(self) -> float:
+        """Mean of -log(probability of the truth), as in `quorate.evaluation.metrics.log_loss`."""
+        return float(-np.log(np.maximum(self.believed, LEAST_PROBABILITY)).mean())
+
+    @property
+    def calibration_error(self) -> float:
+        """Expected calibration error, as in `quorate.evaluation.metrics.calibration_error`, over all trials at once."""
+        return float(np.abs(np.bincount(self.bins, self.sure - self.right)).sum() / len(self.sure))
+
+    @property
+    def bins(self) -> FloatArray:
+        """The bin of each label, of even width from 0 to 1."""
+        return np.minimum((self.sure * BINS).astype(np.int64), BINS - 1)
+
+
+def judge(result: Result, truth: Source) -> Judged:
+    """Compare a result with the truth, task by task."""
+    true = true_classes(result, truth)
+    known = np.flatnonzero(true != -1)
+    given = result.ballot.posterior[known, np.maximum(true[known], 0)]
+    return Judged(result.ballot.confidence[known], credit(result, true)[known], np.where(true[known] >= 0, given, 0.0))
+
+
+def pooled(parts: Iterable[Judged]) -> Judged:
+    """Put the labels of several runs together."""
+    parts = list(parts)
+    return Judged(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("sure", "right", "believed")))
+
+
+def reliability(judged: Judged) -> list[dict[str, float]]:
+    """Return mean confidence and share right in each bin that has tasks enough."""
+    n = np.bincount(judged.bins, minlength=BINS)
+    sums = [np.bincount(judged.bins, values, minlength=BINS) for values in (judged.sure, judged.right)]
+    drawn = np.flatnonzero(n >= min(LEAST_TASKS, n.max()))
+    return [
+        {"confidence": round(float(sums[0][k] / n[k]), 4), "right": round(float(sums[1][k] / n[k]), 4)} for k in drawn
+    ]

@@ -1,0 +1,1 @@
+"""Findings of the diagnosis on crowds with planted faults."""

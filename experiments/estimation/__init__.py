@@ -1,0 +1,1 @@
+"""Coverage of estimated statistics, and their constants."""

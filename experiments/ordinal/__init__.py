@@ -1,0 +1,1 @@
+"""Ordered classes and grades."""

@@ -1,0 +1,101 @@
+"""Two readings of an experiment in which a graph limits who works with whom: whether it limits the votes as well.
+
+The paper says that sparsification leaves "fewer availability of tasks for training". So either the answers off the
+graph do not exist, and those on it train and vote; or every answer votes, and the graph limits which pairs train.
+Methods that do not learn from pairs learn in both readings from the answers on the graph.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.paper.rivals import PAIRED, RIVALS
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import QuorateError
+from quorate.evaluation.compare import parse_method
+from quorate.evaluation.metrics import credit
+from quorate.graph.components import identify_pairs
+from quorate.graph.pairs import PairStats, pair_stats
+from quorate.methods.registry import aggregate, majority_vote
+from quorate.result import Result
+from quorate.simulate import Edges
+from quorate.skills.estimate_skills import solve
+from quorate.skills.identification import gather
+from quorate.voting.vote import vote_weights, weighted_majority
+
+LIMITED, WHOLE = "the graph limits training and votes", "the graph limits training, all answers vote"
+READINGS = (LIMITED, WHOLE)
+SHORT = {LIMITED: "limited votes", WHOLE: "all vote"}
+Errors = dict[tuple[str, str], float | None]  # (reading, method) -> error; None where the method failed
+
+
+def on_edges(answers: Answers, edges: Edges, rng: np.random.Generator) -> Answers:
+    """Hand each task to the two workers of an edge, every edge once before any twice; the other answers go.
+
+    >>> from quorate.simulate import crowd, ring
+    >>> on_edges(crowd(10, 5, 5, seed=0).answers, ring(5), np.random.default_rng(0)).per_worker.tolist()
+    [4, 4, 4, 4, 4]
+    """
+    i, j = edges
+    n = answers.n_tasks
+    edge = np.concatenate([rng.permutation(len(i)) for _ in range(-(-n // len(i)))])[:n]
+    mine = edge[answers.task]
+    return answers.where((answers.worker == i[mine]) | (answers.worker == j[mine]))
+
+
+def pairs_on(answers: Answers, edges: Edges) -> PairStats:
+    """Count the pairs of these edges, over every task that the two share."""
+    pairs, n = pair_stats(answers), answers.n_workers
+    wanted = np.isin(pairs.i * n + pairs.j, np.minimum(*edges) * n + np.maximum(*edges))
+    return chosen_pairs(pairs, wanted)
+
+
+def chosen_pairs(pairs: PairStats, wanted: BoolArray) -> PairStats:
+    """Keep some pairs."""
+    return PairStats(pairs.i[wanted], pairs.j[wanted], pairs.shared[wanted], pairs.agreed[wanted])
+
+
+def weights_from(answers: Answers, pairs: PairStats, spec: str) -> FloatArray:
+    """Learn the skills from these pairs alone, and weigh votes by them; alike where no skill is determined."""
+    _, options = parse_method(spec)
+    evidence = gather(answers)
+    evidence = replace(evidence, chosen=pairs, verdict=identify_pairs(pairs, answers.n_workers, evidence.is_gold))
+    skills = solve(evidence, **options).skills
+    return np.ones(answers.n_workers) if np.isnan(skills).all() else vote_weights(answers, skills)
+
+
+def error_of(answers: Answers, true: IntArray, weights: FloatArray) -> float:
+    """Return the error of a weighted vote, exact ties split evenly; tasks of unknown truth (-1) do not count."""
+    voted = replace(majority_vote(answers), vote=weighted_majority(answers, weights))
+    return wrong(voted, true)
+
+
+def wrong(result: Result, true: IntArray) -> float:
+    """Return the share of tasks that a result has wrong, exact ties split evenly."""
+    return float(1 - credit(result, true)[true != -1].mean())
+
+
+def both_errors(part: Answers, whole: Answers, pairs: PairStats, true: IntArray, *, seed: int) -> Errors:
+    """Run every method once on the answers on the graph, and score it under both readings.
+
+    Args:
+        part: the answers on the graph.
+        whole: every answer.
+        pairs: those on the graph, for the methods that learn from pairs; counted over every answer.
+        true: the class of each task, -1 where unknown.
+        seed: for the methods that draw random numbers.
+    """
+    found: Errors = {}
+    for name, spec in RIVALS.items():
+        method, options = parse_method(spec)
+        if method in ("opt-ds", "kos", "m3v"):
+            options = {"seed": seed, **options}
+        try:
+            result = aggregate(part, method, **options)
+            weights = weights_from(whole, pairs, spec) if name in PAIRED else result.workforce.weights
+            found[LIMITED, name] = wrong(result, true)
+            found[WHOLE, name] = error_of(whole, true, np.nan_to_num(weights))
+        except (QuorateError, ArithmeticError, ValueError, np.linalg.LinAlgError):
+            found[LIMITED, name] = found[WHOLE, name] = None
+    return found

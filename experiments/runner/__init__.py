@@ -1,0 +1,1 @@
+"""Running experiments and rendering their pages."""

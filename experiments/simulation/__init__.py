@@ -1,0 +1,1 @@
+"""Simulated crowds with planted faults."""

@@ -1,0 +1,421 @@
+"""Skills that stay unbiased when the next answers were chosen by looking at the first: one-coin EM [Dawid79].
+
+Who agrees with whom depends on which tasks were asked again, and those are the contested ones, so that estimates from
+agreement come out too low. The likelihood does not mind: given all answers so far, the choice of the next question
+says nothing more about the skills.
+
+One accuracy a worker, as advice needs it: by EM from accuracies, each component turned the right way round.
+
+EM from two starts: all workers better than guessing, or signed as their agreements say; the likelier end wins.
+
+EM climbs from where it starts. A group that is mostly wrong, and tied to the rest by a few shared tasks, stays right in
+its own eyes if it was first taken to be: to turn it, EM would have to pass through guessing.
+
+What each worker's accuracy is best taken to be.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.graph.components import Identifiability, identify
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.fit_blocks import aggregate_in_memory
+from quorate.models.one_coin import fit_one_coin, log_joint
+from quorate.voting.posterior import log_likelihood
+from quorate.voting.vote import accuracy, skill_of, tally, weight
+
+START = 0.5  # the skill that everyone is first taken to have
+
+
+@dataclass(frozen=True)
+class Coins:
+    """Where one-coin EM ended."""
+
+    accuracy: FloatArray  # of each worker; 1/M or the mean for one without an answer to compare
+    mean: float  # the crowd's, over the workers who are determined, each counted by its answers
+    iterations: int
+    converged: bool
+
+
+def fit_coins(
+    answers: Answers,
+    known: IntArray | None,
+    verdict: Identifiability,
+    *,
+    strength: float = 0.0,
+    start: FloatArray | None = None,
+    max_iterations: int = 300,
+    tolerance: float = 1e-5,
+) -> Coins:
+    """Fit one accuracy a worker by `quorate.models.one_coin`, the classes being alike frequent.
+
+    A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
+    left out.
+
+    Args:
+        answers: who answered what.
+        known: the known class of each task, -1 where unknown; None where no gold is given.
+        verdict: the components, each of which is oriented by itself.
+        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk.
+        start: accuracies to start from; by default everyone has skill 0.5.
+        max_iterations: steps at the most.
+        tolerance: for the mean change of accuracies, each worker counted by its answers.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
+    >>> coins = fit_coins(crowd.answers, None, identify(crowd.answers))
+    >>> bool(np.abs(skill_of(coins.accuracy, 2) - crowd.skills).max() < 0.1)
+    True
+    """
+    m = answers.n_classes
+    compared = answers.where(((answers.per_task > 1) | _is_known(answers, known))[answers.task])
+    everyone = np.full(answers.n_workers, float(accuracy(np.array(START), m)))
+    determined = verdict.determined[: answers.n_workers]
+    fit = fit_one_coin(
+        compared,
+        accuracy=everyone if start is None else start,
+        strength=strength,
+        among=determined,
+        gold=known,
+        standing="accuracy",
+        max_iterations=max_iterations + 1,  # the first step only finds the posterior of the start
+        tolerance=tolerance,
+    )
+    p, mean = fit.accuracy, fit.mean
+    if m == 2:
+        counted = np.where(determined, compared.per_worker, 0)
+        p = _oriented(p, compared.per_worker, verdict)
+        mean = float(p @ counted / counted.sum()) if counted.any() else mean
+    return Coins(p, mean, fit.steps - 1, fit.converged)
+
+
+def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
+    """Return the log-probability of all answers, and of the known labels, the classes being alike frequent.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> round(float(np.exp(log_likelihood_of(answers, np.array([0.8, 0.6]), None))), 3)  # (0.8·0.4 + 0.2·0.6)/2
+    0.22
+    """
+    m = answers.n_classes
+    return log_likelihood(log_joint(answers, np.clip(p, 1e-12, 1 - 1e-12), np.full(m, 1 / m)), known)
+
+
+def _oriented(p: FloatArray, n: IntArray, verdict: Identifiability) -> FloatArray:
+    """Turn the components that came out worse than guessing: with two classes p and 1 - p fit alike."""
+    component = verdict.component[: len(p)]
+    total = np.bincount(component, n * (2 * p - 1), verdict.n_components)
+    anchored = np.zeros(verdict.n_components, dtype=bool)
+    anchored[verdict.component[len(p) :]] = True  # gold is the last worker of the crowd that was judged
+    turned: FloatArray = np.where(((total < 0) & ~anchored)[component], 1 - p, p)
+    return turned
+
+
+def without_own(answers: Answers, p: FloatArray, known: IntArray | None) -> FloatArray:
+    """Return, for each answer, the probability of its class by everyone else's answers to the task.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
+    >>> without_own(answers, np.array([0.8, 0.6]), None).round(3).tolist()
+    [0.6, 0.8, 0.5]
+    """
+    own = weight(skill_of(p, answers.n_classes), answers.n_classes)[answers.worker]
+    return expit(log_odds(answers, p, _gold_odds(answers, known)) - own)  # gold's odds are infinite, and stay so
+
+
+def log_odds(answers: Answers, p: FloatArray, certain: FloatArray | None = None) -> FloatArray:
+    """Return, for each answer, the log-odds of its class against all others.
+
+    Args:
+        answers: who answered what.
+        p: accuracy of each worker.
+        certain: the odds where they are known, NaN where they are not.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> log_odds(answers, np.array([0.9, 0.5])).round(3).tolist()
+    [2.197, -2.197]
+    """
+    scores = tally(answers, weight(skill_of(p, answers.n_classes), answers.n_classes))
+    if answers.n_classes == 2:
+        odds = scores - scores[:, ::-1]
+    else:
+        rows, top = np.arange(len(scores)), scores.argmax(axis=1)
+        best = scores[rows, top]
+        share = np.exp(scores - best[:, None])
+        # The sum of the others: by subtraction where that is exact, directly for the leader, which may be nearly all.
+        rest = share.sum(axis=1, keepdims=True) - share
+        share[rows, top] = 0.0
+        rest[rows, top] = share.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            odds = scores - best[:, None] - np.log(rest)
+    flat: FloatArray = odds.ravel()[answers.cells]
+    return flat if certain is None else np.where(np.isnan(certain), flat, certain)
+
+
+def _is_known(answers: Answers, known: IntArray | None) -> BoolArray:
+    return np.zeros(answers.n_tasks, dtype=bool) if known is None else known >= 0
+
+
+def _gold_odds(answers: Answers, known: IntArray | None) -> FloatArray | None:
+    """Return, for each answer, ±infinity where the label is known, NaN where it is not."""
+    if known is None:
+        return None
+    truth = known[answers.task]
+    odds: FloatArray = np.where(truth < 0, np.nan, np.where(truth == answers.label, np.inf, -np.inf))
+    return odds
+
+
+def expit(odds: FloatArray) -> FloatArray:
+    """Turn log-odds into probabilities.
+
+    >>> expit(np.array([0.0, np.inf, -800.0])).tolist()
+    [0.5, 1.0, 0.0]
+    """
+    with np.errstate(over="ignore"):  # exp(-odds) is infinite where the probability is zero
+        probability: FloatArray = 1 / (1 + np.exp(-odds))
+    return probability
+
+
+def with_gold(answers: Answers, known: IntArray | None) -> Answers:
+    """Let the known labels answer as one more worker, the last; without any, return the answers as they are.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> with_gold(answers, np.array([1])).n_workers, with_gold(answers, None).n_workers
+    (3, 2)
+    """
+    return answers if known is None else answers.with_worker(known)
+
+
+def judge(crowd: Answers, n_workers: int) -> Identifiability:
+    """Judge the graph of a crowd whose workers from ``n_workers`` on are known labels.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> judge(answers, 2).identifiable.tolist(), judge(with_gold(answers, np.array([1])), 2).identifiable.tolist()
+    ([False], [True])
+    """
+    return identify(crowd, np.arange(crowd.n_workers) >= n_workers)
+
+
+def check_classes(answers: Answers) -> None:
+    """Refuse answers of one class: nothing can be learnt from them.
+
+    Raises:
+        OptionError: there are fewer than two classes.
+
+    >>> import quorate
+    >>> check_classes(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
+    """
+    if answers.n_classes < 2:
+        raise OptionError(
+            "every answer is of one class, so nothing tells good workers from bad; collect answers of other classes, "
+            "or list every class with classes="
+        )
+
+
+MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is rare there, and the check costs as much
+
+
+def fit_either_way(
+    answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
+) -> Coins:
+    """Fit one accuracy a worker by EM from both starts, and keep the likelier fit.
+
+    Args:
+        answers: who answered what.
+        crowd: the same, with the known labels as one more worker.
+        known: the known class of each task, -1 where unknown; None where no gold is given.
+        verdict: the components of that crowd.
+        options: of `fit_coins`.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=8, per_task=3, seed=0)
+    >>> from quorate.graph.components import identify
+    >>> fit_either_way(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
+    True
+    """
+    first = fit_coins(answers, known, verdict, **options)
+    if answers.n_answers > MOST_ANSWERS:
+        return first
+    start = _signed_start(crowd, answers.n_workers, verdict)
+    if np.all(start >= 1 / answers.n_classes):
+        return first
+    second = fit_coins(answers, known, verdict, start=start, **options)
+    fits = [log_likelihood_of(answers, each.accuracy, known) for each in (first, second)]
+    return second if fits[1] > fits[0] + 1e-6 else first
+
+
+def _signed_start(crowd: Answers, n_workers: int, verdict: Identifiability) -> FloatArray:
+    """Return accuracies of skill 0.5, or as far below guessing, as the workers' agreements sign them."""
+    m = crowd.n_classes
+    skills = aggregate_in_memory("rank-one", crowd).skills
+    for gold in range(n_workers, crowd.n_workers):  # known labels are right, whatever the sum of skills says
+        if skills[gold] < 0:
+            skills = np.where(verdict.component == verdict.component[gold], -skills, skills)
+    return accuracy(np.where(skills[:n_workers] < 0, -START / (m - 1), START), m)
+
+
+HALVINGS = 30  # of an interval of length one: to 1e-9
+
+
+@dataclass(frozen=True)
+class AdaptiveSkills:
+    """Skills with likelihood-ratio intervals; NaN where the data do not determine them."""
+
+    skills: FloatArray
+    low: FloatArray
+    high: FloatArray
+    level: float  # what share of such intervals holds the skill
+    converged: bool
+
+
+def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.95) -> AdaptiveSkills:
+    """Estimate skills by one-coin EM, with intervals that hold after adaptive collection too.
+
+    The interval of worker i is {p : 2 (l_max - l_i(p)) <= chi²}, l_i = sum ln(q p + (1 - q)(1 - p)/(M - 1)) over its
+    answers, q the probability of the answered class by everyone else's answers.
+
+    Args:
+        answers: who answered what, collected by advice or not.
+        gold: known labels of some tasks.
+        level: of the intervals.
+
+    Raises:
+        OptionError: the level is not between 0 and 1, or there is one class only.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> found = adaptive_skills(crowd.answers)
+    >>> int(((found.low <= crowd.skills) & (crowd.skills <= found.high)).sum())  # of ten
+    9
+    """
+    from scipy.special import chdtri
+
+    if not 0 < level < 1:
+        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level}")
+    check_classes(answers)
+    known = known_classes(gold, answers)
+    crowd = with_gold(answers, known)
+    verdict = judge(crowd, answers.n_workers)
+    coins = fit_either_way(answers, crowd, known, verdict)
+    low, high = likelihood_intervals(answers, coins.accuracy, known, float(chdtri(1, 1 - level)))
+    unknown = ~verdict.determined[: answers.n_workers]
+    fitted, below, above = (
+        np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (coins.accuracy, low, high)
+    )
+    return AdaptiveSkills(fitted, below, above, level, coins.converged)
+
+
+def likelihood_intervals(
+    answers: Answers, accuracy: FloatArray, known: IntArray | None, threshold: float
+) -> tuple[FloatArray, FloatArray]:
+    """Find both ends of each worker's interval of accuracy by bisection: the likelihood is concave in it.
+
+    Args:
+        answers: who answered what.
+        accuracy: of each worker, where the likelihood is largest.
+        known: the known class of each task, -1 where unknown; None where no gold is given.
+        threshold: of twice the fall of the log-likelihood.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(40, 1, 1, skills=np.array([0.6]), seed=0).answers
+    >>> truth = answers.label.copy()
+    >>> truth[:8] = 1 - truth[:8]  # of 40 known answers 32 are right
+    >>> low, high = likelihood_intervals(answers, np.array([0.8]), truth, 3.841)
+    >>> round(float(low[0]), 3), round(float(high[0]), 3)
+    (0.66, 0.903)
+    """
+    m, n, worker = answers.n_classes, answers.n_workers, answers.worker
+    others = without_own(answers, accuracy, known)
+
+    def likelihood(p: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return each worker's log-likelihood and its slope."""
+        own = p[worker]
+        inside = np.maximum(others * own + (1 - others) * (1 - own) / (m - 1), 1e-300)
+        slope = (others - (1 - others) / (m - 1)) / inside
+        value, rise = (np.bincount(worker, each, n).astype(np.float64) for each in (np.log(inside), slope))
+        return value, rise
+
+    low, high = np.full(n, 0.0), np.full(n, 1.0)
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        rising = likelihood(middle)[1] > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    best = (low + high) / 2
+    least = likelihood(best)[0] - threshold / 2
+
+    def end(edge: float) -> FloatArray:
+        far, near = np.full(n, edge), best
+        reached = likelihood(far)[0] >= least  # even the end of the scale is likely enough
+        for _ in range(HALVINGS):
+            middle = (far + near) / 2
+            inside = likelihood(middle)[0] >= least
+            far, near = np.where(inside, far, middle), np.where(inside, middle, near)
+        found: FloatArray = np.where(reached, np.full(n, edge), near)
+        return found
+
+    return end(0.0), end(1.0)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What each worker's accuracy is best taken to be: a Beta law of this mean, worth so many answers."""
+
+    accuracy: FloatArray  # of each worker
+    answers: FloatArray  # the parameters of the law add up to this
+    mean: float  # of the crowd: what a newcomer is taken for
+    strength: float  # in answers, how firmly
+    fit: Coins
+
+    def with_newcomers(self, n: int) -> "Belief":
+        """Add workers of whom nothing is known."""
+        accuracy = np.concatenate([self.accuracy, np.full(n, self.mean)])
+        return replace(self, accuracy=accuracy, answers=np.concatenate([self.answers, np.full(n, self.strength)]))
+
+
+def believe(
+    answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
+) -> Belief:
+    """Say what each worker's accuracy is best taken to be in a vote.
+
+    An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
+    EM shrinks every worker toward the crowd's mean, as strongly as accuracies spread if skills are uniform on [0, 1].
+    An answer counts as much as it tells: next to nothing where the label is as good as unknown without it. A worker who
+    is not determined has the mean.
+
+    Args:
+        answers: who answered what.
+        crowd: the same, with the known labels as one more worker.
+        known: the known class of each task, -1 where unknown; None where no gold is given.
+        verdict: the components of that crowd.
+        options: ``max_iterations`` and ``tolerance`` of `quorate.advice.adaptive_skills.fit_coins`.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(n_tasks=20, n_workers=8, per_task=3, seed=0).answers
+    >>> from quorate.graph.components import identify
+    >>> raw = fit_either_way(answers, answers, None, identify(answers))
+    >>> drawn = believe(answers, answers, None, identify(answers))
+    >>> bool(raw.accuracy.max() > 0.999), bool(drawn.accuracy.max() < 0.9)
+    (True, True)
+    """
+    m, n_workers = answers.n_classes, answers.n_workers
+    middle, variance = (1 + 1 / m) / 2, (1 - 1 / m) ** 2 / 12
+    strength = middle * (1 - middle) / variance - 1  # of the Beta law with this mean and variance: 8 for two classes
+    coins = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
+    mean = min(max(coins.mean, 1.01 / m), 0.999)
+    n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
+    q = without_own(answers, coins.accuracy, known)
+    slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
+    # Fisher's information at the mean, in answers of which the truth is known.
+    told = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
+    own = np.clip(coins.accuracy + strength / np.maximum(n, 1) * (coins.accuracy - coins.mean), 0, 1)
+    drawn = (told * own + strength * mean) / (told + strength)
+    return Belief(drawn, told + strength, mean, strength, coins)

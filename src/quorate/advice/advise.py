@@ -1,0 +1,309 @@
+"""Which worker should answer which task next: repair first, then information, and a word when it is enough."""
+
+from typing import Unpack
+
+import numpy as np
+
+from quorate.advice.adaptive_skills import Belief, believe, check_classes, judge, with_gold
+from quorate.advice.advice import Advice
+from quorate.advice.available_workers import Crew, gather_crew, met
+from quorate.advice.information_gain import plan
+from quorate.advice.repair import Mending, mend
+from quorate.advice.stopping import Need, drift, need
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.errors import OptionError, TooLargeError
+from quorate.graph.components import Identifiability
+from quorate.io.gold import answers_and_gold
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.methods.registry import aggregate
+from quorate.notes import UNSUPPORTED
+from quorate.result import Result, count
+from quorate.voting.vote import skill_of
+
+LEAST_DOUBT = 1e-6  # of any label that nobody knows: where all agree, one more answer still tells something, if little
+USUAL_TARGET = 0.05  # the error at which the summary looks if no target is given
+
+
+@keep_pipes()
+def advise(
+    source: Answers | Source,
+    budget: int,
+    *,
+    available: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    target_error: float | None = None,
+    gold: Source = None,
+    width: float = 0.4,
+    dependence: float | None = None,
+    **reading: Unpack[ReadKeywords],
+) -> Advice:
+    """Say which worker should answer which task next.
+
+    First the fewest answers that make everything identifiable, then as many as settle sign and scale, then those that
+    are expected to tell most about the labels. Nobody is asked twice for a task. How sure a label is, is what
+    `quorate.aggregate` says by default: its confidence.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        budget: how many further answers there can be.
+        available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
+            are taken to have the crowd's mean skill. By default everyone who has answered.
+        per_worker: how many further tasks each may get; by default nobody's load, past answers included, exceeds twice
+            the mean load of those available.
+        cost: the column of ``available`` with the cost of an answer; gain a unit of cost is then what counts.
+        target_error: stop at this expected error: tasks that are as sure are not asked again, and no more answers are
+            advised than the whole set is thought to need.
+        gold: known labels of some tasks, as in `quorate.aggregate`.
+        width: wanted of the interval of a bridging worker's skill, where groups of workers share few tasks.
+        dependence: how much of each further answer to a task repeats what the others said, from 0 to 1: workers who err
+            together tell less, the more of them have answered. By default as measured in the answers.
+        reading: as `quorate.read` takes it.
+
+    Raises:
+        OptionError: an option makes no sense, or nobody is left to ask.
+        InputError: the answers, the workers or the known labels cannot be used.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers
+    >>> advise(answers, budget=3).assignments["worker"].to_pylist()
+    ['w9', 'w9', 'w9']
+    """
+    if isinstance(source, Answers) and "workers" in reading:
+        raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
+    answers, gold = answers_and_gold(source, gold, reading)
+    _check(budget, target_error, width, dependence or 0.0)
+    check_classes(answers)
+    result = believed(answers, gold)
+    return advise_result(
+        result,
+        budget,
+        available=available,
+        per_worker=per_worker,
+        cost=cost,
+        target_error=target_error,
+        width=width,
+        dependence=dependence,
+    )
+
+
+def believed(answers: Answers, gold: Source = None) -> Result:
+    """Aggregate as `quorate.aggregate` does by default: what it is sure of is what advice is sure of.
+
+    Where the default method cannot hold its matrices, rank-one speaks instead.
+
+    >>> import quorate
+    >>> believed(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
+    'quorate'
+    """
+    try:
+        return aggregate(answers, gold=gold)
+    except TooLargeError:
+        return aggregate(answers, "rank-one", gold=gold)
+
+
+def advise_result(
+    result: Result,
+    budget: int,
+    *,
+    available: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    target_error: float | None = None,
+    width: float = 0.4,
+    dependence: float | None = None,
+) -> Advice:
+    """Say which worker should answer which task next, by a result that is there already.
+
+    Which tasks are sure, and how sure, is what the result says; whose answer tells how much is what one-coin EM says.
+
+    Args:
+        result: of any method whose posterior is one; with the known labels that it was given.
+        budget: as in `advise`, and so are all the others.
+        available: who can be asked.
+        per_worker: how many further tasks each may get.
+        cost: the column of ``available`` with the cost of an answer.
+        target_error: stop at this expected error.
+        width: wanted of the interval of a bridging worker's skill.
+        dependence: how much of each further answer to a task repeats what the others said; by default what the result's
+            confidence rests on, and none where that is the model's own posterior.
+
+    Raises:
+        OptionError: an option makes no sense, or nobody is left to ask.
+        InputError: the workers cannot be used.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
+    >>> advice = advise_result(result, 5)
+    >>> bool(np.isclose(advice.need.expected_error, 1 - result.ballot.confidence.mean()))
+    True
+    """
+    answers = result.answers
+    if dependence is None:
+        dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
+    _check(budget, target_error, width, dependence)
+    check_classes(answers)
+    crew = gather_crew(answers, budget, workers=available, per_worker=per_worker, cost=cost)
+    crowd = with_gold(answers, result.gold)
+    verdict = judge(crowd, answers.n_workers)
+    belief = believe(answers, crowd, result.gold, verdict)
+    return advise_from(
+        result, budget, crew, verdict, belief, target_error=target_error, width=width, dependence=dependence
+    )
+
+
+def advise_from(
+    result: Result,
+    budget: int,
+    crew: Crew,
+    verdict: Identifiability,
+    belief: Belief,
+    *,
+    target_error: float | None = None,
+    width: float = 0.4,
+    dependence: float = 0.0,
+) -> Advice:
+    """Advise from skills that were fitted before; `advise_result` is this after the fit.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
+    >>> verdict = judge(result.answers, 8)
+    >>> belief = believe(result.answers, result.answers, None, verdict)
+    >>> advise_from(result, 5, gather_crew(result.answers, 5), verdict, belief).n_assignments
+    5
+    """
+    answers, known, posterior = result.answers, result.gold, result.ballot.posterior
+    is_stated = result.ballot.is_stated
+    if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
+        posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
+    n = answers.n_workers
+    determined = verdict.determined[:n] & (answers.per_worker > 0)
+    everyone = belief.with_newcomers(crew.size - n)
+    accuracy = everyone.accuracy
+    weak = result.workforce.weak
+    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width, weak)
+    target = USUAL_TARGET if target_error is None else target_error
+    pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
+    needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)
+    open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
+    limit = budget - len(mended.task)
+    if target_error is not None:
+        open_tasks &= ~needs.settled
+        limit = int(min(limit, np.ceil(needs.whole / np.average(crew.gives, weights=crew.available))))
+    there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
+    tasks, workers = met(answers)
+    done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
+    doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
+    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, there, dependence)
+    if limit and len(chosen) == 0 and len(mended.task) == 0:
+        _refuse_if_nobody_is_left(done, crew, open_tasks)
+    stops = target_error is not None and needs.reached
+    notes = [
+        *_repair_notes(int((~determined).sum()), n, mended),
+        *_budget_notes(budget, limit, len(chosen), needs, target_error, stops),
+        *([] if belief.fit.converged else [f"one-coin EM had not settled after {belief.fit.iterations} steps"]),
+    ]
+    return Advice(
+        answers,
+        budget,
+        crew,
+        np.concatenate([mended.task, chosen.task]),
+        np.concatenate([mended.worker, chosen.worker]),
+        mended.reason,
+        np.concatenate([np.full(len(mended.task), np.nan), chosen.gain]),
+        posterior,
+        skill_of(accuracy, answers.n_classes),
+        needs,
+        stops,
+        tuple(notes),
+        is_stated,
+        next((note.text for note in result.notes if note.kind == UNSUPPORTED), None),
+    )
+
+
+def _check(budget: int, target_error: float | None, width: float, dependence: float) -> None:
+    if budget < 1:
+        raise OptionError(f"the budget must be one further answer at the least, not {budget}")
+    if target_error is not None and not 0 < target_error < 1:
+        raise OptionError(f"the target error must lie between 0 and 1, not at {target_error}")
+    if not 0 < width <= 2:
+        raise OptionError(f"the width of an interval of skill must lie between 0 and 2, not at {width}")
+    if not 0 <= dependence <= 1:
+        raise OptionError(f"the dependence of answers lies between 0 and 1, not at {dependence}")
+
+
+def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
+    """Return how many answers each worker would give if the best take all that they have room for."""
+    free = np.flatnonzero(crew.available & (crew.room > 0))
+    order = free[np.argsort(-accuracy[free], kind="stable")]
+    before = starts_of(crew.room[order])[:-1]
+    gives = np.zeros(crew.size)
+    gives[order] = np.clip(budget - before, 0, crew.room[order])
+    return gives
+
+
+def _refuse_if_nobody_is_left(done: tuple[IntArray, IntArray], crew: Crew, open_tasks: BoolArray) -> None:
+    """Tell an empty plan for want of workers from one for want of doubt.
+
+    Raises:
+        OptionError: no available worker can take any open task.
+    """
+    free = crew.available & (crew.room > 0)
+    if not free.any():
+        raise OptionError(
+            f"nobody is left to ask: none of {count(int(crew.available.sum()), 'available worker')} may take another "
+            "task. List others (available=, --available), or allow more (per_worker=, --per-worker)"
+        )
+    taken = int((free[done[1]] & open_tasks[done[0]]).sum())
+    if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
+        raise OptionError(
+            f"nobody is left to ask: {count(int(free.sum()), 'available worker')} answered all of "
+            f"{count(int(open_tasks.sum()), 'open task')} already. List others (available=, --available)"
+        )
+
+
+def _repair_notes(n_undetermined: int, n_workers: int, mended: Mending) -> list[str]:
+    """Say what is not determined, and how far the advice mends it."""
+    notes = []
+    if n_undetermined:
+        notes.append(
+            f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: too few shared tasks "
+            "(`quorate diagnose` says why); they take part with the crowd's mean skill"
+        )
+    if not mended.possible:
+        notes.append(
+            "no assignment of the available workers can repair it: an odd cycle needs three workers; list others, or "
+            "give gold labels"
+        )
+    n_settle = len(mended.task) - mended.n_repair
+    if mended.n_repair:
+        joins = "joins" if mended.n_repair == 1 else "join"
+        notes.append(f"{count(mended.n_repair, 'answer')} {joins} everyone in one identifiable component")
+    if n_settle:
+        notes.append(f"{count(n_settle, 'answer')} on shared tasks settle sign and scale where groups hang by a thread")
+    if mended.n_left_out:
+        notes.append(f"repair needs {count(mended.n_left_out, 'further answer')} at the least; ask again after these")
+    return notes
+
+
+def _budget_notes(
+    budget: int, limit: int, n_chosen: int, needs: Need, target_error: float | None, stops: bool
+) -> list[str]:
+    """Say why fewer answers are advised than there is budget for."""
+    if stops:
+        return [
+            f"stop: the expected error of all labels is {needs.expected_error:.3g}, within the target of "
+            f"{needs.target:g}; no more answers are needed"
+        ]
+    notes = []
+    if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.whole):
+        notes.append(f"fewer than the budget: about {limit:,} are thought to bring the expected error to the target")
+    if n_chosen < limit:
+        notes.append(
+            f"only {n_chosen:,} of {limit:,} further answers could be assigned for information: the available workers "
+            "have no room, have answered already, or would tell nothing new"
+        )
+    return notes

@@ -1,0 +1,156 @@
+"""Who can be asked, how often, and at what cost."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
+from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.read_table import Source, read_table
+from quorate.models.prior_strength import LEAST_WORTH
+
+WORKER = "worker"  # the column of ids in a table of workers
+
+
+@dataclass(frozen=True)
+class Crew:
+    """The workers of the answers, and after them those who have not answered yet; shapes (workers,)."""
+
+    names: pa.Array
+    available: BoolArray
+    load: IntArray  # answers so far
+    room: IntArray  # how many further tasks each may be asked
+    cost: FloatArray  # of one answer; one by default
+    priced: bool  # whether costs were given
+    gives: FloatArray  # how likely each is to answer when asked, and not to abstain
+
+    @property
+    def size(self) -> int:
+        """How many workers there are, newcomers included."""
+        return len(self.names)
+
+    def after(self, workers: IntArray) -> "Crew":
+        """Return the crew with less room, after these workers were asked once each time they are listed."""
+        asked = np.bincount(workers, minlength=self.size)
+        return replace(self, room=np.maximum(self.room - asked, 0))
+
+
+def gather_crew(
+    answers: Answers, budget: int, *, workers: Source = None, per_worker: int | None = None, cost: str | None = None
+) -> Crew:
+    """Find out who can be asked.
+
+    Args:
+        answers: who answered what.
+        budget: how many answers will be asked for.
+        workers: a table with the column ``worker``, or a list of ids; by default everyone who has answered.
+        per_worker: how many further tasks each may get. By default so many that nobody's load, past answers included,
+            exceeds twice the mean load of those available.
+        cost: the column of ``workers`` with what an answer costs.
+
+    Raises:
+        OptionError: a number makes no sense, or costs are wanted without a table of workers.
+        InputError: the table of workers cannot be used.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> crew = gather_crew(answers, 3, workers=["bob", "eve"])
+    >>> crew.names.to_pylist(), crew.available.tolist(), crew.room.tolist()
+    (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 4])
+    """
+    if per_worker is not None and per_worker < 1:
+        raise OptionError(f"each worker must be asked one task at the least, not {per_worker} (per_worker=)")
+    if workers is None:
+        if cost is not None:
+            raise OptionError("costs are read from the table of workers: give one (available=, --available)")
+        codes: IntArray = np.arange(answers.n_workers)
+        names, costs = answers.worker_names, np.ones(answers.n_workers)
+    else:
+        names, codes, costs = _read_workers(workers, answers, cost)
+    available = np.zeros(len(names), dtype=bool)
+    available[codes] = True
+    load: IntArray = np.concatenate([answers.per_worker, np.zeros(len(names) - answers.n_workers, np.int64)])
+    price = np.ones(len(names))
+    price[codes] = costs
+    if per_worker is None:
+        mean = (load[available].sum() + budget) / max(available.sum(), 1)
+        room = np.ceil(2 * mean).astype(np.int64) - load
+    else:
+        room = np.full(len(names), per_worker)
+    room = np.where(available, np.maximum(room, 0), 0)
+    return Crew(names, available, load, room, price, cost is not None, _gives(answers, len(names)))
+
+
+def met(answers: Answers) -> tuple[IntArray, IntArray]:
+    """List who has met which task, by answering or by abstaining: nobody is asked twice.
+
+    >>> import quorate
+    >>> table = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "n/a"]}
+    >>> [codes.tolist() for codes in met(quorate.read(table, abstain=["n/a"]))]
+    [[0, 0], [0, 1]]
+    """
+    if answers.said is None:
+        return answers.task, answers.worker
+    said = answers.said
+    return np.concatenate([answers.task, said.task]), np.concatenate([answers.worker, said.worker])
+
+
+def _gives(answers: Answers, n: int) -> FloatArray:
+    """Return how often each worker answers instead of abstaining, drawn to the crowd's; a newcomer has the crowd's."""
+    silent = answers.abstained_per_worker
+    if silent is None:
+        return np.ones(n)
+    asked = answers.per_worker + silent
+    mean = answers.n_answers / max(int(asked.sum()), 1)
+    own = (answers.per_worker + LEAST_WORTH * mean) / (asked + LEAST_WORTH)
+    return np.concatenate([own, np.full(n - answers.n_workers, mean)])
+
+
+def _read_workers(source: Source, answers: Answers, cost: str | None) -> tuple[pa.Array, IntArray, FloatArray]:
+    """Return all names, the codes of those who are listed, and their costs."""
+    if isinstance(source, Sequence) and not isinstance(source, str) and not isinstance(source, Mapping):
+        source = {WORKER: list(source)}
+    columns = {WORKER: "A table of workers needs the column 'worker'; rename yours"}
+    if cost is not None:
+        columns[cost] = "Let cost= (--cost) name one of those"
+    table = read_table(source, columns, fixed=True)
+    if table.num_rows == 0:
+        raise NoRowsError("the table of workers lists nobody, so nobody can be asked; list who is available")
+    codes, listed = encode(table.column(WORKER), WORKER)
+    if (codes < 0).any():
+        rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
+        raise BlankFieldError(f"'worker' is missing in {rows} of the table of workers; fill it in")
+    listed = as_type(listed, answers.worker_names.type, "available workers")
+    place = positions(listed, answers.worker_names)
+    new = place < 0
+    place[new] = answers.n_workers + np.arange(int(new.sum()))
+    names = pa.concat_arrays([answers.worker_names, listed.filter(from_numpy(new))])
+    return names, place, np.ones(len(listed)) if cost is None else _costs(table.column(cost), cost, codes, len(listed))
+
+
+def _costs(column: pa.ChunkedArray, name: str, codes: IntArray, n: int) -> FloatArray:
+    """Return what each listed worker costs: one positive number each."""
+    try:
+        values = column.combine_chunks().cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnTypeError(f"the column {name!r} of the table of workers holds what is no number; mend it") from None
+    if isinstance(values, pa.ChunkedArray):
+        values = values.chunk(0)
+    numbers = to_numpy(values.fill_null(float("nan")))
+    wrong = np.flatnonzero(~(numbers > 0) | np.isinf(numbers))
+    if len(wrong):
+        raise ColumnTypeError(
+            f"{name!r} is no positive number in {rows_phrase(wrong.tolist())} of the table of workers; mend it"
+        )
+    costs = np.zeros(n)
+    costs[codes] = numbers
+    clash = np.flatnonzero(costs[codes] != numbers)
+    if len(clash):
+        raise ColumnTypeError(
+            f"a worker is listed with two costs in {rows_phrase(clash.tolist())} of the table of workers; keep one"
+        )
+    return costs

@@ -1,0 +1,127 @@
+"""What advice is expected to bring: the error of the labels once its answers have come."""
+
+import numpy as np
+
+from quorate.advice.advice import Advice
+from quorate.advice.information_gain import as_heard
+from quorate.advice.stopping import share_of_next
+from quorate.arrays import FloatArray, IntArray, runs
+from quorate.voting.vote import accuracy
+
+ALL_DRAWS = 100_000  # over all tasks that are asked: their mean error is then within a tenth of a point
+FEWEST, MOST = 8, 200  # of one task
+
+
+def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> FloatArray:
+    """Return the expected error of each task's label once the advised answers have come.
+
+    Answers are drawn as the posterior and the skills say they will be, and heard as the dependence between workers
+    allows: what repeats the others tells nothing. Tasks that are not asked stay as they are.
+
+    Args:
+        advice: what is asked of whom.
+        dependence: of answers to the same task, as in `quorate.advice.advise.advise_result`.
+        seed: of the draws.
+
+    >>> import quorate
+    >>> from quorate.advice.advise import advise
+    >>> advice = advise(quorate.simulate.crowd(100, 10, 2, seed=0).answers, budget=40)
+    >>> bool(error_after(advice).mean() < advice.need.error.mean())
+    True
+    """
+    error = advice.need.error.copy()
+    if advice.n_assignments == 0:
+        return error
+    rng = np.random.default_rng(seed)
+    n_classes = advice.posterior.shape[1]
+    tasks, place = np.unique(advice.task, return_inverse=True)
+    draws = int(np.clip(ALL_DRAWS // len(tasks), FEWEST, MOST))
+    true = _draw(advice.posterior, tasks, rng.random((len(tasks), draws)))
+    right = np.clip(accuracy(advice.skills, n_classes), 1e-6, 1 - 1e-6)
+    answered = advice.answers.per_task[tasks].copy()
+    turn = _turns(place)
+    said_all = np.empty((len(place), draws), np.int64)
+    log_odds = np.empty((len(place), draws))
+    for number in range(int(turn.max()) + 1):
+        asked = np.flatnonzero(turn == number)  # at most one answer a task
+        at = place[asked]
+        heard = as_heard(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[:, None]
+        gives = advice.crew.gives[advice.worker[asked]][:, None]
+        given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
+        said = np.where(rng.random((len(at), draws)) < heard, true[at], _another(true[at], n_classes, rng))
+        said_all[asked] = said
+        log_odds[asked] = np.where(given, np.log(heard * (n_classes - 1) / (1 - heard)), 0.0)
+        answered[at] += 1
+    # An expectation cannot be worse than now: where draws say so, they are too few.
+    error[tasks] = np.minimum(
+        error[tasks], 1 - _surest(advice.posterior[tasks], place, said_all, log_odds).mean(axis=1)
+    )
+    return error
+
+
+def _surest(posterior: FloatArray, place: IntArray, said: IntArray, log_odds: FloatArray) -> FloatArray:
+    """Return how sure each task's label is once the answers have come; tasks × draws.
+
+    A class that nobody says keeps its probability, up to what makes all sum to one. So only those that are said are
+    counted, and of the others the likeliest is as sure as it was: no table of draws × classes is made.
+
+    Args:
+        posterior: of the tasks, before.
+        place: the task of each answer.
+        said: the class that it gives, answers × draws.
+        log_odds: by which the logarithm of that class's probability grows.
+    """
+    (n_tasks, m), draws = posterior.shape, said.shape[1]
+    rows = n_tasks * draws  # a row for each task and draw
+    row = place[:, None] * draws + np.arange(draws)
+    cells, which = np.unique((row * m + said).ravel(), return_inverse=True)
+    grown, of_row = np.bincount(which, log_odds.ravel(), len(cells)), cells // m
+    own = posterior[of_row // draws, cells % m]
+    most = np.zeros(rows)  # what is unsaid does not grow
+    np.maximum.at(most, of_row, grown)
+    after = own * np.exp(grown - most[of_row])
+    best = np.zeros(rows)
+    np.maximum.at(best, of_row, after)
+    unsaid = np.exp(-most)
+    total = np.bincount(of_row, after, rows) + np.maximum(1 - np.bincount(of_row, own, rows), 0.0) * unsaid
+    surest: FloatArray = np.maximum(best, _likeliest_unsaid(posterior, draws, cells) * unsaid) / total
+    return surest.reshape(n_tasks, draws)
+
+
+def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> FloatArray:
+    """Return how likely the likeliest class is that is not said; a row for each task and draw, none where all are."""
+    n_tasks, m = posterior.shape
+    n = min(int(np.bincount(cells // m).max()) + 1, m)  # of so many classes, one at least is not said
+    classes = np.empty((n_tasks, n), np.int64)
+    for run in runs(n_tasks, m):
+        p = posterior[run]
+        top = np.argpartition(p, m - n, axis=1)[:, m - n :] if n < m else np.tile(np.arange(n), (len(p), 1))
+        classes[run] = np.take_along_axis(top, np.argsort(-np.take_along_axis(p, top, axis=1), axis=1), axis=1)
+    left, found = np.arange(n_tasks * draws), np.zeros(n_tasks * draws)
+    for rank in range(n):
+        each = classes[left // draws, rank]
+        is_said = cells[np.minimum(np.searchsorted(cells, left * m + each), len(cells) - 1)] == left * m + each
+        found[left[~is_said]] = posterior[left[~is_said] // draws, each[~is_said]]
+        left = left[is_said]
+    return found
+
+
+def _turns(place: IntArray) -> IntArray:
+    """Count, for each entry, the entries before it of the same value."""
+    order = np.argsort(place, kind="stable")
+    sorted_places = place[order]
+    begins = np.searchsorted(sorted_places, sorted_places)
+    turn = np.empty(len(place), np.int64)
+    turn[order] = np.arange(len(place)) - begins
+    return turn
+
+
+def _draw(posterior: FloatArray, tasks: IntArray, random: FloatArray) -> IntArray:
+    """Draw classes of each task from its posterior, by numbers between 0 and 1; tasks × draws."""
+    each = [np.searchsorted(posterior[task].cumsum(), row) for task, row in zip(tasks, random, strict=True)]
+    drawn: IntArray = np.minimum(np.array(each), posterior.shape[1] - 1)
+    return drawn
+
+
+def _another(true: IntArray, n_classes: int, rng: np.random.Generator) -> IntArray:
+    return (true + rng.integers(1, n_classes, true.shape)) % n_classes

@@ -1,0 +1,270 @@
+"""What an answer is expected to tell about its task's label, and who should give it.
+
+The expected fall of the entropy of task t's posterior q if a worker of accuracy p answers is H(pi) - h(p), where
+pi_l = a + q_l (p - a) is the probability of the answer l, a = (1 - p)/(M - 1), and h = -p ln p - (1 - p) ln a.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.advice.available_workers import Crew
+from quorate.advice.stopping import share_of_next
+from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
+from quorate.voting.vote import skill_of, weight
+
+LEAST_GAIN = 1e-9  # nats: an answer that tells less is not asked for
+SAMPLE = 64  # tasks on which workers of different cost are compared
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Who is to answer what; `gain` in nats, what those before it on the same task have told being taken off."""
+
+    task: IntArray
+    worker: IntArray
+    gain: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+
+def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
+    """Return the expected fall of a posterior's entropy, in nats, if a worker of this accuracy answers.
+
+    Args:
+        posterior: shape (…, classes).
+        accuracy: shape (…); one for each posterior, or any shape that spreads over them.
+
+    >>> expected_gain(np.array([0.5, 0.5]), np.array([1.0, 0.8, 0.5])).round(3).tolist()
+    [0.693, 0.193, 0.0]
+    """
+    m = posterior.shape[-1]
+    p = np.asarray(accuracy, dtype=np.float64)
+    a = (1 - p) / (m - 1)
+    pi = a[..., None] + posterior * (p - a)[..., None]
+    noise = -_times_log(p) - (m - 1) * _times_log(a)
+    gain: FloatArray = np.maximum(entropy(pi) - noise, 0.0)
+    return gain
+
+
+def as_heard(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
+    """Return the accuracy of a worker whose vote counts this share of its log-odds: one who tells as much.
+
+    >>> as_heard(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
+    [0.8, 0.667]
+    """
+    if (share == 1).all():  # exactly: the accuracy's way to log-odds and back would cost its last digit
+        return accuracy
+    odds = weight(skill_of(accuracy, n_classes), n_classes) * share
+    heard: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
+    return heard
+
+
+def entropy(posterior: FloatArray) -> FloatArray:
+    """Return the entropy over the last axis, in nats.
+
+    >>> entropy(np.array([[0.5, 0.5], [1.0, 0.0]])).round(3).tolist()
+    [0.693, 0.0]
+    """
+    total: FloatArray = 0.0 - _times_log(posterior).sum(axis=-1)
+    return total
+
+
+def _times_log(p: FloatArray) -> FloatArray:
+    product: FloatArray = p * np.log(np.maximum(p, 1e-300))
+    return product
+
+
+def plan(
+    done: tuple[IntArray, IntArray],
+    posterior: FloatArray,
+    accuracy: FloatArray,
+    crew: Crew,
+    budget: int,
+    open_tasks: BoolArray,
+    answered: IntArray | None = None,
+    dependence: float = 0.0,
+) -> Plan:
+    """Choose the answers that are expected to tell most, the best first.
+
+    Tasks are ranked by what the best worker would tell. A second answer to a task is worth what the first leaves
+    unknown: if one answer takes off the share r of the entropy, the next is taken to take off the same share of the
+    rest (exact it would be a sum over all first answers; the two differ by a few per cent). Where workers err together
+    it is worth less than that, because it repeats more: what faint evidence tells goes as its square. Workers take
+    tasks from the top of that list in the order of their accuracy (with costs, of what they tell a unit of cost), as
+    many as they have room for, and none twice: the same as if each task in turn chose the best worker who is left.
+
+    Args:
+        done: tasks and workers that are not to meet again, one entry an answer.
+        posterior: tasks × classes.
+        accuracy: of each worker of the crew.
+        crew: who can be asked.
+        budget: answers at the most.
+        open_tasks: which tasks may be asked.
+        answered: answers that each task has; needed where workers err together.
+        dependence: how much of each further answer to a task repeats what the others said.
+
+    >>> import quorate
+    >>> from quorate.advice.available_workers import gather_crew
+    >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx")})
+    >>> crew = gather_crew(answers, 1, workers=["c"])
+    >>> done, posterior = (answers.task, answers.worker), np.array([[0.5, 0.5], [0.9, 0.1]])
+    >>> chosen = plan(done, posterior, np.full(3, 0.8), crew, 1, np.array([True, True]))
+    >>> chosen.task.tolist(), chosen.worker.tolist(), chosen.gain.round(3).tolist()
+    ([0], [2], [0.193])
+    """
+    ranked = _ranked(posterior[open_tasks], accuracy, crew)
+    if len(ranked) == 0 or not open_tasks.any():
+        return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+    there = np.zeros(len(posterior), np.int64) if answered is None else answered
+    best = as_heard(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
+    once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * crew.gives[ranked[0]]
+    before = entropy(posterior)
+    left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
+    asked = _Asked(done, len(posterior), crew)
+    taken = np.bincount(done[0], crew.available[done[1]], len(posterior)).astype(np.int64)
+    per_task = int(crew.available.sum()) - taken
+    given: IntArray = np.zeros(len(posterior), np.int64)
+    while asked.n < budget:
+        wanted = _worth_most(_Falling(once, left, there, dependence), given, per_task - given, budget - asked.n)
+        if len(wanted) == 0:
+            break
+        due = given + np.bincount(wanted, minlength=len(posterior))
+        asked.take(wanted, ranked)
+        given = asked.per_task()
+        per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
+    task, worker = asked.pairs()
+    order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are heard first
+    task, worker = task[order], worker[order]
+    turn = np.arange(len(task)) - np.searchsorted(task, task)
+    heard = as_heard(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
+    return _with_gains(task, worker, posterior, heard, crew)
+
+
+def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
+    """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost.
+
+    An answer that is given every second time is worth half as much, or costs twice as much, which is the same.
+    """
+    free = np.flatnonzero(crew.available & (crew.room > 0))
+    value = accuracy[free]
+    if (crew.priced or not (crew.gives == 1).all()) and len(posterior):
+        # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
+        order = np.argsort(-entropy(posterior), kind="stable")
+        sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
+        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) * crew.gives[free] / crew.cost[free]
+    return free[np.lexsort([free, -value])]
+
+
+@dataclass(frozen=True)
+class _Falling:
+    """What the next answers to each task are worth: less with each."""
+
+    once: FloatArray  # nats that the first tells
+    left: FloatArray  # of the entropy, after one answer
+    answered: IntArray  # answers that each task has
+    dependence: float
+
+    def log_worth(self, tasks: IntArray, number: IntArray) -> FloatArray:
+        """Return the logarithm of what an answer tells that comes after so many further ones."""
+        fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
+        with np.errstate(divide="ignore"):
+            repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
+            told = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
+        falling: FloatArray = told + repeats
+        return falling
+
+
+def _worth_most(worth: _Falling, given: IntArray, room: IntArray, n: int) -> IntArray:
+    """List tasks, each as often as it should get a further answer: the n answers that tell most, the best first."""
+    tasks, turn, level = np.flatnonzero((worth.once > LEAST_GAIN) & (room > 0)), 0, np.log(LEAST_GAIN)
+    found: list[tuple[IntArray, FloatArray]] = []
+    while len(tasks):
+        value = worth.log_worth(tasks, given[tasks] + turn)
+        kept = value > level
+        found.append((tasks[kept], value[kept]))
+        values = np.concatenate([each for _, each in found])
+        if len(values) > n:  # what is not among the n best so far will not be; answers only fall in worth
+            level = max(level, float(np.partition(values, -n)[-n]) - 1e-9)
+        turn += 1
+        tasks = tasks[kept & (room[tasks] > turn)]
+    if not found:
+        return np.zeros(0, np.int64)
+    task, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    turns = np.repeat(np.arange(len(found)), [len(each) for each, _ in found])
+    chosen: IntArray = task[np.lexsort([turns, task, -sortable(values)])[:n]]
+    return chosen
+
+
+class _Asked:
+    """The assignments so far. One object that changes, because workers choose one after another."""
+
+    def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, crew: Crew) -> None:
+        self.n_tasks, self.room = n_tasks, crew.room.copy()
+        task, worker = done
+        self.done = task[np.argsort(worker, kind="stable")]
+        self.start = starts_of(np.bincount(worker, minlength=crew.size))
+        self.new: dict[int, list[IntArray]] = {}
+        self.n = 0
+
+    def take(self, wanted: IntArray, ranked: IntArray) -> int:
+        """Let each worker in turn take the first tasks of the list that it has not answered; return how many."""
+        refused = np.zeros(self.n_tasks, dtype=bool)
+        skipped, at, before = wanted[:0], 0, self.n
+        for worker in ranked.tolist():
+            room = int(self.room[worker])
+            if room == 0:
+                continue
+            if at >= len(wanted) and len(skipped) == 0:
+                break
+            own = np.concatenate([self.done[self.start[worker] : self.start[worker + 1]], *self.new.get(worker, [])])
+            refused[own] = True
+            step = room + 8
+            while True:  # far enough down the list to fill the room, or to its end
+                reach, step = min(len(wanted), at + step), 2 * step
+                seen = np.concatenate([skipped, wanted[at:reach]])
+                first = np.zeros(len(seen), dtype=bool)
+                first[np.unique(seen, return_index=True)[1]] = True
+                chosen = np.flatnonzero(first & ~refused[seen])[:room]
+                if len(chosen) == room or reach == len(wanted):
+                    break
+            refused[own] = False
+            # What lies beyond the last choice goes back onto the list as it was.
+            last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
+            kept = np.ones(last, dtype=bool)
+            kept[chosen] = False
+            at += last - len(skipped)
+            skipped = seen[:last][kept]
+            if len(chosen):
+                self.new.setdefault(worker, []).append(seen[chosen])
+                self.room[worker] -= len(chosen)
+                self.n += len(chosen)
+        return self.n - before
+
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """Return tasks and workers, in the order of the workers' choice."""
+        if not self.new:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        task = np.concatenate([part for parts in self.new.values() for part in parts])
+        worker = np.repeat(list(self.new), [sum(map(len, parts)) for parts in self.new.values()])
+        return task, worker
+
+    def per_task(self) -> IntArray:
+        """Return how many new answers each task gets."""
+        return np.bincount(self.pairs()[0], minlength=self.n_tasks)
+
+
+def _with_gains(task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> Plan:
+    """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
+
+    They are sorted by task, the better first; ``accuracy`` is each assignment's, as it is heard on its task.
+    """
+    alone = expected_gain(posterior[task], accuracy) * crew.gives[worker]
+    before = entropy(posterior[task])
+    remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
+    so_far = np.cumsum(remains) - remains
+    first = np.searchsorted(task, task)  # where each task's run begins
+    gain = alone * np.exp(so_far - so_far[first])
+    best = np.lexsort([worker, task, -sortable(gain / crew.cost[worker])])
+    return Plan(task[best], worker[best], gain[best])

@@ -1,0 +1,245 @@
+"""Repair first: join what hangs apart, then as many shared tasks as settle sign and scale."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.advice.available_workers import Crew
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import count
+from quorate.graph.components import Identifiability, grouped, identify
+from quorate.graph.pairs import pair_stats, too_many_pairs
+from quorate.graph.repair import Repair, repair
+from quorate.graph.weak_ties import MOST_GROUPS, LooseGroup, loose_groups
+from quorate.skills.weak_identification import Comparison, WeakIdentification, comparisons
+from quorate.voting.vote import skill_of
+
+Z = 1.96  # of an interval at 95 %
+LEAST_SHARED, MOST_SHARED = 10, 100  # tasks: fewer settle no sign (`quorate.graph.weak_ties`), more were never needed
+
+
+@dataclass(frozen=True)
+class Mending:
+    """Assignments that mend the crowd: the repair's first, then those that settle sign and scale."""
+
+    task: IntArray
+    worker: IntArray
+    reason: tuple[str, ...]  # one for each
+    n_repair: int
+    possible: bool  # False: these workers cannot repair it
+    n_left_out: int  # further ones that the budget, or the room that workers have, does not allow
+
+
+def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: float) -> int:
+    """Return how many shared tasks bring the interval of a bridging worker's skill down to the wanted width.
+
+    The worker is compared with labels that are right with probability ``sure``. Its agreement with them is a share of n
+    answers, and the slope from skill to agreement is (M - 1)/M times the labels' own skill c, so the interval has the
+    width 2 z M/(M - 1) sqrt(p (1 - p)/n)/c.
+
+    Args:
+        accuracy: of the bridging worker.
+        sure: the mean confidence of the labels that it is compared with.
+        n_classes: M.
+        width: of the interval of its skill, at 95 %.
+
+    >>> shared_tasks_needed(0.8, 1.0, 2, 0.4), shared_tasks_needed(0.8, 0.9, 2, 0.4)
+    (62, 97)
+    """
+    c = max(float(skill_of(np.array(sure), n_classes)), 0.1)
+    scale = 2 * Z * n_classes / (n_classes - 1) / (width * c)
+    return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
+
+
+def mend(
+    answers: Answers,
+    crowd: Answers,
+    verdict: Identifiability,
+    crew: Crew,
+    accuracy: FloatArray,
+    posterior: FloatArray,
+    budget: int,
+    width: float,
+    weak: WeakIdentification | None = None,
+) -> Mending:
+    """Choose the answers that make everything identifiable, and then those that settle sign and scale.
+
+    Args:
+        answers: who answered what.
+        crowd: the same, with the known labels as one more worker.
+        verdict: the components of that crowd.
+        crew: who can be asked.
+        accuracy: of each worker of the crew.
+        posterior: tasks × classes.
+        budget: answers at the most.
+        width: wanted of the interval of a bridging worker's skill.
+        weak: weakly identified workers, who are compared with workers whose skill differs from zero.
+
+    >>> import quorate
+    >>> from quorate.advice.available_workers import gather_crew
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> crew, even = gather_crew(answers, 5), np.full((2, 2), 0.5)
+    >>> found = mend(answers, answers, identify(answers), crew, np.full(3, 0.8), even, 5, 0.4)
+    >>> found.task.tolist(), found.worker.tolist(), found.reason
+    ([0], [2], ('repair: joins 1 worker to the rest',))
+    """
+    free = np.flatnonzero(crew.available & (crew.room > 0))
+    order = free[np.lexsort([free, -crew.load[free], -accuracy[free]])]
+    first = repair(answers, verdict, available=order)
+    draft = _Draft(answers, crew, accuracy, posterior.max(axis=1), order, budget, width)
+    for task, worker in zip(first.task.tolist(), first.worker.tolist(), strict=True):
+        draft.add(task, worker, _repair_reason(verdict, worker, task, answers))
+    n_repair = len(draft.task)
+    for group in _apart(verdict, answers) if verdict.n_components > 1 else _loose(crowd, answers.n_workers):
+        if len(draft.task) < budget:
+            draft.tie(group, first)
+    if weak is not None and not draft.task:  # what joins and ties groups comes first, and may resolve it
+        asked = order[order < answers.n_workers]
+        for comparison in comparisons(answers, weak, asked.tolist()):
+            if len(draft.task) < budget:
+                draft.compare(comparison)
+    draft.scale(verdict)
+    return Mending(
+        np.array(draft.task, np.int64),
+        np.array(draft.worker, np.int64),
+        tuple(draft.reason),
+        n_repair,
+        first.possible,
+        draft.left_out,
+    )
+
+
+def _repair_reason(verdict: Identifiability, worker: int, task: int, answers: Answers) -> str:
+    there = verdict.component[answers.worker[np.searchsorted(answers.task, task)]]
+    own = verdict.component[worker] if worker < answers.n_workers else -1
+    if own == there:
+        return "repair: closes an odd cycle"
+    apart = verdict.sizes[own] if own >= 0 and verdict.sizes[own] <= verdict.sizes[there] else verdict.sizes[there]
+    return f"repair: joins {count(int(apart), 'worker')} to the rest"
+
+
+def _loose(crowd: Answers, n_workers: int) -> list[LooseGroup]:
+    """List the loosely tied groups of a connected crowd, the largest first: those that `quorate diagnose` names."""
+    pairs = pair_stats(crowd) if too_many_pairs(crowd) is None else None
+    anchor = n_workers if crowd.n_workers > n_workers else None
+    return loose_groups(np.arange(crowd.n_workers), pairs, crowd, anchor=anchor)
+
+
+def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
+    """List the components but for the first, as groups that share nothing with the rest yet; the largest first."""
+    first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # a task's workers are all of one component
+    tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
+    members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
+    # One task settles nothing, and is settled sooner by asking others.
+    chosen = np.flatnonzero(tasks > 1)[:MOST_GROUPS].tolist()
+    return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
+
+
+class _Draft:
+    """The assignments so far, within budget and room. One object that changes: each choice narrows the next."""
+
+    def __init__(
+        self,
+        answers: Answers,
+        crew: Crew,
+        accuracy: FloatArray,
+        sure: FloatArray,
+        order: IntArray,
+        budget: int,
+        width: float,
+    ) -> None:
+        self.answers, self.accuracy, self.sure, self.order = answers, accuracy, sure, order
+        self.budget, self.width, self.room = budget, width, crew.room.copy()
+        self.task: list[int] = []
+        self.worker: list[int] = []
+        self.reason: list[str] = []
+        self.left_out = 0
+
+    def add(self, task: int, worker: int, reason: str) -> bool:
+        if len(self.task) >= self.budget or self.room[worker] < 1:
+            self.left_out += 1
+            return False
+        self.room[worker] -= 1
+        self.task.append(task)
+        self.worker.append(worker)
+        self.reason.append(reason)
+        return True
+
+    def done_by(self, worker: int) -> BoolArray:
+        """Which tasks a worker has answered, or is to answer."""
+        done = np.zeros(self.answers.n_tasks, dtype=bool)
+        done[self.answers.task[self.answers.worker == worker]] = True
+        done[[t for t, w in zip(self.task, self.worker, strict=True) if w == worker]] = True
+        return done
+
+    def ask(self, askers: IntArray, tasks: BoolArray, have: int, most: int, reason: str) -> None:
+        """Let the first asker who can answer tasks of which the label is surest, until enough are shared."""
+        wanted = None
+        for worker in askers.tolist():
+            free = np.flatnonzero(tasks & ~self.done_by(worker))
+            free = free[np.lexsort([free, -self.sure[free]])][:MOST_SHARED]
+            if wanted is None and len(free):
+                sure = float(self.sure[free].mean())
+                needed = shared_tasks_needed(float(self.accuracy[worker]), sure, self.answers.n_classes, self.width)
+                wanted = min(needed, most) - have
+            if wanted is None:
+                continue
+            if wanted <= 0:
+                break
+            takes = free[: min(wanted, int(self.room[worker]), max(self.budget - len(self.task), 0))]
+            for task in takes.tolist():
+                self.add(task, worker, reason)
+            wanted -= len(takes)
+            tasks = tasks & ~np.isin(np.arange(len(tasks)), takes)  # the next asker has others
+            if len(self.task) >= self.budget:
+                break
+        self.left_out += max(wanted or 0, 0)
+
+    def tie(self, group: LooseGroup, first: Repair) -> None:
+        """Let one worker of the group answer the rest's tasks; if none can be asked, one of the rest the group's."""
+        a = self.answers
+        inside = np.zeros(max(a.n_workers, int(self.order.max(initial=0)) + 1), dtype=bool)
+        inside[group.workers[group.workers < a.n_workers]] = True  # gold is no one to ask
+        n_inside = a.by_task(inside[a.worker])
+        own = n_inside == a.per_task  # the group's own tasks
+        most = int((own & (a.per_task > 0)).sum())  # more than these it is not worth: others could answer them
+        size = int(inside.sum())
+        reason = f"settle: sign and scale of {count(size, 'worker')} against the rest"
+        joined = [t for t, w in zip(first.task.tolist(), first.worker.tolist(), strict=True) if own[t] or inside[w]]
+        have = group.ties + (len(joined) > 0)
+        bridges = [*first.worker.tolist(), group.by]  # those who share a task already go on
+        preferred = np.lexsort([np.arange(len(self.order)), ~np.isin(self.order, bridges)])
+        askers = self.order[preferred]
+        members = askers[inside[askers]]
+        if len(members):
+            self.ask(members, ~own & (n_inside == 0) & (a.per_task > 1), have, most, reason)
+        else:
+            self.ask(askers, own & (a.per_task > 0), have, most, reason)
+
+    def compare(self, comparison: Comparison) -> None:
+        """Let a worker answer tasks of another one, so that a group of weakly identified workers is identified."""
+        a = self.answers
+        of_partner = np.zeros(a.n_tasks, dtype=bool)
+        of_partner[a.task[a.worker == comparison.partner]] = True
+        n_shared = int((of_partner & self.done_by(comparison.worker)).sum())
+        n_weak = count(len(comparison.workers), "weakly identified worker")
+        reason = f"settle: a comparison that identifies {n_weak}"
+        self.ask(np.array([comparison.worker]), of_partner, n_shared, int(of_partner.sum()), reason)
+
+    def scale(self, verdict: Identifiability) -> None:
+        """Let one worker be the third on tasks of two, where too few tasks close an odd cycle."""
+        a = self.answers
+        n = a.per_task + np.bincount(np.array(self.task, np.int64), minlength=a.n_tasks)
+        have = int((n >= 3).sum())
+        if have >= MOST_SHARED or verdict.identifiable[0] != (not verdict.bipartite[0]):  # gold gives the scale
+            return
+        if not verdict.bipartite[0] and not _two_sided_without_threes(a):
+            return
+        pairs = a.per_task == 2
+        self.ask(self.order, pairs & (n == 2), have, int((n >= 2).sum()), "settle: scale, by a third answer")
+
+
+def _two_sided_without_threes(answers: Answers) -> bool:
+    """Whether the tasks of two answers close no odd cycle, so that the few with three decide the scale."""
+    return bool(identify(answers.where((answers.per_task == 2)[answers.task])).bipartite.all())

@@ -1,0 +1,122 @@
+"""Which engine takes the answers, where the caller names none, and why: the first line of what a command prints."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from quorate.addresses import render_address
+from quorate.backends.engine import EngineOptions
+from quorate.errors import OptionError
+from quorate.io.open_file import free_memory
+from quorate.io.read_table import Source, format_of
+
+# Schemes of files in another place, which DuckDB and Spark read; any other scheme is an engine's.
+REMOTE = ("abfs", "abfss", "az", "file", "gcs", "gs", "hdfs", "hf", "http", "https", "r2", "s3", "s3a")
+# The first bytes of a database file, where in the file they stand, and whose they are.
+MAGIC = ((b"DUCK", 8, "duckdb"), (b"SQLite format 3\x00", 0, "sqlite"))
+# What a byte of a file takes in memory at the peak of the default method: an answer takes some 200 bytes there (`make
+# bench`), some 20 in text and some 5 in Parquet. Too much said sends a file to DuckDB, which counts before it decides.
+SWELLS = {"parquet": 40, "csv": 10, "tsv": 10, "jsonl": 10}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An engine, what it is to read, and why it was chosen."""
+
+    source: Source = field(repr=False)  # files; None for a table
+    where: EngineOptions
+    name: str
+    why: str
+
+
+def choose_engine(source: Source, where: EngineOptions) -> Choice | None:
+    """Choose who reads the answers; None where nothing speaks for an engine, and they are read as any file is.
+
+    Args:
+        source: a path, a pattern, the URL of an engine, a database file, a table object; None with ``where.table``.
+        where: what the caller says about engines.
+
+    Raises:
+        OptionError: it says two things at once, or names a table and not whose.
+
+    >>> choose_engine("lake/*.parquet", EngineOptions()).why
+    'lake/*.parquet is a pattern of files'
+    >>> chosen = choose_engine("postgres://ann:secret@host/crowd", EngineOptions(table="answers"))
+    >>> chosen.name, chosen.where.connect is not None
+    ('postgres', True)
+    >>> choose_engine("answers.csv", EngineOptions()) is None
+    True
+    """
+    url = _url(source)
+    if url is not None:
+        if where.connect is not None:
+            raise OptionError("FILE is the URL of an engine, and --connect another; give one of them")
+        reason = "its URL was given" if "://" in str(source) else f"{source} is a database of it"
+        return Choice(None, replace(where, connect=url), url.partition(":")[0], reason)
+    if where.connect is not None:
+        return Choice(source, where, where.connect.partition(":")[0], "--connect names it")
+    named = _named(where)
+    if named is not None:
+        return Choice(source, replace(where, engine=named[0]), *named)
+    if where.table is not None:
+        raise OptionError(
+            f"--table {where.table} is a table of what? Give the URL of an engine or a database in place of FILE, or "
+            "say --engine spark"
+        )
+    if not isinstance(source, str | Path):
+        return None
+    why = _pattern(source) or _too_large(source)
+    return None if why is None else Choice(source, where, "duckdb", why)
+
+
+def _named(where: EngineOptions) -> tuple[str, str] | None:
+    """Return the engine that an option names or belongs to, and what to say of it."""
+    if where.engine is not None:
+        return where.engine, "--engine names it"
+    for option, engine in (("master", "spark"), ("memory", "duckdb"), ("temp", "duckdb")):
+        if getattr(where, option) is not None:
+            return engine, f"--{option} is its option"
+    return None
+
+
+def _url(source: Source) -> str | None:
+    """Return the connection string that a source is: a URL of an engine, or a database file."""
+    if not isinstance(source, str | Path):
+        return None
+    scheme, mark, _ = str(source).partition("://")
+    if mark:
+        return None if scheme in REMOTE else str(source)
+    engine = _database(Path(source))
+    return None if engine is None else f"{engine}://{Path(source).absolute()}"
+
+
+def _database(path: Path) -> str | None:
+    """Whose database a file is, by its first bytes; None for any other file."""
+    try:
+        if not path.is_file():  # a pattern, a folder, a pipe (which could be read only once), or nothing at all
+            return None
+        with path.open("rb") as file:
+            head = file.read(32)
+    except (OSError, ValueError):
+        return None
+    return next((engine for magic, place, engine in MAGIC if head[place : place + len(magic)] == magic), None)
+
+
+def _pattern(source: str | Path) -> str | None:
+    text = str(source)
+    if "://" in text:
+        return f"{render_address(text)} lies in another place"
+    is_pattern = any(mark in text for mark in "*?[") and not Path(source).exists()
+    return f"{text} is a pattern of files" if is_pattern else None
+
+
+def _too_large(source: str | Path) -> str | None:
+    """Say that a file is larger than the memory that is free, if it is; only of files that DuckDB reads."""
+    swells, free = SWELLS.get(format_of(source) or ""), free_memory()
+    try:
+        size = os.path.getsize(source)
+    except OSError:
+        return None
+    if swells is None or free is None or size * swells <= free:
+        return None
+    return f"{source} would take about {size * swells / 1e9:,.0f} GB, and {free / 1e9:,.0f} GB of memory are free"

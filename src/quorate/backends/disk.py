@@ -1,0 +1,304 @@
+"""Blocks that lie in files: mapped into memory, so that a pass reads them from disk where they do not fit.
+
+Files of whole tasks -> blocks on disk: rows sorted, repeats and conflicts settled as in memory, ids kept beside.
+"""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Roster
+from quorate.arrays import IntArray, from_numpy
+from quorate.backends.partition import Coder, Spread, spread
+from quorate.backends.whole_tasks import (
+    Totals,
+    WholeTasks,
+    check_totals,
+    classes_in_use,
+    no_totals,
+    points_in_use,
+    roster_of,
+    settle_rows,
+)
+from quorate.blocks.block import Block, Blocks, Sampled, Silent, check_codes, code_type, in_order_of_hash
+from quorate.blocks.memory import MemoryBlocks, named_answers
+from quorate.blocks.sampling import trimmed
+from quorate.errors import NotInMemoryError
+from quorate.io.gold import LocalGold
+from quorate.io.options import ReadOptions
+from quorate.progress import tracked
+
+ANSWERS, SYMBOL = ("start", "worker", "label"), "symbol"  # files of numbers; the second where there are grades
+SILENT = ("silent-start", "silent-worker", "silent-symbol")  # where somebody may abstain
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Blocks on disk, and who is in them."""
+
+    folder: Path  # ANSWERS, SYMBOL, SILENT: numbers one after another; names-*.arrow: the ids of the tasks
+    roster: Roster
+    names: tuple[Path, ...]  # of the tasks, a file for each of the rows
+    known: IntArray | None  # the known class of each task, -1 where unknown
+    points_to: IntArray | None  # the class of each symbol; None where all that is said are classes
+    has_grades: bool  # whether symbols are kept
+
+
+def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: LocalGold | None = None) -> Packed:
+    """Sort and check the rows of each file, and append them to blocks on disk; the files are removed on the way.
+
+    Args:
+        rows: in files of whole tasks.
+        folder: where the blocks go.
+        reading: what becomes of conflicts and missing fields.
+        engine: the name of where the answers come from.
+        gold: known labels.
+
+    Raises:
+        InputError: the answers cannot be used as they are; each cause has its own class.
+
+    >>> import tempfile
+    >>> from quorate.backends.partition import spread
+    >>> table = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     there = Path(folder)
+    ...     found = pack(spread(table.to_batches(), there, 3, ReadOptions()), there, ReadOptions(), "duckdb")
+    ...     np.fromfile(there / "start", np.int64).tolist(), np.fromfile(there / "worker", np.int32).tolist()
+    ([0, 1, 3], [0, 0, 1])
+    """
+    totals, names_in, known = no_totals(rows), list[Path](), list[IntArray]()
+    totals.n_skipped = rows.n_without_task
+    missing = Coder(reading.columns[0])
+    with ExitStack() as opened:
+        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(SILENT if rows.n_silent else []))
+        files = {name: opened.enter_context((folder / name).open("wb")) for name in wanted}
+        for name in {ANSWERS[0], SILENT[0]} & files.keys():
+            np.zeros(1, np.int64).tofile(files[name])
+        for number, path in tracked("packing", list(enumerate(rows.files))):
+            table = _read(path)
+            if table is not None:
+                whole = settle_rows(table, rows, reading, totals, missing)
+                _append(whole, rows, totals, files)
+                names_in.append(_keep_names(whole.names, folder / f"names-{number:04d}.arrow"))
+                if gold is not None:
+                    known.append(gold.codes_of(whole.names))
+            path.unlink(missing_ok=True)
+    check_totals(totals, rows, reading, missing)
+    classes, code = classes_in_use(rows, totals, reading)
+    if code is not None:
+        _renumber(folder / "label", code, len(rows.classes), len(classes))
+    if gold is not None:
+        gold.check(classes)
+    codes = None if gold is None else gold.classed(np.concatenate(known), classes)
+    roster, points_to = roster_of(totals, rows, classes, engine), points_in_use(totals, rows, classes)
+    return Packed(folder, roster, tuple(names_in), codes, points_to, rows.has_grades)
+
+
+def _read(path: Path) -> pa.Table | None:
+    """Read the rows of a file; None where it has none."""
+    if not path.exists():
+        return None
+    table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+    return table if table.num_rows else None
+
+
+def _append(whole: WholeTasks, rows: Spread, totals: Totals, files: Mapping[str, BinaryIO]) -> None:
+    """Write a file's answers and abstentions after those of the files before."""
+    found, n_tasks, n_symbols = whole.found, len(whole.names), len(rows.symbols(len(rows.classes)))
+    ends = np.cumsum(np.bincount(found.task, minlength=n_tasks)) + totals.n_answers
+    columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, found.worker, found.label), strict=True))
+    if whole.symbol is not None:
+        columns[SYMBOL] = whole.symbol
+    if whole.silent is not None:
+        silent, before = whole.silent, files[SILENT[1]].tell() // np.dtype(np.int32).itemsize
+        columns |= dict(zip(SILENT, (silent.start[1:] + before, silent.worker, silent.symbol), strict=True))
+    for name, column in columns.items():
+        column.astype(kind_of(name, len(rows.classes), n_symbols)).tofile(files[name])
+    totals.add(found, n_tasks)
+
+
+def kind_of(name: str, n_classes: int, n_symbols: int) -> type[Any]:
+    """Return the type of the numbers in a file.
+
+    >>> kind_of("worker", 2, 0).__name__, kind_of("label", 2, 0).__name__
+    ('int32', 'uint8')
+    """
+    if name in (ANSWERS[0], SILENT[0]):
+        return np.int64
+    few = {ANSWERS[2]: n_classes, SYMBOL: n_symbols}
+    return code_type(few[name]) if name in few else np.int32
+
+
+def _keep_names(names: pa.Array, path: Path) -> Path:
+    table = pa.table({"task": names})
+    with pa.ipc.new_stream(str(path), table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    return path
+
+
+def _renumber(path: Path, code: IntArray, before: int, after: int) -> None:
+    """Give the labels of a file other numbers."""
+    old, new = code_type(before), code_type(after)
+    code[np.fromfile(path, old)].astype(new).tofile(path)
+
+
+def task_names(packed: Packed) -> Iterator[pa.Array]:
+    """Read the ids of the tasks, file by file, in the order of the blocks.
+
+    >>> task_names  # doctest: +ELLIPSIS
+    <function task_names at ...>
+    """
+    for path in packed.names:
+        column = pa.ipc.open_stream(pa.memory_map(str(path))).read_all().column("task")
+        yield column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+@dataclass(frozen=True)
+class FileBlocks(MemoryBlocks):
+    """All answers in files of a folder, which is removed with this object."""
+
+    packed: Packed = field(kw_only=True)
+    folder: "PassingFolder" = field(kw_only=True, repr=False)
+
+    @property
+    def roster(self) -> Roster:
+        """Who is in them."""
+        return self.packed.roster
+
+    @cached_property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker; counted while packing."""
+        return self.packed.roster.per_worker
+
+    def sample(self, enough: int) -> Sampled:
+        """Bring the first tasks by the hash of their ids into memory: whole files, which are laid out so."""
+        n_tasks, names = 0, []
+        for part in task_names(self.packed):
+            names.append(part)
+            n_tasks += len(part)
+            if self.whole.start[n_tasks] >= enough:
+                break
+        some = self.whole.span(0, n_tasks)
+        found = Sampled(named_answers(some, self.points_to, pa.concat_arrays(names), self.roster), some.known)
+        return trimmed(found, enough)
+
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
+        found, known = super().known_tasks(), self.whole.is_known
+        names, low = [], 0
+        for some in task_names(self.packed):
+            names.append(some.filter(from_numpy(known[low : low + len(some)])))
+            low += len(some)
+        return in_order_of_hash([(found, pa.concat_arrays(names))])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the files behind in a copy by pickle, which then has only what was asked for before."""
+        return LostBlocks, (self.n_tasks, self.n_workers, self.n_classes, self.n_answers, self.per_worker)
+
+
+class PassingFolder:
+    """A folder that is removed with this object, or when the process ends."""
+
+    def __init__(self, within: str | Path | None = None) -> None:
+        if within is not None:
+            Path(within).mkdir(parents=True, exist_ok=True)
+        self.path = Path(tempfile.mkdtemp(prefix="quorate-blocks-", dir=within))
+        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class LostBlocks:
+    """What a copy by pickle has instead of blocks on disk: how many there are of everything."""
+
+    n_tasks: int
+    n_workers: int
+    n_classes: int
+    n_answers: int
+    per_worker: IntArray
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotInMemoryError(
+            "this copy of a result has no answers, which lay in files of the process that made it. Ask for `workers` "
+            "before the result is pickled, and they travel with it"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockRoster(Roster):
+    """A roster, and the blocks that tell whom its workers met."""
+
+    blocks: Blocks = field(repr=False)
+
+    def n_peers(self) -> IntArray | None:
+        """Return how many others each worker shares a task with."""
+        return self.blocks.n_peers()
+
+
+def pack_blocks(
+    batches: Iterable[pa.RecordBatch],
+    n_rows: int,
+    reading: ReadOptions,
+    *,
+    engine: str,
+    gold: LocalGold | None = None,
+    temp: str | Path | None = None,
+) -> FileBlocks:
+    """Write rows to blocks on disk, each task whole; missing fields, repeats and conflicts are settled as in memory.
+
+    Args:
+        batches: task, worker, label, and order where that says which of two answers came first.
+        n_rows: how many rows there are.
+        reading: what becomes of conflicts and missing fields, and the classes.
+        engine: the name of where the rows come from.
+        gold: known labels.
+        temp: the folder in which the files lie, in a folder of their own, for as long as the blocks are used.
+
+    Raises:
+        InputError: the answers cannot be used as they are; each cause has its own class.
+
+    >>> rows = pa.table({"task": [7, 5, 7], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
+    >>> found = pack_blocks(rows.to_batches(), 3, ReadOptions(), engine="duckdb")
+    >>> found.n_tasks, found.per_worker.tolist(), found.n_peers().tolist()
+    (2, [2, 1], [1, 1])
+    """
+    folder = PassingFolder(temp)
+    try:
+        place = folder.path
+        packed = pack(spread(batches, place, n_rows, reading), place, reading, engine, gold)
+        whole = check_codes(_mapped(packed))
+    except BaseException:
+        folder.remove()
+        raise
+    return FileBlocks(whole, packed.points_to, packed=packed, folder=folder)
+
+
+def _mapped(packed: Packed) -> Block:
+    """Map the files into memory, as one block."""
+    roster, n_symbols = packed.roster, 0 if packed.points_to is None else len(packed.points_to)
+    n_classes = len(roster.classes)
+
+    def mapped(name: str) -> Any:
+        return np.memmap(packed.folder / name, kind_of(name, n_classes, n_symbols), "r")
+
+    start, worker, label = (mapped(name) for name in ANSWERS)
+    return Block(
+        start,
+        worker,
+        label,
+        len(roster.worker_names),
+        n_classes,
+        known=packed.known,
+        symbol=mapped(SYMBOL) if packed.has_grades else None,
+        silent=Silent(*(mapped(name) for name in SILENT)) if roster.n_abstained else None,
+    )

@@ -1,0 +1,270 @@
+"""The engine that holds the answers, and the only door to it: every query passes here, is named, and is noted down."""
+
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+
+import pyarrow as pa
+
+from quorate.addresses import hide_secrets, public_cause, render_address
+from quorate.backends.expressions import Backend, Column, EngineTable
+from quorate.backends.transfer import batches_of, drop_table, table_from
+from quorate.errors import EngineError, OptionError, QuorateError, unknown
+from quorate.progress import listener, report
+
+ENGINES = ("duckdb", "spark")
+# An engine, and the module that it needs beside ibis.
+EXTRAS = {"duckdb": "duckdb", "spark": "pyspark", "postgres": "psycopg", "sqlite": "regex"}
+TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where answers lie, and which engine counts them.
+
+    >>> EngineOptions(memory="4GB").name
+    'duckdb'
+    """
+
+    engine: str | None = None  # duckdb (the default) or spark
+    memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
+    temp: str | None = None  # the folder that it spills to
+    master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
+    connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
+    table: str | None = None  # there, instead of files; database.name where it is not in the default one
+    order: str | None = None  # the column that says which of two answers came first
+    most: int | None = None  # answers that are read into memory, where that is not 20 million or what `memory` holds
+
+    def __post_init__(self) -> None:
+        if self.connect is not None:
+            for option in ("engine", "master"):
+                if getattr(self, option) is not None:
+                    raise OptionError(f"a connection string says which engine it is; leave out {option}= (--{option})")
+            return
+        if self.name not in ENGINES:
+            raise unknown(self.name, ENGINES, "engine")
+        for option, owner in (("memory", "duckdb"), ("temp", "duckdb"), ("master", "spark")):
+            if getattr(self, option) is not None and owner != self.name:
+                raise OptionError(f"{option} (--{option}) is for {owner}, not for {self.name}")
+
+    @property
+    def name(self) -> str:
+        """Of the engine, unless a connection string says it."""
+        return self.engine or "duckdb"
+
+
+DUCKDB = EngineOptions()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A connection, and the names of the queries that ran over it."""
+
+    connection: Backend | None  # None in a copy that came by pickle
+    journal: list[str] = field(default_factory=list)  # one entry a query over the answers, in order
+    held: dict[str, EngineTable | None] = field(default_factory=dict, repr=False)  # tables of ours there, by name
+    last_name: str = ""  # what ibis called it, in such a copy
+    is_ours: bool = False  # whether the connection was made here, and is ours to close
+
+    @property
+    def backend(self) -> Backend:
+        """What ibis speaks to it with."""
+        if self.connection is None:
+            raise EngineError(f"this copy has no connection to {self.last_name}; connections cannot be pickled")
+        return self.connection
+
+    @property
+    def name(self) -> str:
+        """What ibis calls it."""
+        return self.last_name if self.connection is None else str(self.connection.name)
+
+    def without_connection(self) -> "Engine":
+        """Return what can be kept where the engine is not: its name, and the queries that ran."""
+        return Engine(None, list(self.journal), {}, self.name)
+
+    def fetch(self, expression: EngineTable | Column, stage: str) -> pa.Table:
+        """Run a query and take its (small) result out of the engine."""
+        with self.running(stage):
+            return table_from(self.backend, expression.as_table())
+
+    def stream(self, expression: EngineTable, stage: str, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Run a query and take its result out piece by piece."""
+        with self.running(stage):
+            yield from batches_of(self.backend, expression, n_rows)
+
+    def keep(self, expression: EngineTable, stage: str) -> EngineTable:
+        """Run a query and leave its result in the engine until `release`."""
+        with self.running(stage):
+            name = f"quorate_{secrets.token_hex(8)}"
+            try:
+                table = self.backend.create_table(name, expression, temp=True)
+                self.held[name] = None
+            except NotImplementedError:  # Spark keeps the rows, or how to find them again
+                table = expression.cache()
+                self.held[table.op().name] = table
+            return table
+
+    def release(self, *but: EngineTable) -> None:
+        """Remove what we left in the engine, except the tables given."""
+        stay = {table.op().name for table in but}
+        for name in [name for name in self.held if name not in stay]:
+            kept = self.held.pop(name)
+            if kept is None:
+                drop_table(self.backend, name)
+            elif hasattr(kept, "release"):
+                kept.release()
+
+    def close(self) -> None:
+        """End a connection that was made here; a caller's own, and Spark's, which others may share, stay open."""
+        if self.is_ours and self.connection is not None:
+            self.connection.disconnect()
+
+    def upload(self, table: pa.Table) -> EngineTable:
+        """Give the engine a small table."""
+        import ibis
+
+        ours: EngineTable = ibis.memtable(table)
+        self.backend.to_pyarrow(ours.count())  # an engine learns of the table when a query over it is run
+        self.held[ours.op().name] = ours
+        return self.backend.table(ours.op().name)
+
+    @contextmanager
+    def running(self, stage: str) -> Iterator[None]:
+        """Note a query down, tell how far it is, and name it if it fails.
+
+        Raises:
+            EngineError: the engine could not run it.
+        """
+        self.journal.append(stage)
+        report(stage, 0, 100)
+        try:
+            with _watching(self.backend, stage):
+                yield
+        except (QuorateError, KeyboardInterrupt, GeneratorExit):
+            raise
+        except Exception as error:  # every engine has exceptions of its own
+            raise EngineError(
+                f"{self.name} failed while {stage}: {first_line(error)}{_remedy(error)}"
+            ) from public_cause(error)
+        report(stage, 100, 100)
+
+
+def connect(where: EngineOptions = DUCKDB) -> Engine:
+    """Connect to an engine.
+
+    Raises:
+        EngineError: it is not installed, or does not answer.
+
+    >>> connect(EngineOptions(memory="500MB")).name
+    'duckdb'
+    """
+    if where.connect is not None:
+        return _connect_url(where.connect, where)
+    name = where.name
+    _check_installed(name)
+    try:
+        return _duckdb(where.memory, where.temp) if name == "duckdb" else _spark(where.master)
+    except QuorateError:
+        raise
+    except Exception as error:
+        raise EngineError(f"cannot start {name}: {first_line(error)}") from public_cause(error)
+
+
+def _check_installed(engine: str) -> None:
+    if find_spec("ibis") is None or find_spec(EXTRAS[engine]) is None:
+        raise EngineError(f"the engine {engine} is not installed: pip install 'quorate[{engine}]'")
+
+
+def _duckdb(memory: str | None, temp: str | None) -> Engine:
+    import ibis
+
+    # The order of rows means nothing here, and keeping it costs memory.
+    options: dict[str, bool | str] = {"preserve_insertion_order": False}
+    if memory is not None:
+        options["memory_limit"] = memory
+    if temp is not None:
+        options["temp_directory"] = temp
+    return Engine(_quiet(ibis.duckdb.connect(**options)), is_ours=True)
+
+
+def _quiet(backend: Backend) -> Backend:
+    """Let DuckDB say how far it is when asked, and draw no bar of its own."""
+    if backend.name == "duckdb":
+        backend.con.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+    return backend
+
+
+def _spark(master: str | None) -> Engine:
+    import ibis
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("quorate").config("spark.sql.execution.arrow.pyspark.enabled", "true")
+    session = (builder if master is None else builder.master(master)).getOrCreate()
+    return Engine(ibis.pyspark.connect(session))
+
+
+def _connect_url(url: str, where: EngineOptions) -> Engine:
+    scheme = url.partition(":")[0].replace("postgresql", "postgres")
+    if scheme in EXTRAS:  # names the extra of that engine, and of no other
+        _check_installed(scheme)
+    if find_spec("ibis") is None:
+        raise EngineError("ibis, which connects to other engines, is not installed: pip install 'quorate[warehouse]'")
+    if "://" not in url:
+        raise EngineError("--connect takes the URL of an engine, as postgres://host/database; this has no ://")
+    import ibis
+
+    try:
+        backend = _quiet(ibis.connect(url))
+        for setting, value in (("memory_limit", where.memory), ("temp_directory", where.temp)):
+            if backend.name == "duckdb" and value is not None:
+                quoted = value.replace("'", "''")
+                backend.con.execute(f"SET {setting} = '{quoted}'")
+        return Engine(backend, is_ours=backend.name != "pyspark")
+    except Exception as error:
+        # The other library's message may hold the whole address, and a traceback would show it too.
+        raise EngineError(f"cannot connect to {render_address(url)}: {first_line(error, url)}") from None
+
+
+@contextmanager
+def _watching(backend: Backend, stage: str) -> Iterator[None]:
+    """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
+    told, done = listener.get(), threading.Event()
+    if told is None or backend.name != "duckdb":
+        yield
+        return
+
+    def ask() -> None:
+        while not done.wait(0.2):
+            told(stage, max(int(backend.con.query_progress()), 0), 100)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    try:
+        yield
+    finally:
+        done.set()
+        asking.join()
+
+
+def first_line(error: Exception, *addresses: str) -> str:
+    """Return what an engine says first; of what failed on Spark's executors, the last line of its traceback.
+
+    Args:
+        error: of another library.
+        addresses: that it was given, whose secrets are taken out of the message.
+
+    >>> first_line(ValueError("no such column"))
+    'no such column'
+    """
+    there = TRACEBACK.search(str(error))
+    line = there[1] if there is not None else (str(error).strip().splitlines() or [type(error).__name__])[0]
+    return hide_secrets(line, *addresses)[:300]
+
+
+def _remedy(error: Exception) -> str:
+    spent = "out of memory" in str(error).lower()
+    return ". Allow more memory= (--memory), or a larger disk for temp= (--temp)" if spent else ""

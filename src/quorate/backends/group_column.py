@@ -1,0 +1,45 @@
+"""The group of each worker, read from a column of an engine's table."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.backends.partition import plain_column
+from quorate.backends.source import Held
+from quorate.errors import BlankFieldError, ConflictingGroupsError, shown
+
+
+def group_of_each(held: Held) -> dict[Any, Any] | None:
+    """Return a mapping from worker to group; None where no column of groups was named.
+
+    Raises:
+        BlankFieldError: a group is missing.
+        ConflictingGroupsError: a worker is in two groups.
+
+    >>> from quorate.io.options import ReadOptions
+    >>> from quorate.backends.engine import EngineOptions
+    >>> from quorate.backends.source import find_answers
+    >>> rows = {"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"], "site": ["north", "south"]}
+    >>> group_of_each(find_answers(rows, ReadOptions(group="site"), EngineOptions(most=0)))
+    {'ann': 'north', 'bob': 'south'}
+    """
+    name = held.reading.group
+    if name is None:
+        return None
+    worker_column = held.reading.columns[1]
+    pairs = held.table.select(worker=held.table[worker_column], group=held.table[name]).distinct().order_by("worker")
+    found: dict[Any, Any] = {}
+    for batch in held.engine.stream(pairs, "reading the groups", held.n_rows):
+        columns = pa.Table.from_batches([batch])
+        workers, groups = (plain_column(columns.column(k).combine_chunks()).to_pylist() for k in (0, 1))
+        for worker, group in zip(workers, groups, strict=True):
+            if worker is None:
+                continue  # reported, or left out, with the rows
+            if group is None or str(group).strip() == "":
+                raise BlankFieldError(f"{name!r} is missing in a row of worker {shown(worker)}; fill it in")
+            if found.setdefault(worker, group) != group:
+                both = f"{shown(found[worker])} and {shown(group)}"
+                raise ConflictingGroupsError(
+                    f"worker {shown(worker)} is in two groups, {both}. Give every worker one group"
+                )
+    return found

@@ -1,0 +1,237 @@
+"""Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, tasks as they were.
+
+Which file a task is in, the high bits of a hash of its id say (`quorate.blocks.sampling.scattered`). So the files do
+not depend on the order of the rows, and the first of them are a sample of the tasks.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
+from quorate.blocks.sampling import scattered
+from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
+from quorate.io.columns import encode, in_order_of_ids, one_zero, positions
+from quorate.io.labels import alphabet_of, takes_blanks
+from quorate.io.options import ROLES, ReadOptions
+from quorate.progress import report
+
+IN_A_FILE = 3_000_000  # rows, so that one file is sorted within a few hundred megabytes
+MOST_FILES = 512  # open at a time
+NARROW = 250  # classes up to which a label takes one byte, with a few to spare
+
+
+class Coder:
+    """Numbers for the values of a column, as they come in, batch by batch."""
+
+    def __init__(self, name: str, *, is_label: bool = False) -> None:
+        self.name, self.is_label = name, is_label
+        self.names: pa.Array | None = None
+        self.n_missing = 0
+        self.example: dict[str, Any] | None = None  # a row that lacks the value
+
+    def codes(self, batch: Mapping[str, pa.Array], role: str) -> IntArray:
+        """Return the number of each value, -1 where it is missing."""
+        codes, names = encode(pa.chunked_array([batch[role]]), self.name, is_label=self.is_label)
+        missing = np.flatnonzero(codes < 0)
+        if len(missing):
+            self.note(len(missing), {key: batch[key][int(missing[0])].as_py() for key in ROLES})
+        if self.names is None:
+            self.names = names
+            return codes
+        place = positions(names.cast(self.names.type), self.names)
+        new = place < 0
+        if new.any():
+            place[new] = len(self.names) + np.arange(new.sum())
+            self.names = pa.concat_arrays([self.names, names.filter(from_numpy(new)).cast(self.names.type)])
+        return np.append(place, -1).astype(np.int32)[codes]
+
+    def note(self, n: int, row: dict[str, Any]) -> None:
+        """Count values that are missing, and keep a row that shows it."""
+        self.n_missing += n
+        self.example = self.example or row
+
+    def refuse(self, role: str, columns: Sequence[str]) -> None:
+        """Say that the column lacks values, and show one such row by what it has."""
+        assert self.example is not None
+        value = self.example[role]
+        fields = [f"{name} {self.example[key]!r}" for key, name in zip(ROLES, columns, strict=True) if key != role]
+        where = f"in {count(self.n_missing, 'row')}, one of them with {', '.join(fields)}"
+        remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
+        if value is not None and str(value).strip().lower() == "nan":
+            raise NanLabelError(f"{self.name!r} is NaN {where}; {remedy}")
+        raise BlankFieldError(f"{self.name!r} is missing {where}; {remedy}")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Rows in files of whole tasks, and what the integers in them mean."""
+
+    files: tuple[Path, ...]  # Arrow streams of task, w, c (and order); w or c is -1 where that field is missing
+    worker_names: pa.Array
+    classes: pa.Array
+    worker_code: IntArray  # the code of each w, by the order of the ids
+    class_code: IntArray  # the code of each c, as `quorate.io.labels.Alphabet` has it
+    n_rows: int
+    n_without_task: int  # rows that are in no file
+    given: pa.Array | None = None  # the labels that are answers; None where they are the classes
+    points_to: IntArray | None = None  # the class of each of them
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_silent: int = 0  # labels by which workers abstain, a blank the last of them
+    labels: pa.Array | None = None  # behind each c, where c is found by them
+
+    @property
+    def answered(self) -> pa.Array:
+        """The labels that are answers, in the order of their codes."""
+        return self.classes if self.given is None else self.given
+
+    @property
+    def has_grades(self) -> bool:
+        """Whether several labels point to one class."""
+        return self.points_to is not None and bool(np.bincount(self.points_to).max(initial=0) > 1)
+
+    def symbols(self, n_classes: int) -> IntArray:
+        """Return the class that each symbol points to: -1 for those by which workers abstain, which come first."""
+        point = self.points_to if self.has_grades else None
+        return np.concatenate([np.full(self.n_silent, -1), np.arange(n_classes) if point is None else point])
+
+
+def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions) -> Spread:
+    """Write rows to files of whole tasks.
+
+    Args:
+        batches: task, worker, label, and order where that matters.
+        folder: where the files go.
+        n_rows: how many rows there will be.
+        reading: what becomes of missing fields, the classes, and what the columns are called.
+
+    Raises:
+        InputError: fields are missing.
+
+    >>> import tempfile
+    >>> rows = pa.table({"task": [1, 2, 1], "worker": ["a", "a", "b"], "label": ["x", "y", "x"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = spread(rows.to_batches(), Path(folder), 3, ReadOptions())
+    ...     len(found.files), found.worker_names.to_pylist(), found.classes.to_pylist()
+    (1, ['a', 'b'], ['x', 'y'])
+    """
+    coders = {role: Coder(name, is_label=role == "label") for role, name in zip(ROLES, reading.columns, strict=True)}
+    used = np.zeros(0, np.int64)
+    with TaskFiles(folder, bits_for(n_rows)) as files:
+        done = 0
+        for batch in batches:
+            columns = {name: plain_column(batch.column(name)) for name in batch.schema.names}
+            w, c = coders["worker"].codes(columns, "worker"), coders["label"].codes(columns, "label")
+            counts = np.bincount(c[(w >= 0) & (c >= 0)], minlength=len(used))
+            counts[: len(used)] += used
+            used = counts
+            out = {"task": columns["task"], "w": from_numpy(w), "c": from_numpy(c)}
+            if "order" in columns:
+                out["order"] = columns["order"]
+            files.write(out, coders["task"], columns)
+            done += batch.num_rows
+            report("putting tasks together", done, n_rows)
+    if not reading.skip_missing:
+        for role, coder in coders.items():
+            if coder.n_missing and not (role == "label" and takes_blanks(reading)):
+                coder.refuse(role, reading.columns)
+    return _named(tuple(files.paths), coders, used, done, reading)
+
+
+def _named(
+    files: tuple[Path, ...], coders: Mapping[str, Coder], used: IntArray, n_rows: int, reading: ReadOptions
+) -> Spread:
+    """Put workers in the order of their ids, and classes in theirs."""
+    workers, labels = coders["worker"].names, coders["label"].names
+    if workers is None or labels is None or not used.any():
+        raise NoRowsError(f"all {n_rows:,} rows lack a field; no answer is left")
+    worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
+    found = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
+    codes = worker_code, found.code, n_rows, coders["task"].n_missing
+    meant = found.given, found.points_to, found.unheard, found.n_silent
+    return Spread(files, worker_names, found.classes, *codes, *meant)
+
+
+class TaskFiles:
+    """The files that are written: opened when the first rows say what they hold."""
+
+    def __init__(self, folder: Path, bits: int) -> None:
+        self.bits = bits
+        self.paths = [folder / f"rows-{number:04d}.arrow" for number in range(1 << bits)]
+        self.writers: list[pa.ipc.RecordBatchStreamWriter] = []
+
+    def __enter__(self) -> "TaskFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for writer in self.writers:
+            writer.close()
+
+    def write(self, rows: dict[str, pa.Array], tasks: Coder, columns: Mapping[str, pa.Array]) -> None:
+        """Put each row into the file of its task; rows without a task are in none."""
+        n_missing = rows["task"].null_count
+        if n_missing:
+            has_task = rows["task"].is_valid()
+            row = int(np.flatnonzero(~to_numpy(has_task))[0])
+            tasks.note(n_missing, {key: columns[key][row].as_py() for key in ROLES})
+            rows = {name: column.filter(has_task) for name, column in rows.items()}
+        part = np.zeros(len(rows["task"]), np.uint16)
+        if self.bits:
+            part = (hashes_of(rows["task"]) >> np.uint64(64 - self.bits)).astype(np.uint16)
+        self.put(table_of(rows), part)
+
+    def put(self, table: pa.Table, part: NDArray[np.uint16]) -> None:
+        """Put each row into the file that is said."""
+        if not self.writers:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            self.writers = [pa.ipc.new_stream(str(path), table.schema, options=options) for path in self.paths]
+        order = np.argsort(part, kind="stable")
+        ends = np.cumsum(np.bincount(part, minlength=len(self.paths)))
+        (batch,) = table.take(from_numpy(order)).combine_chunks().to_batches() or [None]
+        for writer, low, high in zip(self.writers, [0, *ends[:-1]], ends, strict=True):
+            if high > low:
+                writer.write_batch(batch.slice(low, high - low))
+
+
+def bits_for(n_rows: int) -> int:
+    """Return how many bits of a hash tell files apart, each of which can be settled in memory.
+
+    >>> bits_for(1), bits_for(10_000_000)
+    (0, 2)
+    """
+    return min(max(-(-n_rows // IN_A_FILE) - 1, 0).bit_length(), MOST_FILES.bit_length() - 1)
+
+
+def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
+    """Return a hash of each task's id; 0 where there is none.
+
+    >>> found = hashes_of(pa.array([7, None]))
+    >>> bool(found[0] == hashes_of(pa.array([7]))[0]), int(found[1])
+    (True, 0)
+    """
+    tasks = plain_column(tasks)
+    if tasks.null_count == 0:
+        return scattered(tasks)
+    hashes = np.zeros(len(tasks), np.uint64)
+    hashes[to_numpy(tasks.is_valid())] = scattered(tasks.drop_null())
+    return hashes
+
+
+def plain_column(column: pa.Array) -> pa.Array:
+    """Take an engine's own types, as DuckDB's UUIDs, for the text behind them, and words that it numbers for words.
+
+    >>> plain_column(pa.array(["a", "b", "a"]).dictionary_encode()).type
+    DataType(string)
+    """
+    if pa.types.is_dictionary(column.type):
+        return plain_column(column.dictionary.take(column.indices))
+    if pa.types.is_floating(column.type):
+        return one_zero(column)
+    if isinstance(column.type, pa.BaseExtensionType):
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+    return column

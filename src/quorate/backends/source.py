@@ -1,0 +1,509 @@
+"""Files, a table of an engine, or an ibis table -> a connection and the columns task, worker, label there.
+
+Answers in an engine that fit into memory -> `Answers`, by the path of any other table: nothing is decided twice.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.addresses import public_cause, render_address
+from quorate.answers import Answers
+from quorate.arrays import from_numpy
+from quorate.backends.choose import Choice, choose_engine
+from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect, first_line
+from quorate.backends.expressions import EngineTable
+from quorate.backends.input_files import record_engine_inputs
+from quorate.backends.partition import hashes_of, plain_column
+from quorate.backends.transfer import quoted
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    EngineError,
+    NoRowsError,
+    NotInMemoryError,
+    OptionError,
+    PairwiseFileError,
+    QuorateError,
+    UnknownFormatError,
+    UnreadableFileError,
+    count,
+    listing,
+)
+from quorate.io.columns import encode, order_classes, refuse_other_names
+from quorate.io.dataframes import check_columns
+from quorate.io.options import AS_USUAL, ROLES, ReadOptions, read_options, split_reading
+from quorate.io.pairs import looks_like_pairs
+from quorate.io.pipes import keep_pipes
+from quorate.io.read import Reading
+from quorate.io.read_table import Source, format_of, read_table
+from quorate.io.rows import read_rows
+from quorate.methods.fit_blocks import BLOCK_METHODS
+
+# What can be said about reading answers in an engine.
+MEANINGFUL = (
+    *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
+    *("abstain", "map"),
+)
+# What memory takes for CSV; DuckDB would guess it from the first rows, and take 'yes' for yes.
+DIALECT: dict[str, Any] = {
+    "header": True,
+    "all_varchar": True,
+    "quote": '"',
+    "escape": '"',
+    "comment": "",
+    "skip": 0,
+    "null_padding": False,
+    "strict_mode": True,
+}
+MADE_OF_TEXT = ("DATE", "TIME", "UUID")  # the types that DuckDB makes of text in JSON; TIMESTAMP is one, too
+WHERE = tuple(field.name for field in fields(EngineOptions))
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[ReadOptions, EngineOptions, dict[str, Any]]:
+    """Part keyword arguments into those that say how to read, those that say where the answers are, and all others.
+
+    Raises:
+        OptionError: one of them means nothing inside an engine, or cannot have such a value.
+
+    >>> reading, where, others = split_options({"task": "item", "memory": "4GB", "tau": 0.5})
+    >>> reading.task, where.memory, others
+    ('item', '4GB', {'tau': 0.5})
+    """
+    reading, others = split_reading(options)
+    how = read_options(reading)
+    how.refuse_but(MEANINGFUL, "inside an engine")
+    if others.get("group", "") is None:  # no column of groups, and no mapping of workers to groups either
+        others.pop("group")
+    where = EngineOptions(**{name: others.pop(name) for name in WHERE if name in others})
+    return how, where, others
+
+
+def open_source(
+    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
+) -> tuple[Engine, EngineTable]:
+    """Find the answers: where they lie, and as an ibis table with the columns task, worker, label (and order).
+
+    Takes what `open_table` takes, and raises what it raises.
+
+    >>> _, answers = open_source({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))
+    >>> answers.columns
+    ('task', 'worker', 'label')
+    """
+    home, found = open_table(source, reading, where)
+    return home, by_role(found, reading, where)
+
+
+def open_table(
+    source: Source = None, reading: ReadOptions = AS_USUAL, where: EngineOptions = DUCKDB
+) -> tuple[Engine, EngineTable]:
+    """Find the answers: where they lie, and the table there as it is.
+
+    Args:
+        source: a path or a pattern (``answers/*.parquet``; CSV and JSON lines too), an ibis table, or one in memory.
+        reading: the columns, and the format and delimiter of files.
+        where: the engine and, instead of a source, a table there; the column that orders the answers.
+
+    Raises:
+        EngineError: the engine is not there.
+        InputError: the answers are not there, or have no such columns.
+
+    >>> open_table({"item": [1], "who": ["ann"], "label": ["cat"]}, ReadOptions("item", "who"))[1].columns
+    ('item', 'who', 'label')
+    """
+    if where.table is not None and source is not None:
+        raise OptionError("give files or a table (--table), not both")
+    if source is None and where.table is None and where.connect is None:
+        raise OptionError("no answers: give files, or the name of a table (--table)")
+    is_there = type(source).__module__.partition(".")[0] == "ibis"
+    home = Engine(source.get_backend()) if is_there else connect(where)
+    try:
+        found = source if is_there else found_in(home, source, reading, where)
+        record_engine_inputs(home, found, source)
+        found = _completed(found, reading)
+        if not set(reading.columns) <= set(found.columns):
+            proposal = looks_like_pairs(list(found.columns), render_address(source) if source is not None else "FILE")
+            if proposal is not None and not any(reading.chosen.values()):
+                raise PairwiseFileError(f"{proposal.sentence}. Rank its items with: {proposal.command}")
+            refuse_other_names(found.columns, reading.chosen, "the table")
+        check_columns(found.columns, wanted_columns(reading, where), "the table")
+        for name in wanted_columns(reading, where):
+            kind = found[name].type()
+            if kind.is_nested():
+                raise ColumnTypeError(
+                    f"column {name!r} holds {kind} values; an id or a label must be text, a number or a date"
+                )
+    except BaseException:
+        home.close()
+        raise
+    return home, found
+
+
+def _completed(table: EngineTable, reading: ReadOptions) -> EngineTable:
+    """Add the columns that scores may lack: one worker for all, and the scores under another usual name."""
+    if not reading.is_score:
+        return table
+    from quorate.io.scores import COLUMN_NAMES
+
+    _, worker, score = reading.columns
+    if not reading.has_workers:
+        import ibis
+
+        table = table.mutate(**{worker: ibis.literal(worker)})
+    other = next((name for name in COLUMN_NAMES if name in table.columns), None)
+    if reading.label is None and score not in table.columns and other is not None:
+        table = table.mutate(**{score: table[other]})
+    return table
+
+
+def found_in(home: Engine, source: Source, reading: ReadOptions, where: EngineOptions) -> EngineTable:
+    """Return the table of an engine, or what the engine makes of files or of a table in memory."""
+    if source is None:
+        return _table(home, where.table or _only_table(home))
+    if isinstance(source, str | Path):
+        if where.connect is not None and not format_of(str(source)):  # a name, where a table was meant
+            raise OptionError(
+                f"with --connect the answers are a table of {home.name}: say --table {render_address(source)}"
+            )
+        return _file(home, source, reading)
+    return home.upload(read_table(source, wanted_columns(reading, where)))
+
+
+def wanted_columns(reading: ReadOptions, where: EngineOptions = DUCKDB) -> dict[str, str]:
+    """Name the columns and, for each, what to do where it is not there.
+
+    >>> list(wanted_columns(ReadOptions("item"), EngineOptions(order="day")))
+    ['item', 'worker', 'label', 'day']
+    """
+    order = {} if where.order is None else {where.order: "Let order= (--order) name one of those"}
+    return reading.wanted() | order
+
+
+def _table(home: Engine, name: str) -> EngineTable:
+    database, _, own = name.rpartition(".")
+    try:
+        return home.backend.table(own, database=database or None)
+    except Exception as error:
+        raise EngineError(_not_opened(home, name, error)) from public_cause(error)
+
+
+def _only_table(home: Engine) -> str:
+    """Name the one table that an engine has."""
+    there = sorted(home.backend.list_tables())
+    if len(there) != 1:
+        named = f": {listing(there, 12)}. Name the one with the answers (--table)" if there else ""
+        raise OptionError(f"{home.name} has {count(len(there), 'table')}{named}")
+    return there[0]
+
+
+def _not_opened(home: Engine, name: str, error: Exception) -> str:
+    """Say why a table cannot be opened: it is not there, and what is, or it is there and fails."""
+    database, _, own = name.rpartition(".")
+    try:
+        there = sorted(home.backend.list_tables(database=database or None))
+    except Exception:  # no such schema, or none that may be looked into
+        there = []
+    if own in there:
+        return f"{home.name} cannot open the table {name!r}: {first_line(error)}"
+    listed = f"{f'in {database} ' if database else ''}there is {listing(there, 12) or 'none'}"
+    elsewhere = "" if database else ". Name a table of another schema as schema.table"
+    return f"{home.name} has no table {name!r}; {listed}{elsewhere}"
+
+
+def _file(home: Engine, source: str | Path, reading: ReadOptions) -> EngineTable:
+    path = str(source)
+    if path == "-":
+        raise OptionError("an engine reads files and tables, not standard input; write the answers to a file first")
+    written_as = reading.format or _format(path)
+    backend, spark = home.backend, home.name == "pyspark"
+    mark = reading.delimiter or ("\t" if written_as == "tsv" else ",")
+    try:
+        if written_as == "parquet":
+            return backend.read_parquet(path)
+        if written_as == "jsonl":
+            return backend.read_json(path) if spark else json_lines_in(home, path, reading.columns)
+        # As text, so that an id like 007 comes back as it went in.
+        if spark:
+            return backend.read_csv(path, header=True, inferSchema=False, sep=mark, multiLine=True, escape='"')
+        return backend.read_csv(path, delim=mark, **DIALECT)
+    except QuorateError:
+        raise
+    except Exception as error:
+        why = first_line(error, path)
+        cause = public_cause(error, path)
+        raise UnreadableFileError(f"{home.name} cannot read {render_address(path)}: {why}") from cause
+
+
+def json_lines_in(home: Engine, path: str, columns: Sequence[str]) -> EngineTable:
+    """Let DuckDB read JSON lines; text stays text, where DuckDB would make dates, times and UUIDs of it.
+
+    It would take two spellings of one time, or of one UUID, for one id.
+
+    Args:
+        home: a DuckDB.
+        path: of the file, or a pattern of files.
+        columns: those that hold ids and labels.
+
+    Raises:
+        ColumnTypeError: one of these columns holds values of several types.
+    """
+    found = home.backend.read_json(path)
+    described = home.backend.con.sql(f"DESCRIBE {quoted(home.backend, found.op().name)}").fetchall()
+    kinds = {name: kind for name, kind, *_ in described}
+    for name in columns:
+        if kinds.get(name) == "JSON" and home.fetch(found[name].notnull().sum(), "counting values")[0][0].as_py():
+            raise ColumnTypeError(f"column {name!r} of {path} changes its type from line to line; make it one type")
+    made = [name for name in columns if kinds.get(name, "").startswith(MADE_OF_TEXT)]
+    if not made:
+        return found
+    return home.backend.read_json(path, columns={**kinds, **dict.fromkeys(made, "VARCHAR")})
+
+
+def _format(path: str) -> str:
+    found = format_of(path)
+    if found is None:
+        raise UnknownFormatError(
+            f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
+            ".jsonl, or say format= (--input-format)"
+        )
+    return found
+
+
+def by_role(table: EngineTable, reading: ReadOptions, where: EngineOptions = DUCKDB) -> EngineTable:
+    """Call the columns task, worker, label and order, whatever they are called.
+
+    >>> import ibis
+    >>> by_role(ibis.table({"item": "int64", "worker": "int64", "label": "string"}), ReadOptions("item")).columns
+    ('task', 'worker', 'label')
+    """
+    named = dict(zip(ROLES, reading.columns, strict=True)) | ({} if where.order is None else {"order": where.order})
+    return table.select(**{own: table[name] for own, name in named.items()})
+
+
+MOST = 20_000_000  # answers that are simply read: four gigabytes at the most, which laptops have
+BYTES = 200  # that an answer takes at the peak of the default method (`make bench`: the peak of m10 over its answers)
+SPARE = 0.95  # of what memory holds, that a sample aims at: tasks have more answers and fewer
+SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+@dataclass(frozen=True)
+class EngineReading(Reading):
+    """Answers that were read out of an engine, and where they lie; the labels can go there, too."""
+
+    held: "Held | None" = None
+
+    @property
+    def name(self) -> str | None:
+        """The table or the files that the answers are in, for messages and reports."""
+        return super().name if self.held is None else self.held.name
+
+    @property
+    def home(self) -> Engine:
+        """The engine."""
+        assert self.held is not None  # a default, because what this is built on has defaults
+        return self.held.engine
+
+    def lines(self) -> list[str]:
+        """Say in a line which engine has the answers, why, and whether all that follows is told of a sample."""
+        if self.held is None:
+            return []
+        (line,) = self.held.lines()
+        drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
+        told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
+        return [f"{line}{told}" if self.is_sample else line]
+
+    def told(self) -> dict[str, Any]:
+        """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
+        if not self.is_sample or self.held is None:
+            return {}
+        drawn = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
+        return {"sample": {"of_rows": self.held.n_rows, **drawn, "drawn_by": "hash of the task's id"}}
+
+
+@dataclass(frozen=True)
+class Held:
+    """Answers that lie in an engine, counted and not yet read."""
+
+    engine: Engine
+    table: EngineTable  # with the columns of the caller's names, and any others
+    n_rows: int
+    reading: ReadOptions
+    choice: Choice
+
+    @property
+    def is_small(self) -> bool:
+        """Whether they are few enough to be read."""
+        return self.n_rows <= most_answers(self.choice.where)
+
+    @property
+    def name(self) -> str | None:
+        """The table or the files that they are in; None for an object of the caller."""
+        source = self.choice.source
+        if isinstance(source, str | Path):
+            return render_address(source)
+        return self.table.op().name if source is None else None
+
+    def lines(self) -> list[str]:
+        """Say which engine holds the answers, and why."""
+        size = "few enough for memory" if self.is_small else "too many for memory"
+        return [f"{self.choice.name} has the answers, because {self.choice.why}: {count(self.n_rows, 'row')}, {size}"]
+
+    def refuse(self, what: str) -> NotInMemoryError:
+        """Return an error that says what needs the answers in memory."""
+        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--memory)"
+        return NotInMemoryError(
+            f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
+            f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
+            f"{', '.join(BLOCK_METHODS)} (--method) run beyond memory"
+        )
+
+
+def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> Held:
+    """Find answers in an engine, which is chosen where none is named, and count them.
+
+    Raises:
+        EngineError: the engine is not there.
+        OptionError: the first or the last of two answers is to stand, and nothing says which that is.
+        InputError: the answers are not there, or have no such columns.
+
+    >>> find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions()).n_rows
+    1
+    """
+    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the usual one")
+    check_order(reading.on_conflict, choice.where.order)
+    engine, table = open_table(choice.source, reading, choice.where)
+    n_rows = int(engine.fetch(table.agg(n=table.count()), "counting the rows").column("n")[0].as_py())
+    if n_rows == 0:
+        engine.close()
+        raise NoRowsError("there are columns, but no answers under them")
+    return Held(engine, table, n_rows, reading, choice)
+
+
+def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
+    """Read answers out of their engine.
+
+    Args:
+        held: where they are.
+        also: further columns to keep (``source`` of what is returned is then the table), as times.
+        sample: where they are too many, take as many tasks, whole, as memory holds, drawn by a hash of their ids.
+
+    Raises:
+        NotInMemoryError: they are too many.
+        InputError: they cannot be used as they are; each cause has its own class.
+
+    >>> held = find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions())
+    >>> take_out(held).answers.n_answers
+    1
+    """
+    if not held.is_small and not sample:
+        raise held.refuse("this")
+    reading, order = held.reading, held.choice.where.order
+    names = dict.fromkeys([*wanted_columns(reading, held.choice.where), *also])
+    check_columns(held.table.columns, dict.fromkeys(also, "Name the right one"), "the table")
+    query = held.table.select(*names)
+    batches = held.engine.stream(query, "reading the answers", held.n_rows)
+    table = pa.Table.from_batches(batches if held.is_small else _drawn(batches, held))
+    table = pa.table({name: _plain(table.column(name)) for name in names})
+    if order is not None:
+        table = _put_in_order(table, reading, order)
+    answers = replace(read_rows(table, reading, ordered=False), judges=reading.judges)
+    source = table if also else held.choice.source
+    return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
+
+
+def _drawn(batches: Iterator[pa.RecordBatch], held: Held) -> Iterator[pa.RecordBatch]:
+    """Keep the rows of tasks whose hash is small; those without a task too, so that they are told of."""
+    share = SPARE * most_answers(held.choice.where) / held.n_rows
+    for batch in batches:
+        yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
+
+
+@keep_pipes()
+def read(source: Source = None, **options: Any) -> Answers:
+    """Read answers out of an engine: files that DuckDB or Spark reads, a database, whatever ibis connects to.
+
+    What `quorate.read` is for one file. Every command and function takes what it returns.
+
+    Args:
+        source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
+        options: where the answers are, see `quorate.backends.engine.EngineOptions`: engine, memory, temp, master,
+            connect, table, order, most; how to read them, as `quorate.read`: task, worker, label, on_conflict,
+            skip_missing, classes, format, delimiter, group.
+
+    Raises:
+        NotInMemoryError: there are more than 20 million, or more than ``memory`` holds.
+        EngineError: the engine is not there, or failed.
+        InputError: the answers cannot be used as they are.
+
+    >>> read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat", "dog"]}, engine="duckdb").n_answers
+    2
+    """
+    reading, where, others = split_options(options)
+    if others:
+        raise OptionError(f"there is no option {next(iter(others))!r} for reading out of an engine")
+    held = find_answers(source, reading, where)
+    try:
+        return take_out(held).answers
+    finally:
+        held.engine.close()
+
+
+def most_answers(where: EngineOptions) -> int:
+    """Return how many answers are read, at the most: fewer than usual where only so much memory may be used.
+
+    >>> most_answers(EngineOptions()), most_answers(EngineOptions(memory="500MB"))
+    (20000000, 2500000)
+    """
+    if where.most is not None:
+        return where.most
+    found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
+    if found is None:  # none is said, or a share, as 80%, of which DuckDB knows the whole
+        return MOST
+    return min(MOST, int(float(found[1]) * SIZES.get(found[2].lower(), 1) / BYTES))
+
+
+def check_order(on_conflict: str, order: str | None) -> None:
+    """Refuse to keep the first or the last where nothing says which that is.
+
+    Raises:
+        OptionError: there is no column of that kind.
+
+    >>> check_order("drop", None)
+    """
+    if on_conflict in ("first", "last") and order is None:
+        raise OptionError(
+            f"on_conflict={on_conflict!r} needs to know which answer came {on_conflict}, and the rows of an engine "
+            "have no order of their own: name the column that says so with order= (--order), or choose 'drop'"
+        )
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Take an engine's own types, as DuckDB's UUIDs, for the text or bytes behind them."""
+    return pa.chunked_array([plain_column(chunk) for chunk in column.chunks]) if column.num_chunks else column
+
+
+def _put_in_order(table: pa.Table, reading: ReadOptions, order: str) -> pa.Table:
+    """Sort rows so that the first and the last answer stand first and last.
+
+    Two labels at one place in the order: the engine has no further order, so the first class counts.
+    """
+    missing = table.column(order).null_count
+    if missing:
+        raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')}")
+    if reading.on_conflict not in ("first", "last"):
+        return table
+    codes, names = encode(table.column(reading.columns[2]), reading.columns[2], is_label=True)
+    present = codes >= 0
+    if present.any():
+        codes = codes.copy()
+        more = reading.abstain or reading.map is not None  # labels that are no classes
+        codes[present] = order_classes(codes[present], names, None if more else reading.classes)[0]
+    towards = "ascending" if reading.on_conflict == "first" else "descending"
+    keyed = pa.table({"order": table.column(order), "class": from_numpy(codes)})
+    return table.take(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)]))

@@ -1,0 +1,380 @@
+"""Blocks that lie in Spark's partitions: a pass sends parameters there, and worker-sized sums come back.
+
+The labels of blocks that lie in Spark: written by its executors, or handed out piece by piece.
+"""
+
+import pickle
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Roster
+from quorate.arrays import IntArray
+from quorate.backends.disk import LostBlocks
+from quorate.backends.engine import Engine
+from quorate.backends.expressions import EngineTable
+from quorate.backends.output import LabelTally, labels_of_part, larger_batches
+from quorate.backends.partition import Coder, Spread
+from quorate.backends.spark_executor import (
+    OnEach,
+    PieceReading,
+    Slices,
+    Summing,
+    Together,
+    count_answers,
+    drawn_in,
+    either,
+    joined_in,
+    known_in,
+    met_in,
+)
+from quorate.backends.spark_packing import Piece, Told, list_everyone, pack_in_spark
+from quorate.backends.whole_tasks import Totals, check_totals, classes_in_use, no_totals, points_in_use, roster_of
+from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
+from quorate.blocks.memory import SET, named_answers
+from quorate.blocks.numpy_kernels import unite
+from quorate.blocks.sampling import trimmed
+from quorate.io.gold import LocalGold
+from quorate.io.options import ReadOptions
+from quorate.methods.fit import Fitted, Labelling
+from quorate.voting.vote import ConfidenceTotals, LabelRows, Sureness
+
+LARGE = 1 << 28  # bytes of all partitions' sums, beyond which they are added up by the executors
+BITS = 1 << 28  # of a table of who met whom, in each partition: 32 MB
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SparkBlocks:
+    """All answers in the partitions of a Spark RDD, which is let go with this object."""
+
+    roster: Roster
+    reading: PieceReading = field(repr=False)
+    rdd: Any = field(repr=False)  # of pieces, persisted
+    engine: Engine = field(repr=False)
+    kind: pa.DataType  # of the ids of the tasks
+    keeper: Any = field(repr=False, default=None)  # what the executors were sent to pack, and may need again
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return self.roster.n_tasks
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers."""
+        return self.reading.n_workers
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return self.reading.n_classes
+
+    @property
+    def points_to(self) -> IntArray | None:
+        """The class of each symbol; None where all that is said are classes."""
+        return self.reading.points_to
+
+    @cached_property
+    def n_answers(self) -> int:
+        """How many answers."""
+        return self.roster.n_answers
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i, the answers of each worker."""
+        return self.roster.per_worker
+
+    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+        """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
+        symbols = 1 if self.points_to is None else len(self.points_to)  # of which they may be counted
+        size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
+        return self._combined(added, size, kernel, parameters)
+
+    def _combined(
+        self, combine: Callable[[Iterable[Sums]], Sums], size: int, kernel: Callable[..., Sums], given: tuple[Any, ...]
+    ) -> Sums:
+        """Put the partitions' sums together: here, or where they are large by the executors, a slice each."""
+        n = self.rdd.getNumPartitions()
+        with self._sent(kernel, given) as sent:
+            if size * n <= LARGE:
+                return combine(self.rdd.mapPartitionsWithIndex(Summing(sent)).collect())
+            cut = self.rdd.mapPartitionsWithIndex(Slices(Summing(sent), n)).groupByKey(n)
+            found = [part for _, part in sorted(cut.mapValues(Together(combine)).collect(), key=lambda part: part[0])]
+        whole = [np.concatenate(arrays) for arrays in zip(*(arrays for _, arrays in found), strict=True)]
+        return tuple(array.reshape(shape) for array, shape in zip(whole, found[0][0], strict=True))
+
+    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return ``kernel(block, *parameters)`` of every block, in order; a partition's are here at a time."""
+        return self._each(kernel, parameters, named=False)
+
+    def each_named(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return ``kernel(block, names, *parameters)`` of every block and the ids of its tasks, in order."""
+        return self._each(kernel, parameters, named=True)
+
+    def _each(self, kernel: Callable[..., T], parameters: tuple[Any, ...], *, named: bool) -> Iterator[T]:
+        with self._sent(kernel, parameters) as sent:
+            yield from self.rdd.mapPartitionsWithIndex(OnEach(sent, named)).toLocalIterator(prefetchPartitions=True)
+
+    @contextmanager
+    def _sent(self, kernel: Callable[..., Any], parameters: tuple[Any, ...]) -> Iterator[Any]:
+        """Send a kernel and its parameters to the executors, for one pass."""
+        sent = self.rdd.context.broadcast((self.reading, kernel, parameters))
+        try:
+            with self.engine.running(f"passing over the answers ({getattr(kernel, '__name__', 'known labels too')})"):
+                yield sent
+        finally:
+            sent.destroy()
+
+    def sample(self, enough: int) -> Sampled:
+        """Bring the first tasks by the hash of their ids into memory: those up to a hash, which are enough."""
+        kept: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
+        if enough not in kept:
+            kept[enough] = self._draw(enough)
+        return kept[enough]
+
+    def _draw(self, enough: int) -> Sampled:
+        share = 1.2 * enough / max(self.n_answers, 1) + 0.001
+        while True:
+            until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
+            parts = list(self.each_named(drawn_in, until))
+            if share >= 1 or sum(part[0].answers.stop for part in parts) >= enough:
+                return trimmed(self._sampled(parts), enough)
+            share *= 2
+
+    def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
+        whole, names = one_block([block for block, _ in parts]), pa.concat_arrays([names for _, names in parts])
+        return Sampled(named_answers(whole, self.points_to, names, self.roster), whole.known)
+
+    def known_tasks(self) -> Block:
+        """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
+        return in_order_of_hash(list(self.each_named(known_in)))
+
+    def joined(self) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        parent = np.arange(2 * self.n_workers, dtype=np.int32)
+        everyone = parent.copy()
+        with self._sent(joined_in, (self.n_workers,)) as sent:
+            for (found,) in self.rdd.mapPartitionsWithIndex(Summing(sent)).toLocalIterator():
+                unite(parent, everyone, found)
+        return parent
+
+    def n_peers(self) -> IntArray:
+        """Return how many others each worker shares a task with; some workers at a time, for a bit for every two."""
+        at_once = max(1, BITS // max(self.n_workers, 1))
+        found = [np.zeros(0, np.int64)]
+        for low in range(0, self.n_workers, at_once):
+            some = low, min(low + at_once, self.n_workers), self.n_workers
+            (bits,) = self._combined(either, BITS // 8, met_in, some)
+            met: IntArray = SET[bits.view(np.uint8)].sum(axis=1, dtype=np.int64)
+            found.append(np.maximum(met - 1, 0))  # themselves
+        return np.concatenate(found)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the blocks behind in a copy by pickle, which then has only what was asked for before."""
+        return LostBlocks, (self.n_tasks, self.n_workers, self.n_classes, self.n_answers, self.per_worker)
+
+
+def spark_lacks(engine: Engine) -> str | None:
+    """Say why blocks cannot lie in this Spark: it has no RDDs, or not this version of quorate; None where they can.
+
+    >>> spark_lacks  # doctest: +ELLIPSIS
+    <function spark_lacks at ...>
+    """
+    session: Any = engine.backend._session  # type: ignore[attr-defined]
+    if "connect" in type(session).__module__.split("."):
+        return "Spark Connect sends no kernels to the executors"
+
+    def version(_: int) -> str | None:  # a function within another travels whole, and imports nothing there
+        try:
+            from importlib import import_module
+
+            return str(import_module("quorate").__version__)
+        except ImportError:
+            return None
+
+    with engine.running("asking the executors for quorate"):
+        n = session.sparkContext.defaultParallelism
+        there = set(session.sparkContext.parallelize(range(n), n).map(version).collect())
+    here = version(0)
+    others = sorted("none" if each is None else each for each in there if each != here)
+    return f"its executors have other versions of quorate ({', '.join(others)}, not {here})" if others else None
+
+
+def spark_frame(engine: Engine, table: EngineTable) -> Any:
+    """Return the Spark DataFrame that an ibis table stands for.
+
+    >>> spark_frame  # doctest: +ELLIPSIS
+    <function spark_frame at ...>
+    """
+    return engine.backend._session.sql(engine.backend.compile(table))  # type: ignore[attr-defined]
+
+
+def pack_blocks_in_spark(
+    engine: Engine, frame: Any, n_rows: int, reading: ReadOptions, gold: LocalGold | None = None
+) -> SparkBlocks:
+    """Put rows of Spark into blocks that stay there, each task whole; settled as in memory.
+
+    Args:
+        engine: whose session it is.
+        frame: a Spark DataFrame of task, worker, label, and order where that says which of two answers came first.
+        n_rows: how many rows it has.
+        reading: what becomes of conflicts and missing fields, and the classes.
+        gold: known labels.
+
+    Raises:
+        InputError: the answers cannot be used as they are; each cause has its own class.
+
+    >>> pack_blocks_in_spark  # doctest: +ELLIPSIS
+    <function pack_blocks_in_spark at ...>
+    """
+    from pyspark import StorageLevel
+
+    with engine.running("listing workers and classes"):
+        rows = list_everyone(frame, n_rows, reading)
+    with engine.running("packing"):
+        rdd, sent = pack_in_spark(frame, rows, reading, gold)
+        rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            told: list[Told] = rdd.filter(_is_told).collect()
+            totals, missing = _merged(told, rows, reading)
+            check_totals(totals, rows, reading, missing)
+            classes, code = classes_in_use(rows, totals, reading)
+            known = _known(gold, told, classes)
+            n_tasks = [0 if each.totals is None else each.totals.n_tasks for each in told]
+            first = tuple(int(low) for low in np.cumsum([0, *n_tasks]))
+            kind = next(each.kind for each in told if each.kind is not None)  # there are answers, so there are tasks
+            said = points_in_use(totals, rows, classes), totals.abstained is not None
+            how = PieceReading(len(rows.worker_names), len(classes), first, code, known, *said)
+            blocks = SparkBlocks(roster_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
+            (per_worker,) = blocks.sums(count_answers)
+        except BaseException:
+            rdd.unpersist()
+            raise
+    roster = replace(blocks.roster, per_worker=per_worker.astype(np.int64))
+    done = replace(blocks, roster=roster)
+    weakref.finalize(done, _let_go, rdd)
+    return done
+
+
+def _let_go(rdd: Any) -> None:
+    """Let the executors forget the pieces; Spark may have been stopped before, and have forgotten them by itself."""
+    with suppress(Exception):
+        rdd.unpersist()
+
+
+def _is_told(element: Piece | Told) -> bool:
+    return isinstance(element, Told)
+
+
+def _merged(told: list[Told], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
+    """Put together what the partitions tell."""
+    totals, missing = no_totals(rows), Coder(reading.columns[0])
+    for each in told:
+        if each.error is not None:
+            raise each.error
+        if each.totals is not None and each.missing is not None:
+            totals.merge(each.totals)
+            if each.missing.example is not None:
+                missing.note(each.missing.n_missing, each.missing.example)
+    return totals, missing
+
+
+def _known(gold: LocalGold | None, told: list[Told], classes: pa.Array) -> IntArray | None:
+    """Return the class of each known label, and last what a task without one finds."""
+    if gold is None:
+        return None
+    for each in told:
+        if each.seen is not None:
+            gold.seen[:] |= each.seen
+    gold.check(classes)
+    return gold.classed(np.append(np.arange(len(gold.tasks)), -1), classes)
+
+
+ONE = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows that Spark hands to Python together; ours are large
+
+
+def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
+    """Vote on every block where it lies, and hand the labels out piece by piece.
+
+    >>> spark_label_batches  # doctest: +ELLIPSIS
+    <function spark_label_batches at ...>
+    """
+    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.roster.classes)
+    return larger_batches(parts, tally, blocks.n_tasks)
+
+
+def _voted_on(
+    block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array
+) -> tuple[LabelRows, pa.RecordBatch]:
+    part = labelling(block)
+    return part, labels_of_part(part, names, classes)
+
+
+def spark_sureness(fitted: Fitted, blocks: SparkBlocks) -> Sureness:
+    """Tell how sure the labels are, by a pass of its own: a part that is written twice must not count twice.
+
+    >>> spark_sureness  # doctest: +ELLIPSIS
+    <function spark_sureness at ...>
+    """
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sums(_sure, fitted.labelling)[0].tolist()
+    return ConfidenceTotals(
+        n=int(n),
+        n_stated=int(n_stated),
+        total=total,
+        doubtful=int(doubtful),
+        ties=int(ties),
+        cost=None if fitted.costs is None else cost,
+        n_unlabelled=int(n_unlabelled),
+    ).sureness()
+
+
+def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
+    tally = LabelTally()
+    for block in blocks:
+        tally.add_rows(labelling(block))
+    totals = (tally.n, tally.n_stated, tally.total, tally.doubtful, tally.ties, tally.cost or 0.0, tally.n_unlabelled)
+    return (np.array(totals, np.float64),)
+
+
+@contextmanager
+def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
+    """Make a Spark DataFrame of the labels and the ids of their tasks, for as long as the block runs.
+
+    >>> label_frame  # doctest: +ELLIPSIS
+    <function label_frame at ...>
+    """
+    from pyspark.sql import SparkSession
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    context, classes = blocks.rdd.context, blocks.roster.classes
+    nothing = labels_of_part(fitted.labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
+    schema = from_arrow_schema(nothing.schema)
+    session = SparkSession(context).newSession()  # whose settings are ours to make
+    session.conf.set(ONE, "1")
+    sent = context.broadcast((blocks.reading, _written_as_stream, (fitted.labelling, classes)))
+    try:
+        streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
+        frame = session.createDataFrame(streams, "stream binary", verifySchema=False)
+        yield frame.mapInArrow(_opened, schema)
+    finally:
+        sent.destroy()
+
+
+def _written_as_stream(block: Block, names: pa.Array, labelling: Labelling, classes: pa.Array) -> tuple[bytearray]:
+    rows, sink = labels_of_part(labelling(block), names, classes), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema) as writer:
+        writer.write_batch(rows)
+    return (bytearray(sink.getvalue()),)
+
+
+def _opened(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for stream in batch.column("stream"):
+            yield from pa.ipc.open_stream(stream.as_buffer())

@@ -1,0 +1,172 @@
+"""What runs on Spark's executors in a pass: a kernel over the blocks of a partition; sums of several put together."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import FloatArray, IntArray, from_numpy
+from quorate.backends.spark_packing import Piece, Told, from_stream
+from quorate.blocks.block import Block, Sums, nobody_silent
+from quorate.blocks.kernels import joined_workers, met_bits
+from quorate.blocks.sampling import scattered
+
+
+@dataclass(frozen=True)
+class PieceReading:
+    """How a piece becomes a block: all that was known only after the last partition was packed."""
+
+    n_workers: int
+    n_classes: int
+    first: tuple[int, ...]  # the number of the first task of each partition
+    code: IntArray | None  # of the classes, where some are no longer in use
+    known: IntArray | None  # the class of each known label, and -1
+    points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    silent: bool = False  # whether anybody abstains
+
+    def blocks(self, index: int, pieces: Iterable[Piece | Told]) -> Iterator[tuple[Block, Piece]]:
+        """Hand out the blocks of a partition."""
+        first = self.first[index]
+        for piece in pieces:
+            if isinstance(piece, Piece):
+                label = piece.label if self.code is None else self.code[piece.label]
+                known = None if self.known is None or piece.known is None else self.known[piece.known]
+                silent = (piece.silent or nobody_silent(len(piece.start) - 1)) if self.silent else None
+                sizes = self.n_workers, self.n_classes
+                block = Block(piece.start, piece.worker, label, *sizes, first, known, piece.symbol, silent)
+                yield block, piece
+                first += block.n_tasks
+
+    def empty(self) -> Block:
+        """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
+        known = None if self.known is None else np.zeros(0, np.int32)
+        start, nobody = np.zeros(1, np.int64), np.zeros(0, np.int32)
+        silent = nobody_silent(0) if self.silent else None
+        return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, silent=silent)
+
+
+@dataclass(frozen=True)
+class Summing:
+    """A kernel's sums over a partition."""
+
+    sent: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
+
+    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[Sums]:
+        """Pass over the blocks of a partition."""
+        reading, kernel, parameters = self.sent.value
+        blocks = (block for block, _ in reading.blocks(index, pieces))
+        first = next(blocks, None)
+        yield kernel(_chained(reading.empty() if first is None else first, blocks), *parameters)
+
+
+@dataclass(frozen=True)
+class OnEach:
+    """What a function of a block, or of a block and the ids of its tasks, gives for every one of a partition."""
+
+    sent: Any
+    named: bool
+
+    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[Any]:
+        """Go through the blocks of a partition."""
+        reading, kernel, parameters = self.sent.value
+        for block, piece in reading.blocks(index, pieces):
+            yield kernel(block, *((from_stream(piece.names),) if self.named else ()), *parameters)
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The sums of a partition, cut so that each executor can add up a slice of all partitions' sums."""
+
+    summing: Summing
+    n: int
+
+    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[tuple[int, Any]]:
+        """Pass over the blocks of a partition, and cut the sums."""
+        for sums in self.summing(index, pieces):
+            shapes, cut = [array.shape for array in sums], [np.array_split(array.ravel(), self.n) for array in sums]
+            for number, part in enumerate(zip(*cut, strict=True)):
+                yield number, (index, shapes, part)
+
+
+@dataclass(frozen=True)
+class Together:
+    """The slices of one number, of all partitions, put together in the order of those."""
+
+    combine: Callable[[Iterable[Sums]], Sums]
+
+    def __call__(self, parts: Iterable[Any]) -> Any:
+        """Put them together; returns the shapes of the whole, too."""
+        in_order = sorted(parts, key=lambda part: part[0])
+        return in_order[0][1], self.combine(part for _, _, part in in_order)
+
+
+def _chained(first: Block, others: Iterator[Block]) -> Iterator[Block]:
+    yield first
+    yield from others
+
+
+def count_answers(blocks: Iterable[Block]) -> Sums:
+    """Count each worker's answers.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), n_workers=3, n_classes=2)
+    >>> count_answers([block])[0].tolist()
+    [1.0, 1.0, 0.0]
+    """
+    given: FloatArray | None = None
+    for block in blocks:
+        given = np.zeros(block.n_workers) if given is None else given
+        given += np.bincount(block.worker, minlength=block.n_workers)
+    assert given is not None  # there is a block, if an empty one
+    return (given,)
+
+
+def joined_in(blocks: Iterable[Block], n_workers: int) -> tuple[IntArray]:
+    """Join those who met, as `quorate.blocks.kernels.joined_workers`.
+
+    >>> joined_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 2)[0].tolist()
+    [0, 1, 1, 0]
+    """
+    return (joined_workers(blocks, n_workers),)
+
+
+def met_in(blocks: Iterable[Block], low: int, high: int, n_workers: int) -> tuple[Any]:
+    """Mark who met whom, as `quorate.blocks.kernels.met_bits`.
+
+    >>> met_in([Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 0]), 2, 2)], 0, 2, 2)[0].tolist()
+    [[3], [3]]
+    """
+    return (met_bits(blocks, low, high, n_workers),)
+
+
+def either(parts: Iterable[Sums]) -> Sums:
+    """Put bits together.
+
+    >>> either([(np.array([1]),), (np.array([2]),)])[0].tolist()
+    [3]
+    """
+    return tuple(reduce(np.bitwise_or, arrays) for arrays in zip(*parts, strict=True))
+
+
+def drawn_in(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa.Array]:
+    """Keep the tasks whose hash is no greater.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
+    >>> least = scattered(pa.array([7, 8])).min()
+    >>> drawn_in(block, pa.array([7, 8]), least)[0].n_tasks
+    1
+    """
+    kept = scattered(names) <= until
+    return block.only(kept), names.filter(from_numpy(kept))
+
+
+def known_in(block: Block, names: pa.Array) -> tuple[Block, pa.Array]:
+    """Keep the tasks of known class.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), 1, 2, known=np.array([-1, 1]))
+    >>> known_in(block, pa.array([7, 8]))[1].to_pylist()
+    [8]
+    """
+    return block.only(block.is_known), names.filter(from_numpy(block.is_known))

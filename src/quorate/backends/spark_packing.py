@@ -1,0 +1,336 @@
+"""Rows of a Spark table -> pieces of whole tasks in its partitions: numbered, moved once by a hash, settled.
+
+What runs on the executors is the code that packs here: `quorate.backends.whole_tasks` settles, and the ids of workers
+and classes are numbered by `quorate.io.columns`. So a part that is computed again, because its machine was lost,
+comes out the same.
+
+Who answered in a Spark table, and what: the ids of workers and classes, as the other engines list them.
+"""
+
+import pickle
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
+from quorate.backends.partition import Coder, Spread, TaskFiles, bits_for, hashes_of, plain_column
+from quorate.backends.whole_tasks import Totals, no_totals, settle_rows
+from quorate.blocks.block import Block, Silent, check_codes, code_type
+from quorate.blocks.memory import PIECE, SPREAD
+from quorate.errors import BlankFieldError, QuorateError, count
+from quorate.io.columns import encode, in_order_of_ids, positions
+from quorate.io.gold import LocalGold
+from quorate.io.labels import alphabet_of, takes_blanks
+from quorate.io.options import ROLES, ReadOptions
+
+
+def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
+    """List the workers and classes of a Spark table; two passes over it.
+
+    Args:
+        frame: a Spark DataFrame of task, worker, label (and order).
+        n_rows: how many rows it has.
+        reading: what becomes of missing fields, and the classes.
+
+    Raises:
+        InputError: fields are missing, and no row is to be left out for that; or no answer is left.
+
+    >>> list_everyone  # doctest: +ELLIPSIS
+    <function list_everyone at ...>
+    """
+    from pyspark.sql import functions as spark
+
+    if "order" in frame.columns and (missing := frame.where(spark.col("order").isNull()).count()):
+        raise BlankFieldError(f"the column that orders the answers is missing in {count(missing, 'row')} or more")
+    # Two passes that read a column or two each: one, by both, whose findings are kept for two questions, costs more.
+    found = arrow_of(frame.groupBy("worker").agg(spark.count(spark.lit(1)).alias("n")))
+    codes, workers = encode(found.column("worker"), reading.columns[1])
+    no_worker = _among(found.column("worker"), codes, "worker")
+    _refuse_missing(frame, found, codes, "worker", no_worker, reading)
+    counts = spark.count(spark.lit(1)).alias("n"), spark.count(spark.when(~no_worker, 1)).alias("held")
+    found = arrow_of(frame.groupBy("label").agg(*counts))
+    codes, labels = encode(found.column("label"), reading.columns[2], is_label=True)
+    _refuse_missing(frame, found, codes, "label", _among(found.column("label"), codes, "label"), reading)
+    used = np.bincount(codes[codes >= 0], _numbers(found, "held")[codes >= 0], len(labels))
+    _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
+    told = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
+    everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
+    meant = told.given, told.points_to, told.unheard, told.n_silent
+    return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
+
+
+def arrow_of(frame: Any) -> pa.Table:
+    """Take a (small) Spark DataFrame out by way of Arrow.
+
+    >>> arrow_of  # doctest: +ELLIPSIS
+    <function arrow_of at ...>
+    """
+    if hasattr(frame, "toArrow"):
+        return frame.toArrow()
+    batches = frame._collect_as_arrow()  # before Spark 4
+    return pa.Table.from_batches(batches) if batches else pa.table({name: pa.nulls(0) for name in frame.columns})
+
+
+def _numbers(table: pa.Table, name: str) -> IntArray:
+    return to_numpy(table.column(name).combine_chunks()).astype(np.int64)
+
+
+def _among(values: pa.ChunkedArray, codes: IntArray, role: str) -> Any:
+    """Say, in Spark's terms, that a field is missing: null, or one of the values that count as none."""
+    from pyspark.sql import functions as spark
+
+    blank = values.filter(from_numpy((codes < 0) & to_numpy(values.combine_chunks().is_valid()))).to_pylist()
+    column = spark.col(role)
+    return (column.isNull() | column.isin(blank)) if blank else column.isNull()
+
+
+def _refuse_missing(
+    frame: Any, found: pa.Table, codes: IntArray, role: str, is_missing: Any, reading: ReadOptions
+) -> None:
+    """Show a row that lacks a field, unless such rows are to be left out."""
+    lacking = int(_numbers(found, "n")[codes < 0].sum())
+    if not lacking or reading.skip_missing or (role == "label" and takes_blanks(reading)):
+        return
+    row = arrow_of(frame.where(is_missing).limit(1)).to_pylist()[0]
+    coder = Coder(reading.columns[ROLES.index(role)])
+    coder.note(lacking, {key: row[key] for key in ROLES})
+    coder.refuse(role, reading.columns)
+
+
+BATCH = 1 << 18  # rows that are numbered at a time: Spark hands out ten thousand
+A_CORE = 3  # partitions for each core, so that one that is slow holds up little
+TRIES = 40  # numbers that are tried for each partition: one is left without in a run of 10^17
+HALF = np.uint64(32)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A block as it lies in a partition, with the ids of its tasks."""
+
+    start: IntArray
+    worker: IntArray
+    label: IntArray
+    known: IntArray | None  # which of the known labels each task has, -1 for none
+    names: bytes  # an Arrow stream
+    symbol: IntArray | None = None  # what each answer said, where there are grades
+    silent: Silent | None = None  # who abstained; None where nobody did
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one partition tells of its rows; the last thing in it."""
+
+    totals: Totals | None = None
+    missing: Coder | None = None
+    seen: BoolArray | None = None  # the known labels whose tasks are here
+    kind: pa.DataType | None = None  # of the ids of its tasks; None where it has none
+    error: QuorateError | None = None
+
+
+@dataclass(frozen=True)
+class Packing:
+    """What an executor needs to know to number and to settle rows."""
+
+    rows: Spread
+    reading: ReadOptions
+    gold: LocalGold | None
+    keys: IntArray  # for each partition a number that Spark's own hash sends there
+    bits: int  # a partition's rows are settled in two to this parts
+
+    def numbered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Put numbers in the place of workers and classes, and say which partition a task belongs to."""
+        for table in _larger(batches):
+            columns = {name: plain_column(table.column(name).combine_chunks()) for name in table.column_names}
+            w, c = (self._codes(columns[role], role) for role in ("worker", "label"))
+            part = (_place(hashes_of(columns["task"]), len(self.keys)) >> HALF).astype(np.int64)
+            out = {"key": from_numpy(self.keys[part]), "task": table.column("task")}
+            out |= {"w": from_numpy(w), "c": from_numpy(c)}
+            if "order" in columns:
+                out["order"] = table.column("order")
+            yield from table_of(out).combine_chunks().to_batches()
+
+    def _codes(self, column: pa.Array, role: str) -> IntArray:
+        among = self.rows.worker_names if role == "worker" else self.rows.labels
+        assert among is not None  # `list_everyone` gives them
+        codes, names = encode(pa.chunked_array([column]), role, is_label=role == "label")
+        place = positions(names.cast(among.type), among)
+        return np.append(place, -1).astype(np.int32)[codes]
+
+    def packed(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Settle the rows of a partition, and hand out its pieces and what is told of them, each as bytes."""
+        try:
+            for each in self._pieces(batches):
+                yield _as_row(each)
+        except QuorateError as error:  # as it is: Spark would try three times more, and tell of a traceback
+            yield _as_row(Told(error=error))
+
+    def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | Told]:
+        totals, missing = no_totals(self.rows), Coder(self.reading.columns[0])
+        gold = None if self.gold is None else replace(self.gold, seen=np.zeros_like(self.gold.seen))
+        kind = None
+        with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
+            for table in self._parts(batches, Path(folder)):
+                settled = settle_rows(table, self.rows, self.reading, totals, missing)
+                names, found = settled.names, settled.found
+                totals.add(found, len(names))
+                kind = names.type
+                start = starts_of(np.bincount(found.task, minlength=len(names)))
+                known = None if gold is None else gold.codes_of(names)
+                sizes = len(self.rows.worker_names), len(self.rows.classes)
+                whole = check_codes(Block(start, found.worker, found.label, *sizes, known=known))
+                if settled.symbol is not None:
+                    narrow = code_type(len(self.rows.symbols(sizes[1])))
+                    whole = replace(whole, symbol=settled.symbol.astype(narrow))
+                for block in replace(whole, silent=settled.silent).pieces(PIECE):
+                    yield _piece(block, names)
+        seen = None if gold is None else gold.seen
+        yield Told(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
+
+    def _parts(self, batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.Table]:
+        """Hand out the rows of a partition in parts that are settled in memory, in the order of the hashes."""
+        if self.bits == 0:
+            found = list(batches)
+            if found:
+                yield pa.Table.from_batches(found).drop_columns("key")
+            return
+        with TaskFiles(folder, self.bits) as files:
+            for table in _larger(batches):
+                inside = _place(hashes_of(table.column("task").combine_chunks()), len(self.keys)) << HALF
+                files.put(table.drop_columns("key"), (inside >> np.uint64(64 - self.bits)).astype(np.uint16))
+        for path in files.paths:
+            if path.exists():
+                table = pa.ipc.open_stream(pa.memory_map(str(path))).read_all()
+                if table.num_rows:
+                    yield table
+                path.unlink()
+
+
+def _piece(block: Block, names: pa.Array) -> Piece:
+    """Cut a block out of the arrays that it shares with others."""
+    inside = block.answers
+    return Piece(
+        block.start - block.start[0],
+        block.worker[inside],
+        block.label[inside],
+        block.known,
+        to_stream(names[block.tasks]),
+        None if block.symbol is None else block.symbol[inside],
+        None if block.silent is None or not block.silent.per_task.any() else block.silent.alone(),
+    )
+
+
+def _place(hashes: NDArray[np.uint64], n: int) -> NDArray[np.uint64]:
+    """Lay hashes out over n partitions, in their order: above 32 bits the partition, below them where within it."""
+    return (hashes >> HALF) * np.uint64(n)
+
+
+def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(each.num_rows for each in waiting) >= BATCH:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _as_row(element: Piece | Told) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict({"piece": pa.array([pickle.dumps(element, protocol=5)], pa.binary())})
+
+
+def to_stream(column: pa.Array) -> bytes:
+    """Write a column as an Arrow stream.
+
+    >>> from_stream(to_stream(pa.array([1, None]))).to_pylist()
+    [1, None]
+    """
+    table, sink = pa.table({"task": column}), pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def from_stream(data: bytes) -> pa.Array:
+    """Read a column from an Arrow stream.
+
+    >>> from_stream(to_stream(pa.array(["a"]))).to_pylist()
+    ['a']
+    """
+    column = pa.ipc.open_stream(data).read_all().column("task")
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+@dataclass(frozen=True)
+class OnExecutor:
+    """A step of packing that finds what it needs where it runs."""
+
+    sent: Any  # a Spark broadcast of a Packing
+    step: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run it on the rows of a partition."""
+        found: Iterator[pa.RecordBatch] = getattr(self.sent.value, self.step)(batches)
+        return found
+
+
+def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGold | None) -> tuple[Any, Any]:
+    """Put whole tasks together in Spark's partitions, as pieces.
+
+    Args:
+        frame: a Spark DataFrame of task, worker, label (and order).
+        rows: who and what is in it.
+        reading: what becomes of conflicts and missing fields.
+        gold: known labels.
+
+    Returns an RDD of `Piece`, and last in each partition what is `Told` of it, that is not computed yet; and what was
+    sent to the executors for it, to be kept for as long as a part may have to be computed again.
+
+    >>> pack_in_spark  # doctest: +ELLIPSIS
+    <function pack_in_spark at ...>
+    """
+    from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+
+    session = frame.sparkSession
+    n = partitions_for(rows.n_rows, len(rows.worker_names), session.sparkContext.defaultParallelism)
+    packing = Packing(rows, reading, gold, _keys(session, n), bits_for(-(-rows.n_rows // n)))
+    sent = session.sparkContext.broadcast(packing)
+    own = {field.name: field for field in frame.schema.fields}
+    fields = [StructField("key", LongType()), own["task"], StructField("w", IntegerType())]
+    fields += [StructField("c", IntegerType()), *([own["order"]] if "order" in own else [])]
+    numbered = frame.mapInArrow(OnExecutor(sent, "numbered"), StructType(fields))
+    together = numbered.repartition(n, "key")
+    packed = together.mapInArrow(OnExecutor(sent, "packed"), StructType([StructField("piece", BinaryType())]))
+    return packed.rdd.map(_loaded), sent
+
+
+def _loaded(row: Any) -> Piece | Told:
+    found: Piece | Told = pickle.loads(row.piece)
+    return found
+
+
+def partitions_for(n_rows: int, n_workers: int, cores: int) -> int:
+    """Return how many partitions the answers lie in: a few for each core, but tables of all workers for each cost too.
+
+    >>> partitions_for(10_000_000, 50_000, 2), partitions_for(1_000_000, 50_000, 2)
+    (6, 2)
+    """
+    return max(cores, min(A_CORE * cores, 1 + n_rows // (SPREAD * max(n_workers, 1))))
+
+
+def _keys(session: Any, n: int) -> IntArray:
+    """Find a number for each partition that Spark's own hash sends there; a row is sent by its column, not by us."""
+    from pyspark.sql import functions as spark
+
+    tried = session.range(TRIES * n).select("id", spark.pmod(spark.hash("id"), spark.lit(n)).alias("part"))
+    number, part = (to_numpy(column.combine_chunks()) for column in arrow_of(tried).columns)
+    parts, first = np.unique(part, return_index=True)
+    keys: IntArray = np.arange(n)  # where none was found, another partition's; the rows of a task stay together
+    keys[parts] = number[first]
+    return keys

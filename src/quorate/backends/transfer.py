@@ -1,0 +1,283 @@
+"""A query -> its rows in Arrow batches, as each engine gives them with their types and without holding them all.
+
+What ibis cannot say in every engine: rename or drop a table, whether there is one, how long names may be.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.backends.expressions import Backend, EngineTable
+from quorate.errors import ColumnTypeError
+
+
+def rename_table(backend: Backend, old: str, new: str) -> None:
+    """Give a table another name.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> _ = backend.raw_sql("CREATE TABLE a AS SELECT 1 AS one")
+    >>> rename_table(backend, "a", "b")
+    >>> has_table(backend, "a"), has_table(backend, "b")
+    (False, True)
+    """
+    if backend.name != "pyspark":  # there, a name without its database would move to the default one
+        new = new.rpartition(".")[2]
+    _run(backend, f"ALTER TABLE {quoted(backend, old)} RENAME TO {quoted(backend, new)}")
+
+
+def drop_table(backend: Backend, name: str) -> None:
+    """Remove a table, if it is there.
+
+    >>> import ibis
+    >>> drop_table(ibis.duckdb.connect(), "a")
+    """
+    _run(backend, f"DROP TABLE IF EXISTS {quoted(backend, name)}")
+
+
+def has_table(backend: Backend, name: str) -> bool:
+    """Whether there is a table of that name; asks for its columns, since not every engine lists its tables to ibis.
+
+    >>> import ibis
+    >>> has_table(ibis.duckdb.connect(), "a")
+    False
+    """
+    database, _, own = name.rpartition(".")
+    try:
+        backend.table(own, database=database or None)
+    except Exception:  # every engine has exceptions of its own
+        return False
+    return True
+
+
+def longest_name(backend: Backend) -> int | None:
+    """Return how many bytes (of UTF-8) an engine keeps of a name, cutting the rest without an error; None elsewhere.
+
+    >>> import ibis
+    >>> longest_name(ibis.duckdb.connect()) is None
+    True
+    """
+    if backend.name != "postgres":
+        return None
+    cursor: Any = backend.raw_sql("SHOW max_identifier_length")
+    with cursor:
+        return int(cursor.fetchone()[0])
+
+
+def _run(backend: Backend, statement: str) -> None:
+    cursor = backend.raw_sql(statement)
+    if backend.name not in ("duckdb", "pyspark") and hasattr(cursor, "close"):  # those two hand out the connection
+        cursor.close()
+
+
+def quoted(backend: Backend, name: str) -> str:
+    """Write the name of a table, with its database where it has one, as the engine wants it.
+
+    >>> import ibis
+    >>> quoted(ibis.duckdb.connect(), "crowd.odd name")
+    '"crowd"."odd name"'
+    """
+    from sqlglot import exp
+
+    database, _, own = name.rpartition(".")
+    return str(exp.table_(own, db=database or None, quoted=True).sql(dialect=backend.dialect))
+
+
+BATCH = 1 << 20  # rows that are taken out of an engine at a time
+CURSORS = ("postgres", "sqlite")  # engines whose rows ibis takes by way of pandas, or holds all at once
+TRANSACTIONAL = ("duckdb", "postgres", "sqlite")  # engines that create and fill a table in one transaction
+PIECE = 4_000_000  # rows that Spark hands out at a time: by default one result may have a gigabyte
+
+
+def batches_of(backend: Backend, query: EngineTable, n_rows: int | None = None) -> Iterator[pa.RecordBatch]:
+    """Run a query and take its rows out piece by piece.
+
+    Args:
+        backend: the engine.
+        query: its first column tells Spark's pieces apart.
+        n_rows: how many rows there are, if that is known.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> sum(batch.num_rows for batch in batches_of(backend, backend.sql("SELECT range AS n FROM range(3)")))
+    3
+    """
+    if backend.name == "duckdb":  # ibis asks for batches by a name that newer versions of DuckDB have not
+        return _from_duckdb(backend.con, backend.compile(query))
+    if backend.name == "pyspark":
+        return _from_spark(backend, query, n_rows)
+    if backend.name == "sqlite":
+        return _from_cursor(backend.con.cursor(), backend, query)
+    if backend.name == "postgres":
+        return _from_postgres(backend, query)
+    return iter(backend.to_pyarrow_batches(query, chunk_size=BATCH))
+
+
+def table_from(backend: Backend, query: EngineTable) -> pa.Table:
+    """Run a query and take its (small) result out of the engine.
+
+    >>> import ibis
+    >>> backend = ibis.duckdb.connect()
+    >>> table_from(backend, backend.sql("SELECT 7 AS n")).to_pydict()
+    {'n': [7]}
+    """
+    if backend.name not in CURSORS:
+        return backend.to_pyarrow(query)
+    kinds = pa.schema([(name, kind.to_pyarrow()) for name, kind in query.schema().items()])
+    return pa.Table.from_batches(batches_of(backend, query), kinds)
+
+
+def _from_duckdb(con: Any, query: str) -> Iterator[pa.RecordBatch]:
+    """Take rows out; where threads stop each other and none says why, ask one thread alone for the reason.
+
+    A thread that fails interrupts the others, and what DuckDB tells is what the first of them says, which may be no
+    more than that it was interrupted.
+    """
+    try:
+        yield from _reader(con, query)
+    except Exception as error:
+        if "Interrupted" not in str(error):
+            raise
+        (threads,) = con.execute("SELECT current_setting('threads')").fetchone()
+        con.execute("SET threads = 1")
+        try:
+            for _ in _reader(con, query):
+                pass
+        finally:
+            con.execute(f"SET threads = {threads}")
+        raise
+
+
+def _reader(con: Any, query: str) -> Iterator[pa.RecordBatch]:
+    relation = con.sql(query)
+    get = relation.to_arrow_reader if hasattr(relation, "to_arrow_reader") else relation.fetch_record_batch
+    return iter(get(BATCH))
+
+
+def _from_spark(backend: Any, query: EngineTable, n_rows: int | None) -> Iterator[pa.RecordBatch]:
+    """By way of Arrow: ibis would go by pandas, where a whole number beside a null becomes a fraction."""
+    from pyspark.sql import functions as spark
+
+    frame = backend._session.sql(backend.compile(query))
+    pieces = 1 if n_rows is None else -(-n_rows // PIECE)
+    if pieces > 1:
+        frame = frame.persist()  # or each piece would read the source again
+    try:
+        for number in range(pieces):
+            part = frame.where(spark.pmod(spark.hash(frame.columns[0]), spark.lit(pieces)) == number)
+            rows = part.toArrow() if hasattr(part, "toArrow") else pa.Table.from_batches(part._collect_as_arrow())
+            yield from rows.to_batches()
+    finally:
+        if pieces > 1:
+            frame.unpersist()
+
+
+def _from_postgres(backend: Any, query: EngineTable) -> Iterator[pa.RecordBatch]:
+    """By a cursor of the server's: the usual one would have the whole result sent here first."""
+    with backend.con.transaction(), backend.con.cursor(name="quorate_rows") as cursor:
+        yield from _from_cursor(cursor, backend, query)
+
+
+def _from_cursor(cursor: Any, backend: Backend, query: EngineTable) -> Iterator[pa.RecordBatch]:
+    """From rows of Python values, each column of the type that the engine says it has."""
+    kinds = {name: kind.to_pyarrow() for name, kind in query.schema().items()}
+    cursor.execute(backend.compile(query))
+    while rows := cursor.fetchmany(BATCH // 8):
+        columns = [
+            _array(values, name, kinds[name]) for name, values in zip(kinds, zip(*rows, strict=True), strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, names=list(kinds))
+
+
+def _array(values: tuple[Any, ...], name: str, kind: pa.DataType) -> pa.Array:
+    try:
+        if pa.types.is_string(kind) or pa.types.is_large_string(
+            kind
+        ):  # also of ids that only the engine has a type for
+            return pa.array(
+                (value if value is None or isinstance(value, str) else str(value) for value in values), kind
+            )
+        if pa.types.is_boolean(kind):  # SQLite has numbers instead
+            return pa.array((None if value is None else bool(value) for value in values), kind)
+        return pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        raise ColumnTypeError(
+            f"column {name!r} is said to hold {kind}, and has other values too ({error}); make it one type"
+        ) from None
+
+
+def fill_table(backend: Any, rows: pa.Table | pa.RecordBatchReader, own: str, database: str | None) -> None:
+    """Create a table in an engine and insert rows that are in memory or arrive batch by batch.
+
+    In the engines of `TRANSACTIONAL` this is one transaction: the table appears complete, and neither an error nor a
+    killed process leaves anything of it.
+
+    >>> import ibis
+    >>> backend = ibis.sqlite.connect()
+    >>> fill_table(backend, pa.table({"task": ["a", ""], "tied": [True, None]}), "labels", None)
+    >>> backend.con.execute("SELECT * FROM labels").fetchall()
+    [('a', 1), ('', None)]
+    """
+    import ibis
+
+    reader = rows.to_reader(BATCH // 8) if isinstance(rows, pa.Table) else rows
+    name = quoted(backend, f"{database}.{own}" if database else own)
+    if backend.name == "duckdb":
+        backend.con.register("quorate_rows", reader)
+        try:
+            backend.con.execute(f"CREATE TABLE {name} AS SELECT * FROM quorate_rows")
+        finally:
+            backend.con.unregister("quorate_rows")
+    elif backend.name == "postgres":
+        with backend.con.transaction():
+            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            _copy_to_postgres(backend, reader, name)
+    elif backend.name == "sqlite":
+        with _savepoint(backend.con):
+            backend.con.execute(_create_statement(backend, reader.schema, own, database))
+            marks = ", ".join("?" * len(reader.schema))
+            for batch in reader:
+                values = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                backend.con.executemany(f"INSERT INTO {name} VALUES ({marks})", values)
+    else:
+        # As an expression: what ibis makes of a table by itself is not understood by every version of sqlglot.
+        backend.create_table(own, ibis.memtable(reader.read_all()), database=database)
+
+
+def _create_statement(backend: Backend, columns: pa.Schema, own: str, database: str | None) -> str:
+    """Write the statement that creates an empty table; `create_table` of ibis would commit it."""
+    import ibis
+    from sqlglot import exp
+
+    table = exp.table_(own, db=database, quoted=True)
+    definitions = ibis.Schema.from_pyarrow(columns).to_sqlglot_column_defs(backend.dialect)
+    create = exp.Create(kind="TABLE", this=exp.Schema(this=table, expressions=definitions))
+    return str(create.sql(dialect=backend.dialect))
+
+
+@contextmanager
+def _savepoint(con: Any) -> Iterator[None]:
+    """Undo what the block did to an SQLite database if it fails, whether or not a transaction is open already."""
+    con.execute("SAVEPOINT quorate_rows")
+    try:
+        yield
+    except BaseException:  # also when interrupted
+        with suppress(Exception):  # after some errors, as a full disk, SQLite has undone everything itself
+            con.execute("ROLLBACK TO quorate_rows")
+            con.execute("RELEASE quorate_rows")
+        raise
+    con.execute("RELEASE quorate_rows")
+
+
+def _copy_to_postgres(backend: Any, rows: pa.RecordBatchReader, name: str) -> None:
+    from pyarrow import csv
+
+    statement = f"COPY {name} FROM STDIN (FORMAT csv)"
+    with backend.con.cursor() as cursor, cursor.copy(statement) as copy:
+        for batch in rows:
+            piece = pa.BufferOutputStream()
+            # Text is quoted, so that an empty one is told from none at all.
+            csv.write_csv(batch, piece, csv.WriteOptions(include_header=False, quoting_style="needed"))
+            copy.write(piece.getvalue().to_pybytes())

@@ -1,0 +1,285 @@
+"""Rows of whole tasks, numbered -> answers in order, repeats and conflicts settled as in memory; wherever they lie."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.answers import Roster
+from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
+from quorate.backends.partition import Coder, Spread
+from quorate.blocks.block import Silent
+from quorate.errors import ConflictingAnswersError, NoRowsError, listing
+from quorate.io.columns import encode, in_order_of_ids, order_classes
+from quorate.io.labels import SILENT, UNUSED, takes_blanks
+from quorate.io.options import ReadOptions
+from quorate.io.rows import Settled, settle
+
+SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
+
+
+@dataclass
+class Totals:
+    """What is counted on the way."""
+
+    per_worker: IntArray
+    per_class: IntArray
+    n_tasks: int = 0
+    n_answers: int = 0
+    n_repeats: int = 0
+    n_conflicting: int = 0
+    n_skipped: int = 0
+    n_clashes: int = 0
+    abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
+    clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
+
+    def add(self, found: Settled, n_tasks: int) -> None:
+        """Count the answers of some tasks."""
+        self.per_worker += np.bincount(found.worker, minlength=len(self.per_worker))
+        self.per_class += np.bincount(found.label, minlength=len(self.per_class))
+        self.n_tasks += n_tasks
+        self.n_answers += len(found.task)
+        self.n_repeats += found.n_repeats
+        self.n_conflicting += found.n_conflicting
+
+    def silence(self, worker: IntArray) -> None:
+        """Count abstentions, by the worker of each."""
+        if len(worker):
+            self._silence(np.bincount(worker, minlength=len(self.per_worker)))
+
+    def _silence(self, abstained: IntArray | None) -> None:
+        if abstained is not None:
+            self.abstained = abstained if self.abstained is None else self.abstained + abstained
+
+    def merge(self, other: "Totals") -> None:
+        """Add what was counted elsewhere; the answers of each worker are not counted there."""
+        self.per_class += other.per_class
+        self._silence(other.abstained)
+        for name in ("n_tasks", "n_answers", "n_repeats", "n_conflicting", "n_skipped", "n_clashes"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.clash = self.clash or other.clash
+
+
+@dataclass(frozen=True)
+class WholeTasks:
+    """Tasks and all that was said of them."""
+
+    names: pa.Array  # of the tasks, in their order
+    found: Settled  # the answers; labels are classes
+    symbol: IntArray | None  # what each answer said, where several labels point to a class
+    silent: Silent | None  # who abstained; None where nobody may
+
+
+def no_totals(rows: Spread) -> Totals:
+    """Begin to count.
+
+    >>> nobody = pa.array([], pa.string())
+    >>> no_totals(Spread((), nobody, pa.array(["x"]), np.zeros(0), np.zeros(1), 0, 0)).per_class.tolist()
+    [0]
+    """
+    return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
+
+
+def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> WholeTasks:
+    """Name the tasks of some rows, in the order of their ids, settle the answers, and count what was settled.
+
+    Args:
+        table: task, w and c (and order), of whole tasks.
+        rows: what w and c mean.
+        reading: what becomes of conflicts and missing fields.
+        totals: what is counted; the answers that stand are left to `Totals.add`.
+        missing: who counts rows without a task.
+
+    >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
+    >>> whole = settle_rows(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> whole.names.to_pylist(), whole.found.worker.tolist()
+    (['a', 'b'], [0, 0])
+    """
+    w, c = (_numbers(table.column(name)) for name in ("w", "c"))
+    present = (w >= 0) & (c >= 0)
+    worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
+    blank = SILENT - rows.n_silent + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    label = np.append(rows.class_code, blank).astype(np.int32)[c]
+    column = table.column("task")
+    all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
+    task, names = _direct(column) if all_answer and reading.on_conflict != "drop" else (None, None)
+    if task is None:
+        task, names = _numbered(column, (worker, label), rows, reading, missing)
+        present &= task >= 0
+    totals.n_skipped += len(present) - int(present.sum())
+    silent = (w >= 0) & (task >= 0) & (label <= SILENT)
+    present &= label >= 0
+    if "order" in table.column_names:
+        place = _order(table, label, reading)
+        task, worker, label = task[place], worker[place], label[place]
+        present, silent = present[place], silent[place]
+    abstained = task[silent], worker[silent], SILENT - label[silent]
+    if not present.all():
+        task, worker, label = task[present], worker[present], label[present]
+    found = settle(task, worker, label, reading.on_conflict)
+    if found.clashing is not None and len(found.clashing):
+        _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
+    symbol = found.label + rows.n_silent if rows.has_grades else None
+    if rows.points_to is not None:
+        found = replace(found, label=rows.points_to[found.label].astype(np.int32))
+    if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
+        first = np.ones(len(found.task), dtype=bool)
+        first[1:] = found.task[1:] != found.task[:-1]
+        names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
+        found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
+    if rows.n_silent:
+        kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
+        totals.silence(kept.worker)
+    return WholeTasks(names, found, symbol, kept if rows.n_silent else None)
+
+
+def _numbered(
+    column: pa.ChunkedArray, codes: tuple[IntArray, IntArray], rows: Spread, reading: ReadOptions, missing: Coder
+) -> tuple[IntArray, pa.Array]:
+    """Give tasks numbers in the order of their ids; -1 for rows that have none, of which one is shown."""
+    task, names = encode(column, reading.columns[0])
+    lacking = np.flatnonzero(task < 0)
+    if len(lacking):
+        one = int(lacking[0])
+        worker, label = (int(code[one]) for code in codes)
+        who = None if worker < 0 else rows.worker_names[worker].as_py()
+        what = None if label < 0 else rows.answered[label].as_py()
+        missing.note(len(lacking), {"task": column[one].as_py(), "worker": who, "label": what})
+    return in_order_of_ids(task, names)
+
+
+def _kept(
+    task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
+) -> Silent:
+    """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
+    n_tasks, n_workers = sizes
+    place = slice(None) if ordered else np.argsort(symbol, kind="stable")
+    key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
+    alone = ~is_among(key, found.task.astype(np.int64) * n_workers + found.worker)
+    start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
+    return Silent(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
+
+
+def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
+    """Take whole numbers for codes, less the least, where they are near each other; None where they are not."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return None, None
+    low, high = _least(column), int(pc.max(column).as_py())
+    if (high - low).bit_length() > SMALL or high >= 1 << 62 or low < -(1 << 62):
+        return None, None
+    return (_numbers(column).astype(np.int64) - low).astype(np.int32), None
+
+
+def _least(column: pa.ChunkedArray) -> int:
+    return int(pc.min(column).as_py())
+
+
+def _numbers(column: pa.ChunkedArray) -> IntArray:
+    return np.concatenate([to_numpy(chunk) for chunk in column.chunks])
+
+
+def _order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
+    """Return the rows in their order; at one place the first class is the one that counts, as in `taken_out`."""
+    towards = "ascending" if reading.on_conflict == "first" else "descending"
+    keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})
+    return to_numpy(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)])).astype(np.int64)
+
+
+def _note_clash(
+    rows: IntArray,
+    codes: tuple[IntArray, IntArray, IntArray],
+    names: pa.Array | None,
+    column: pa.ChunkedArray,
+    spread: Spread,
+    totals: Totals,
+) -> None:
+    """Count workers who gave a task two labels, and keep the first of them."""
+    task, worker, label = (code[rows] for code in codes)
+    new = np.concatenate([[True], (task[1:] != task[:-1]) | (worker[1:] != worker[:-1])])
+    totals.n_clashes += int(new.sum())
+    if totals.clash is None:
+        end = int(np.flatnonzero(new)[1]) if new.sum() > 1 else len(new)
+        named = int(task[0]) + _least(column) if names is None else names[int(task[0])].as_py()
+        given = take(spread.answered, np.sort(label[:end])).to_pylist()
+        totals.clash = (named, spread.worker_names[int(worker[0])].as_py(), given)
+
+
+def _refuse_conflicts(totals: Totals) -> None:
+    assert totals.clash is not None
+    task, worker, given = totals.clash
+    raise ConflictingAnswersError(
+        f"{totals.n_clashes:,} worker{'s' if totals.n_clashes > 1 else ''} answered a task in two ways; worker "
+        f"{worker!r} gave task {task!r} {listing(given)}. Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+    )
+
+
+def check_totals(totals: Totals, rows: Spread, reading: ReadOptions, missing: Coder) -> None:
+    """Refuse what was found on the way, if it is to be refused.
+
+    Raises:
+        InputError: tasks are missing, answers contradict each other, or none is left.
+
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
+    >>> check_totals(no_totals(rows), rows, ReadOptions(on_conflict="drop"), Coder("task"))
+    Traceback (most recent call last):
+    quorate.errors.NoRowsError: all 2 rows conflict; no answer is left. Keep the 'first' or the 'last'
+    """
+    if missing.n_missing and not reading.skip_missing:
+        missing.refuse("task", reading.columns)
+    if reading.on_conflict == "error" and totals.clash is not None:
+        _refuse_conflicts(totals)
+    if totals.n_answers == 0:
+        raise NoRowsError(f"all {rows.n_rows:,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+
+
+def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[pa.Array, IntArray | None]:
+    """Return the classes that count, and how they are renumbered where every answer of some of them was dropped.
+
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x", "y"]), np.zeros(1, int), np.zeros(2, int), 1, 0)
+    >>> classes, code = classes_in_use(rows, Totals(np.array([1]), np.array([0, 1])), ReadOptions())
+    >>> classes.to_pylist(), code.tolist()
+    (['y'], [0, 0])
+    """
+    used: IntArray = np.flatnonzero(totals.per_class)
+    if reading.classes is not None or rows.points_to is not None or len(used) == len(rows.classes):
+        return rows.classes, None
+    new, listed = order_classes(used, rows.classes, None)
+    code = np.zeros(len(rows.classes), np.int32)
+    code[used] = new
+    return listed, code
+
+
+def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
+    """Return the class of each symbol, -1 for abstentions; None where all that was said are classes.
+
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_silent=1)
+    >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))
+    >>> points_in_use(totals, rows, rows.classes).tolist()
+    [-1, 0]
+    """
+    return rows.symbols(len(classes)) if rows.has_grades or totals.abstained is not None else None
+
+
+def roster_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> Roster:
+    """Say who answered, and how much.
+
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
+    >>> roster_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers
+    1
+    """
+    return Roster(
+        engine=engine,
+        worker_names=rows.worker_names,
+        classes=classes,
+        per_worker=totals.per_worker,
+        n_tasks=totals.n_tasks,
+        n_rows=rows.n_rows,
+        n_repeats=totals.n_repeats,
+        n_conflicting=totals.n_conflicting,
+        n_skipped=totals.n_skipped,
+        abstained_per_worker=totals.abstained,
+        unheard=rows.unheard,
+    )

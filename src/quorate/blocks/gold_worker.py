@@ -1,0 +1,157 @@
+"""Blocks whose last worker is the known labels: it gives every task of known class that class."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from quorate.arrays import IntArray
+from quorate.blocks.block import Block, Blocks, Sampled, Sums
+from quorate.blocks.kernels import joined_workers
+from quorate.blocks.numpy_kernels import unite
+
+T = TypeVar("T")
+
+
+def gilded(block: Block) -> Block:
+    """Add the known labels of a block as answers of one more worker, the last.
+
+    >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), 1, 2, known=np.array([-1, 0]))
+    >>> found = gilded(block)
+    >>> found.start.tolist(), found.worker.tolist(), found.label.tolist(), found.n_workers
+    ([0, 1, 3], [0, 0, 1], [1, 1, 0], 2)
+    """
+    known = np.full(block.n_tasks, -1) if block.known is None else block.known
+    at, inside = np.flatnonzero(known >= 0), block.answers
+    ends = block.start[at + 1] - block.start[0]
+    return replace(
+        block,
+        start=block.start - block.start[0] + np.concatenate([[0], np.cumsum(known >= 0)]),
+        worker=np.insert(block.worker[inside], ends, block.n_workers),
+        label=np.insert(block.label[inside], ends, known[at]),
+        n_workers=block.n_workers + 1,
+        known=None,
+        symbol=None,
+        silent=None,
+    )
+
+
+@dataclass(frozen=True)
+class _OnGilded:
+    """A kernel over blocks to which the known labels were added; it can be sent to where those are."""
+
+    kernel: Callable[..., Any]
+
+    def __call__(self, blocks: Block | Iterable[Block], *parameters: Any) -> Any:
+        if isinstance(blocks, Block):
+            return self.kernel(gilded(blocks), *parameters)
+        return self.kernel((gilded(block) for block in blocks), *parameters)
+
+
+@dataclass(frozen=True)
+class GildedBlocks:
+    """All blocks with their known labels as answers.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> answers = quorate.simulate.crowd(10, 5, 3).answers
+    >>> GildedBlocks(blocks_of(answers, np.zeros(10, int))).per_worker[-1].item()
+    10
+    """
+
+    blocks: Blocks
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks."""
+        return self.blocks.n_tasks
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers, the known labels among them."""
+        return self.blocks.n_workers + 1
+
+    @property
+    def n_classes(self) -> int:
+        """M, the number of classes."""
+        return self.blocks.n_classes
+
+    @property
+    def points_to(self) -> None:
+        """None: known labels are classes, and what the others said beside classes is left out."""
+        return None
+
+    @cached_property
+    def n_answers(self) -> int:
+        """How many answers, known labels included."""
+        return int(self.per_worker.sum())
+
+    @cached_property
+    def per_worker(self) -> IntArray:
+        """N_i; the last is how many labels are known."""
+        (known,) = self.blocks.sums(_count_known)
+        return np.append(self.blocks.per_worker, known.astype(np.int64))
+
+    def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
+        """Add up what the kernel returns for some blocks at a time."""
+        return self.blocks.sums(_OnGilded(kernel), *parameters)
+
+    def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
+        """Return what the kernel returns for every block, in order."""
+        return self.blocks.each(_OnGilded(kernel), *parameters)
+
+    def sample(self, enough: int) -> Sampled:
+        """Bring tasks into memory; the known labels of those are their last worker's answers."""
+        some = self.blocks.sample(enough)
+        known = np.full(some.answers.n_tasks, -1) if some.known is None else some.known
+        return Sampled(some.answers.with_worker(known))
+
+    def known_tasks(self) -> Block:
+        """Return none: the known labels are answers here."""
+        return replace(self.blocks.known_tasks(), start=np.zeros(1, np.int64), known=np.zeros(0, np.int32))
+
+    def joined(self) -> IntArray:
+        """Return a root for each worker, and for its other copy, joined by who met whom."""
+        return joined_by_blocks(self)
+
+    def n_peers(self) -> IntArray:
+        """Return how many others each worker shares a task with; known labels are nobody's peer."""
+        return np.append(self.blocks.n_peers(), 0)
+
+
+def own_gold(blocks: Blocks) -> IntArray | None:
+    """Return the known labels that blocks bring, for whoever asks whether there are any: none of them, or None.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> own_gold(blocks_of(quorate.simulate.crowd(10, 5, 3).answers)) is None
+    True
+    """
+    (known,) = blocks.sums(_count_known)
+    return np.zeros(0, np.int64) if known[0] else None
+
+
+def joined_by_blocks(blocks: Blocks) -> IntArray:
+    """Join workers by who met whom, block by block, wherever those lie; a root for both copies of each.
+
+    >>> import quorate
+    >>> from quorate.blocks.memory import blocks_of
+    >>> joined_by_blocks(blocks_of(quorate.simulate.crowd(10, 3, 2, seed=0).answers)).tolist()
+    [0, 0, 0, 0, 0, 0]
+    """
+    everyone = np.arange(2 * blocks.n_workers, dtype=np.int32)
+    parent = everyone.copy()
+    for found in blocks.each(_joined_in, blocks.n_workers):
+        unite(parent, everyone, found)
+    return parent
+
+
+def _joined_in(block: Block, n_workers: int) -> IntArray:
+    return joined_workers([block], n_workers)
+
+
+def _count_known(blocks: Iterable[Block]) -> Sums:
+    known = (0 if block.known is None else int((block.known >= 0).sum()) for block in blocks)
+    return (np.array([float(sum(known))]),)

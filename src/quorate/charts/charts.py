@@ -1,0 +1,256 @@
+"""Workers by skill, each with the interval that the data leave open.
+
+The map of agreement: for each two workers, how much more alike they answered than chance.
+
+How sure the labels are: tasks counted by the confidence of their label.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from quorate.charts.vega import (
+    AGREEMENT,
+    PALETTE,
+    STANDINGS,
+    WIDTH,
+    Spec,
+    choose_workers,
+    coded,
+    hover,
+    layer,
+    layered,
+    legend,
+    nominal,
+    pairs_among,
+    quantitative,
+    short_names,
+    standings,
+)
+from quorate.errors import count
+from quorate.graph.pairs import correlations
+from quorate.result import Result
+
+NAMED = 40  # up to so many workers, each has a line with its name
+DRAWN = 400  # of more, so many are drawn
+
+
+def skills_chart(result: Result) -> Spec:
+    """Draw every worker's skill and interval, the most skilled first; of a large crowd, an even sample.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> len(skills_chart(result)["data"]["values"])
+    5
+    """
+    rows = skill_rows(result)
+    return _named(rows) if len(result.skills) <= NAMED else _ranked(rows, len(result.skills))
+
+
+def skill_rows(result: Result) -> list[Spec]:
+    """List what the chart draws: a worker a row, best first, those of no skill last.
+
+    >>> import quorate
+    >>> result = quorate.aggregate({"task": [1, 1, 1, 2], "worker": list("abcd"), "label": list("xxyx")})
+    >>> [row["worker"] for row in skill_rows(result)]
+    ['a', 'b', 'c', 'd']
+    """
+    low, high = result.intervals.low, result.intervals.high
+    kinds = standings(result)
+    names = short_names(result.answers.worker_names.to_pylist())
+    order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
+    chosen = np.unique(np.linspace(0, len(order) - 1, min(len(order), DRAWN)).round().astype(int))
+    rows = []
+    for rank, k in zip(chosen.tolist(), order[chosen].tolist(), strict=True):
+        standing, is_told = STANDINGS[kinds[k]], not np.isnan(result.skills[k])
+        skill = _skill_text(result.skills[k], low[k], high[k]) if is_told else standing
+        told = f"{names[k]}: {skill}, {result.answers.per_worker[k]:,} answers"
+        row = {"worker": names[k], "rank": rank + 1, "standing": standing, "told": told}
+        row |= {"skill": round(float(result.skills[k]), 4)} if is_told else {"untold": True}
+        if not np.isnan(low[k]):
+            row |= {"low": round(float(low[k]), 4), "high": round(float(high[k]), 4)}
+        rows.append(row)
+    return rows
+
+
+def _skill_text(skill: float, low: float, high: float) -> str:
+    return f"skill {skill:.2f}" if np.isnan(low) else f"skill {skill:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _named(rows: list[Spec]) -> Spec:
+    # By the scale's domain: a list to sort by becomes a JavaScript object, in which `constructor` is there already.
+    order = {"domain": list(dict.fromkeys(row["worker"] for row in rows))}
+    worker = nominal("worker", scale=order, title=None, axis={"labelLimit": 130, "grid": False})
+    ends = {"x": quantitative("low", title="skill", scale=_scale(rows)), "x2": {"field": "high"}, "y": worker}
+    unknown = {"x": {"datum": 0}, "y": worker, "text": nominal("standing")}
+    layers = [
+        _guessing("x"),
+        layer("rule", {**ends, **_bars(rows)}, strokeWidth=2.5, opacity=0.55),
+        layer("point", {"x": quantitative("skill"), "y": worker, **_points(rows)}, filled=True, size=75, opacity=1),
+        {
+            **layer("text", unknown, align="left", dx=6, fontSize=11, color=PALETTE["unknown"]),
+            "transform": [{"filter": {"field": "untold", "equal": True}}],
+        },
+    ]
+    return layered(layers, rows, height={"step": 20})
+
+
+def _ranked(rows: list[Spec], n: int) -> Spec:
+    rank = quantitative("rank", title="workers, the most skilled first", scale={"domain": [0, n + 1], "nice": False})
+    ends = {"y": quantitative("low", title="skill", scale=_scale(rows)), "y2": {"field": "high"}, "x": rank}
+    layers = [
+        _guessing("y"),
+        layer("rule", {**ends, **_bars(rows)}, strokeWidth=1, opacity=0.5),
+        layer("point", {"x": rank, "y": quantitative("skill"), **_points(rows)}, filled=True, size=22, opacity=1),
+    ]
+    return layered(layers, rows, height=300)
+
+
+def _points(rows: list[Spec]) -> Spec:
+    return {**legend(rows), **hover()}
+
+
+def _bars(rows: list[Spec]) -> Spec:
+    return {"color": legend(rows)["color"], **hover()}  # a bar has no shape
+
+
+def _scale(rows: list[Spec]) -> Spec:
+    lowest = min([0.0, *(row["low" if "low" in row else "skill"] for row in rows if "skill" in row)])
+    return {"domain": [max(math.floor(lowest * 10) / 10, -1.0), 1.0], "nice": False}
+
+
+def _guessing(channel: str) -> Spec:
+    """Draw a line where guessing is."""
+    return layer("rule", {channel: {"datum": 0}}, color=PALETTE["faint"], strokeDash=[4, 3], aria=False)
+
+
+MOST_IN_MAP = 40  # workers
+STEPS = (-0.5, -0.25, -0.1, 0.1, 0.4, 0.7)  # of the correlation, between the colours
+LEVELS = (
+    "opposite",
+    "mostly opposite",
+    "rather opposite",
+    "as by chance",
+    "rather alike",
+    "mostly alike",
+    "alike",
+)
+FEW, MANY = 5, 20  # shared tasks below which a square is small, or middling
+
+
+def agreement_chart(result: Result, *, first: Sequence[int] = ()) -> Spec:
+    """Draw a square for each two workers who share tasks: blue where alike, orange where opposite.
+
+    Of a large crowd, the forty most active and those named first.
+
+    Args:
+        result: what was aggregated.
+        first: workers, by code, who must be there.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> len(agreement_chart(result)["data"]["values"])
+    20
+    """
+    rows, order = agreement_rows(result, first=first)
+    step = int(np.clip((WIDTH - 90) // max(len(order), 1), 8, 26))
+    names = {
+        "labelFontSize": min(step - 1, 13),
+        "labelLimit": 90,
+        "labelOverlap": False,
+        "grid": False,
+        "ticks": False,
+        "domain": False,
+        "title": None,
+    }
+    scale = {"domain": order, "paddingInner": 0, "paddingOuter": 0.5}
+    encoding = {
+        "x": nominal("one", scale=scale, axis=None),
+        "y": nominal("two", scale=scale, axis=names),
+        "size": quantitative("size", scale=None),
+        "color": coded("level", LEVELS, AGREEMENT, legend={"columns": 2}),
+        **hover(),
+    }
+    filled = [{**row, "size": round((step * row["fill"]) ** 2, 1)} for row in rows]
+    return layered([layer("square", encoding, opacity=1)], filled, height={"step": step})
+
+
+def agreement_rows(result: Result, *, first: Sequence[int] = ()) -> tuple[list[Spec], list[str]]:
+    """List the squares of the map, each pair twice, and the workers in the order of their skill.
+
+    >>> import quorate
+    >>> result = quorate.aggregate({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
+    >>> rows, order = agreement_rows(result)
+    >>> order, rows[0]["told"]
+    (['a', 'b', 'c'], 'a and b: alike on 1 of 1 shared tasks')
+    """
+    answers, skills = result.answers, np.nan_to_num(result.skills, nan=-2.0)
+    component = result.identifiability.component[: answers.n_workers]
+    chosen = choose_workers(answers, component, MOST_IN_MAP, first)
+    chosen = chosen[np.lexsort([chosen, -skills[chosen], component[chosen]])]
+    met = pairs_among(answers, chosen)
+    everyone = answers.worker_names.to_pylist()
+    names = short_names([everyone[k] for k in chosen])
+    level = np.searchsorted(STEPS, correlations(met, max(answers.n_classes, 2)), side="right")
+    rows = []
+    for e in np.lexsort([met.j, met.i]).tolist():
+        shared, agreed = int(met.shared[e]), int(met.agreed[e])
+        fill = 0.45 if shared < FEW else 0.7 if shared < MANY else 0.94
+        one, two = (names[end[e]] for end in (met.i, met.j))
+        told = f"{one} and {two}: alike on {agreed:,} of {shared:,} shared tasks"
+        row = {"level": LEVELS[level[e]], "fill": fill, "told": told}
+        rows += [{"one": one, "two": two, **row}, {"one": two, "two": one, **row}]
+    return rows, names
+
+
+BINS = 20
+SURE = 0.9  # a label less sure than this needs more answers
+VERDICTS = ("sure enough", "needs more answers")
+
+
+def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
+    """Count the tasks in each twentieth of the confidence; those without one are not counted.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxxy")})
+    >>> [(row["low"], row["tasks"]) for row in confidence_rows(result)]
+    [(0.5, 1), (0.95, 1)]
+    """
+    # A share such as 0.3 may be stored a hair below it; it belongs to the bar that it begins.
+    confidence = result.ballot.confidence
+    stated = confidence[~np.isnan(confidence)]
+    place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
+    rows = []
+    for k, n in enumerate(np.bincount(place, minlength=BINS).tolist()):
+        if n:
+            low, high = round(k / BINS, 4), round((k + 1) / BINS, 4)
+            verdict = VERDICTS[low < sure - 1e-9]
+            told = f"{count(n, 'task')} with confidence {low:.2f} to {high:.2f}"
+            rows.append({"low": low, "high": high, "tasks": n, "verdict": verdict, "told": told})
+    return rows
+
+
+def confidence_chart(result: Result, sure: float = SURE) -> Spec:
+    """Draw how many tasks have which confidence.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> sum(row["tasks"] for row in confidence_chart(result)["data"]["values"])
+    100
+    """
+    rows = confidence_rows(result, sure)
+    lowest = min((row["low"] for row in rows), default=0.0)
+    scale = {"domain": [lowest, 1], "nice": False}
+    encoding = {
+        "x": quantitative("left", title="confidence of the label", scale=scale, axis={"grid": False, "format": ".0%"}),
+        "x2": {"field": "right"},
+        "y": quantitative("tasks", title="tasks", scale={"zero": True}),
+        "y2": {"datum": 0},
+        "color": coded("verdict", VERDICTS, (PALETTE["good"], PALETTE["doubt"])),
+        **hover(),
+    }
+    gap = 0.004 * (1 - lowest)
+    rows = [{**row, "left": row["low"] + gap, "right": row["high"] - gap} for row in rows]
+    bars = layer("rect", encoding, cornerRadiusTopLeft=2, cornerRadiusTopRight=2)
+    return layered([bars], rows, height=220)

@@ -1,0 +1,250 @@
+"""The interaction graph: who shared tasks with whom, and which components cannot be judged.
+
+Where to draw the workers of the interaction graph: each component in a disc of its own, the discs side by side.
+
+Everything starts from fixed places and takes a fixed number of steps, so the same graph is always drawn alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.charts.vega import (
+    PALETTE,
+    STANDINGS,
+    WIDTH,
+    Spec,
+    canvas,
+    choose_workers,
+    hover,
+    layer,
+    legend,
+    pairs_among,
+    quantitative,
+    short_names,
+    standings,
+    strongest,
+)
+from quorate.graph.components import grouped
+from quorate.graph.pairs import PairStats
+from quorate.result import Result
+
+STEPS = 150
+GOLDEN = np.pi * (3 - np.sqrt(5))  # turning by this angle spreads points evenly over a disc
+ASPECT = 1.5  # a drawing is this much wider than high
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of workers, and a disc around each component."""
+
+    at: FloatArray  # shape (workers, 2)
+    centre: FloatArray  # shape (components, 2)
+    radius: FloatArray
+
+    def fitted(self, width: float, most_height: float) -> tuple["Layout", int]:
+        """Scale and move everything into a rectangle; return its height as well."""
+        low = (self.centre - self.radius[:, None]).min(axis=0)
+        size = (self.centre + self.radius[:, None]).max(axis=0) - low
+        scale = min(width / size[0], most_height / size[1])
+        shift = np.array([(width - scale * size[0]) / 2, 0.0])
+        at, centre = ((places - low) * scale + shift for places in (self.at, self.centre))
+        return Layout(at, centre, self.radius * scale), int(np.ceil(scale * size[1]))
+
+
+def place(component: IntArray, i: IntArray, j: IntArray, weight: FloatArray) -> Layout:
+    """Place workers so that those who share many tasks are near each other.
+
+    Args:
+        component: of each worker, numbered from 0, the largest first.
+        i: one end of each edge.
+        j: the other end.
+        weight: how strongly each edge pulls.
+
+    >>> triangle_and_loner = place(np.array([0, 0, 0, 1]), np.array([0, 0, 1]), np.array([1, 2, 2]), np.ones(3))
+    >>> triangle_and_loner.radius.round(2).tolist()
+    [2.23, 1.5]
+    """
+    n_components = int(component.max(initial=-1)) + 1
+    members = grouped(component, n_components)
+    edges = grouped(component[i], n_components)
+    radius = 0.5 + np.sqrt(np.array([len(own) for own in members], np.float64))
+    centre = _pack(radius)
+    at = np.zeros((len(component), 2))
+    for number, (own, inside) in enumerate(zip(members, edges, strict=True)):
+        one, two = (np.searchsorted(own, end[inside]) for end in (i, j))
+        at[own] = centre[number] + (radius[number] - 0.5) * _relax(len(own), one, two, weight[inside])
+    return Layout(at, centre, radius)
+
+
+def _relax(n: int, i: IntArray, j: IntArray, weight: FloatArray) -> FloatArray:
+    """Let edges pull and all nodes push (Fruchterman and Reingold 1991) until they rest; within the unit disc."""
+    if n == 1:
+        return np.zeros((1, 2))
+    turn = GOLDEN * np.arange(n)
+    at = np.sqrt((np.arange(n) + 0.5) / n)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    pull = np.zeros((n, n))
+    pull[i, j] = pull[j, i] = weight / weight.max(initial=1e-9)
+    ideal = np.sqrt(np.pi / n)
+    for step in range(STEPS):
+        x, y = (each - each[:, None] for each in at.T.copy())  # to whoever is in the column, from whoever is in the row
+        distance = np.sqrt(x * x + y * y) + 1e-9
+        force = ideal**2 / distance**2 - pull * distance / ideal
+        np.fill_diagonal(force, 0.0)
+        move = np.stack([(force * x).sum(axis=0), (force * y).sum(axis=0)], axis=1)
+        length = np.sqrt((move**2).sum(axis=1)) + 1e-9
+        most = 0.3 * (1 - step / STEPS) ** 2 + 1e-3  # ever smaller steps
+        at += move * (np.minimum(length, most) / length)[:, None]
+    at -= (at.max(axis=0) + at.min(axis=0)) / 2
+    spread: FloatArray = at / np.sqrt((at**2).sum(axis=1)).max()
+    return spread
+
+
+def _pack(radius: FloatArray) -> FloatArray:
+    """Put discs side by side: each as near to the middle as it finds room."""
+    centre = np.zeros((len(radius), 2))
+    angles = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    around = np.stack([ASPECT * np.cos(angles), np.sin(angles)], axis=1)
+    for k in range(1, len(radius)):
+        distance = 0.0
+        while True:
+            distance += 0.25 * radius[k]
+            tried = centre[0] + distance * around
+            gaps = np.sqrt(((tried[:, None] - centre[None, :k]) ** 2).sum(axis=2)) - radius[:k]
+            free = np.flatnonzero(gaps.min(axis=1) >= radius[k])
+            if len(free):
+                centre[k] = tried[free[0]]
+                break
+    return centre
+
+
+MOST_WORKERS = 120
+MOST_EDGES = 900
+HIGHEST = 380  # pixels
+
+
+def graph_chart(result: Result, *, copying: Sequence[tuple[int, int]] = ()) -> Spec:
+    """Draw workers and the tasks they share; of a large crowd, the most active of each component.
+
+    Args:
+        result: what was aggregated.
+        copying: pairs of workers, by code, to mark.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> graph_chart(result)["width"]
+    420
+    """
+    answers, verdict = result.answers, result.identifiability
+    component = verdict.component[: answers.n_workers]
+    chosen = choose_workers(answers, component, MOST_WORKERS, [code for pair in copying for code in pair])
+    met = pairs_among(answers, chosen)
+    drawn = strongest(met, len(chosen), MOST_EDGES)
+    numbers, own = np.unique(component[chosen], return_inverse=True)
+    pull = np.sqrt(met.shared[drawn].astype(np.float64))
+    layout, height = place(own, met.i[drawn], met.j[drawn], pull).fitted(WIDTH, HIGHEST)
+
+    names = short_names(answers.worker_names.to_pylist())
+    alone = np.bincount(own) == 1
+    layers = [
+        _discs(layout, numbers, result.identifiability.identifiable[numbers], alone),
+        *_edges(layout, met, drawn, chosen, names, copying),
+        _nodes(layout, result, chosen, names),
+    ]
+    return {**canvas(layers, height=height), "resolve": {"scale": {"color": "independent", "shape": "independent"}}}
+
+
+def _discs(layout: Layout, numbers: IntArray, identifiable: BoolArray, alone: BoolArray) -> Spec:
+    """Draw a disc behind each component; a dashed ring where it cannot be judged."""
+    rows = [
+        {
+            **_at(layout.centre[k]),
+            "size": round(float((2 * layout.radius[k]) ** 2), 1),
+            "identifiable": bool(identifiable[k]),
+            "told": f"component {numbers[k]}: {_verdict(bool(identifiable[k]), bool(alone[k]))}",
+        }
+        for k in range(len(numbers))
+    ]
+    encoding = {
+        **_place(),
+        "size": quantitative("size", scale=None),
+        "fill": _if_identifiable(PALETTE["grid"], "white"),
+        "stroke": _if_identifiable(PALETTE["grid"], PALETTE["unknown"]),
+        "strokeDash": _if_identifiable([1, 0], [5, 4]),
+        **hover(),
+    }
+    return layer("point", encoding, rows, filled=True, shape="circle", opacity=1, strokeWidth=1.5)
+
+
+def _if_identifiable(yes: Any, no: Any) -> Spec:
+    return {"condition": {"test": "datum.identifiable", "value": yes}, "value": no}
+
+
+def _verdict(identifiable: bool, alone: bool) -> str:
+    if identifiable:
+        return "skills can be told"
+    return "shares no task with anyone" if alone else "bipartite, so skills cannot be told"
+
+
+def _edges(
+    layout: Layout,
+    met: PairStats,
+    drawn: IntArray,
+    chosen: IntArray,
+    names: Sequence[str],
+    copying: Sequence[tuple[int, int]],
+) -> list[Spec]:
+    """Draw a line for each pair that shares tasks, the thicker the more; those who may copy stand out."""
+    marked = {frozenset(pair) for pair in copying}
+    plain: list[Spec] = []
+    bold: list[Spec] = []
+    most = np.sqrt(met.shared[drawn].max(initial=1))
+    for e in drawn.tolist():
+        one, two = (int(chosen[end[e]]) for end in (met.i, met.j))
+        is_marked = frozenset((one, two)) in marked
+        told = f"{names[one]} and {names[two]}: alike on {met.agreed[e]:,} of {met.shared[e]:,} shared tasks"
+        row: Spec = {**_at(layout.at[met.i[e]]), **_at(layout.at[met.j[e]], "x2", "y2")}
+        row |= {
+            "width": round(float(0.4 + 2 * np.sqrt(met.shared[e]) / most), 2),
+            "told": told + ("; they agree beyond their skills" if is_marked else ""),
+        }
+        (bold if is_marked else plain).append(row)
+    ends = {**_place(), "x2": {"field": "x2"}, "y2": {"field": "y2"}, **hover()}
+    by_shared = {**ends, "strokeWidth": quantitative("width", scale=None)}
+    opacity = round(min(max(100 / max(len(plain), 1), 0.12), 0.6), 2)
+    return [
+        *([layer("rule", by_shared, plain, color=PALETTE["unknown"], opacity=opacity)] if plain else []),
+        *([layer("rule", ends, bold, color=PALETTE["copy"], strokeWidth=4)] if bold else []),
+    ]
+
+
+def _nodes(layout: Layout, result: Result, chosen: IntArray, names: Sequence[str]) -> Spec:
+    """Draw each worker: colour and shape by standing, size by answers."""
+    n_answers = result.answers.per_worker
+    kinds = standings(result)
+    rows = []
+    for place_in, k in enumerate(chosen.tolist()):
+        skill = result.skills[k]
+        known = STANDINGS[kinds[k]] if np.isnan(skill) else f"skill {skill:.2f}"
+        rows.append(
+            {
+                **_at(layout.at[place_in]),
+                "standing": STANDINGS[kinds[k]],
+                "size": round(float(30 + 170 * np.sqrt(n_answers[k] / n_answers.max())), 1),
+                "told": f"{names[k]}: {known}, {n_answers[k]:,} answers",
+            }
+        )
+    encoding = {**_place(), "size": quantitative("size", scale=None), **legend(rows), **hover()}
+    return layer("point", encoding, rows, filled=True, opacity=1, stroke="white", strokeWidth=1)
+
+
+def _at(point: Any, x: str = "x", y: str = "y") -> dict[str, float]:
+    return {x: round(float(point[0]), 1), y: round(float(point[1]), 1)}
+
+
+def _place() -> Spec:
+    """Take x and y as pixels."""
+    return {"x": quantitative("x", scale=None, axis=None), "y": quantitative("y", scale=None, axis=None)}

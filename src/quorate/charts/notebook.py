@@ -1,0 +1,194 @@
+"""`result.plot`: the charts of a result, for notebooks.
+
+How a result shows itself in a notebook: a table and small charts in plain HTML, with nothing to install.
+"""
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from quorate.charts.charts import SURE, agreement_chart, confidence_chart, confidence_rows, skills_chart
+from quorate.charts.graph import graph_chart
+from quorate.charts.vega import COLOURS, PALETTE, STANDINGS, Spec, short_names, standings
+from quorate.errors import QuorateError, visible
+from quorate.result import Result
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Draws a result; every method returns an altair chart, which a notebook shows and `.save` writes.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> type(Plots(result).skills()).__name__
+    'LayerChart'
+    """
+
+    result: Result
+
+    def skills(self) -> Any:
+        """Draw every worker's skill with its interval, the most skilled first."""
+        return _altair(skills_chart(self.result))
+
+    def graph(self, *, copying: Sequence[tuple[int, int]] = ()) -> Any:
+        """Draw who shared tasks with whom, component by component; pairs in ``copying`` (by code) are marked."""
+        return _altair(graph_chart(self.result, copying=copying))
+
+    def agreement(self) -> Any:
+        """Draw how alike each two workers answered."""
+        return _altair(agreement_chart(self.result))
+
+    def confidence(self, *, sure: float = SURE) -> Any:
+        """Draw how many labels are how sure; those below ``sure`` need more answers."""
+        return _altair(confidence_chart(self.result, sure))
+
+
+def _altair(chart: Spec) -> Any:
+    """Make an altair chart of a specification."""
+    alt = _library()
+
+    def made(kind: Any, part: Spec) -> Any:
+        """Make what is around the rows, then put them in as a whole."""
+        around = kind.from_dict({**part, "data": {"values": []}})
+        around.data = alt.Data(values=Rows(part["data"]["values"])) if "data" in part else alt.Undefined
+        return around
+
+    layers = [made(alt.Chart, each) for each in chart["layer"]]
+    whole = made(alt.LayerChart, {**chart, "layer": []})
+    whole.layer = layers
+    return whole
+
+
+def _library() -> Any:
+    try:
+        import altair
+    except ImportError:
+        raise QuorateError("charts need altair: pip install 'quorate[report]'") from None
+    return altair
+
+
+class Rows(Sequence[Spec]):
+    """The rows of a chart, as a whole: altair copies lists and dictionaries field by field at every step.
+
+    >>> import altair
+    >>> altair.Chart(altair.Data(values=Rows([{"x": 1}]))).mark_point().to_dict()["data"]
+    {'values': [{'x': 1}]}
+    """
+
+    _schema: ClassVar[dict[str, str]] = {"type": "array"}  # what altair knows its own by
+
+    def __init__(self, rows: Sequence[Spec]) -> None:
+        self.rows = list(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self.rows[at]
+
+    def to_dict(self, *_: Any, **__: Any) -> list[Spec]:
+        """Return the rows as they are."""
+        return self.rows
+
+
+MOST_LISTED = 12  # workers, and tasks
+STYLE = (
+    ".quorate table{border-collapse:collapse;font-variant-numeric:tabular-nums;display:inline-table;margin:0 2em 1em 0;"
+    "vertical-align:top}.quorate td,.quorate th{padding:.15em .6em;text-align:left}"
+    ".quorate caption{text-align:left;font-weight:600;padding:.3em 0}.quorate p{margin:.3em 0}"
+)
+
+
+def result_html(result: Result) -> str:
+    """Show a result as HTML: what to know first, the workers by skill, the spread of confidence, the doubtful tasks.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1], "worker": ["<b>", "bob", "eve"], "label": list("xxy")}
+    >>> html = result_html(quorate.majority_vote(answers))
+    >>> "<b>" in html, "&lt;b&gt;" in html
+    (False, True)
+    """
+    lines = "".join(f"<p>{as_text(line)}</p>" for line in result.summary().splitlines())
+    return (
+        f"<div class='quorate'><style>{STYLE}</style>{lines}"
+        f"{_workers(result)}{_confidence(result)}{_doubtful(result)}</div>"
+    )
+
+
+def _workers(result: Result) -> str:
+    """Show the most and the least skilled, each with its interval drawn to scale."""
+    answers, sure = result.answers, result.intervals
+    order = np.argsort(-np.where(np.isnan(result.skills), -np.inf, result.skills), kind="stable")
+    half = MOST_LISTED // 2
+    shown = order if len(order) <= MOST_LISTED else np.concatenate([order[:half], order[-half:]])
+    kinds = standings(result)
+    everyone = answers.worker_names.to_pylist()
+    names = short_names([everyone[k] for k in shown])
+    rows = []
+    for name, k in zip(names, shown.tolist(), strict=True):
+        skill = "–" if np.isnan(result.skills[k]) else f"{result.skills[k]:.2f}"
+        bar = _interval(result.skills[k], sure.low[k], sure.high[k], COLOURS[kinds[k]])
+        cells = [as_text(name), skill, bar, f"{answers.per_worker[k]:,}", as_text(STANDINGS[kinds[k]])]
+        rows.append(cells)
+    title = "Workers" if len(order) <= MOST_LISTED else f"Workers: the best and the worst of {len(order):,}"
+    return _table(title, ["worker", "skill", "", "answers", "standing"], rows)
+
+
+def _interval(skill: float, low: float, high: float, colour: str) -> str:
+    """Draw a skill and its interval on a line from -1 to 1."""
+    if np.isnan(skill):
+        return ""
+    low, high = (skill, skill) if np.isnan(low) else (low, high)
+    left, right, dot = (50 + 50 * each for each in (low, high, skill))
+    return (
+        "<svg width='104' height='12' viewBox='-2 0 104 12' aria-hidden='true'>"
+        f"<path d='M0 6H100M50 2V10' stroke='{PALETTE['line']}'/>"
+        f"<path d='M{left:.1f} 6H{right:.1f}' stroke='{colour}' stroke-width='3' opacity='.6'/>"
+        f"<circle cx='{dot:.1f}' cy='6' r='3.5' fill='{colour}'/></svg>"
+    )
+
+
+def _confidence(result: Result) -> str:
+    """Show how many tasks have which confidence, as bars."""
+    rows = confidence_rows(result)
+    most = max((row["tasks"] for row in rows), default=0)
+    cells = []
+    for row in rows:
+        colour = PALETTE["good" if row["low"] >= SURE - 1e-9 else "doubt"]
+        width = max(round(100 * row["tasks"] / most), 1)
+        bar = (
+            f"<svg width='100' height='10' aria-hidden='true'><rect width='{width}' height='10' fill='{colour}'/></svg>"
+        )
+        cells.append([f"{row['low']:.2f}–{row['high']:.2f}", bar, f"{row['tasks']:,}"])
+    return _table("Confidence of the labels", ["confidence", "", "tasks"], cells)
+
+
+def _doubtful(result: Result) -> str:
+    """Show the tasks whose label is least sure."""
+    ballot = result.ballot
+    order = np.argsort(ballot.confidence, kind="stable")[:MOST_LISTED]
+    tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
+    rows = []
+    for k, sure in zip(order.tolist(), ballot.confidence[order].tolist(), strict=True):
+        label = "–" if ballot.label[k] < 0 else str(classes[ballot.label[k]])[:60]
+        rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(sure) else f"{sure:.2f}"])
+    return _table("The least sure labels", ["task", "label", "confidence"], rows)
+
+
+def _table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Put cells, which are HTML already, in a table."""
+    head = "".join(f"<th scope='col'>{column}</th>" for column in columns)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><caption>{as_text(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def as_text(text: str) -> str:
+    """Let a name be text on a page: no markup, and nothing that a page obeys instead of showing it.
+
+    >>> as_text("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape(visible(text))

@@ -1,0 +1,5 @@
+"""Exit codes of the command line."""
+
+LIMIT_FAILS = 1
+UNDECIDED = 3  # the answers support neither a yes nor a no
+INTERRUPTED = 130  # what a shell gives for a program that Ctrl-C ended

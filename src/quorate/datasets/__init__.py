@@ -1,0 +1,84 @@
+"""Public crowdsourcing data with known truth: fetched as published, and read.
+
+The files are fetched once, checked against their hash and cached. The environment variable ``QUORATE_DATA`` may name a
+folder that already holds them.
+"""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import Table, table_of
+from quorate.datasets.layouts import LAYOUTS
+from quorate.datasets.sources import FILES, SOURCES, address_of
+from quorate.errors import QuorateError, UnknownDatasetError, UnreadableFileError, unknown
+from quorate.io.gold import read_labels
+from quorate.io.inputs import record_input
+from quorate.io.read import read
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Answers, and the truth where it is known."""
+
+    name: str
+    answers: Answers
+    truth: Table  # task, label
+
+
+def load(name: str) -> Dataset:
+    """Read a data set, fetching its files if they are not here yet.
+
+    Raises:
+        UnknownDatasetError: there is no such set.
+        UnreadableFileError: a file cannot be fetched, or is not the one that was published.
+
+    >>> len(SOURCES), *SOURCES
+    (21, 'rte1', 'temp', 'wsd', 'dogs', 'web', 'bluebird', 'trec', 'weather_cf', 'weather_amt', ...
+    """
+    if name not in SOURCES:
+        raise unknown(name, SOURCES, "data set", UnknownDatasetError)
+    source = SOURCES[name]
+    paths = [fetch(file) for file in source.files]
+    for path in paths:
+        record_input(path)
+    parse = LAYOUTS[source.layout]
+    answers, truth = parse(*paths, *((source.question,) if source.question else ()))
+    # Some have workers who changed their mind; the last answer is the one that they meant.
+    return Dataset(name, read(answers, on_conflict="last"), Table(_once_a_task(truth)))
+
+
+def fetch(file: str) -> Path:
+    """Return the path of a source file: in ``QUORATE_DATA``, in the cache, or freshly fetched; its hash is checked.
+
+    Raises:
+        UnreadableFileError: it cannot be had.
+    """
+    sha256 = FILES[file][1]
+    folder = os.environ.get("QUORATE_DATA")
+    if folder:
+        path = Path(folder) / file
+        if not path.is_file():
+            raise UnreadableFileError(f"QUORATE_DATA names {folder}, which has no file {file}")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise UnreadableFileError(f"{path} is not the file that was published: its sha256 differs")
+        return path
+    try:
+        import pooch
+    except ImportError:
+        raise QuorateError("fetching data needs pooch: pip install 'quorate[datasets]'") from None
+    try:
+        cache = Path(pooch.os_cache("quorate")) / Path(file).parent
+        return Path(pooch.retrieve(address_of(file), f"sha256:{sha256}", fname=Path(file).name, path=cache))
+    except (OSError, ValueError) as error:  # no network, or another file than expected
+        raise UnreadableFileError(f"cannot fetch {address_of(file)}: {error}") from None
+
+
+def _once_a_task(truth: pa.Table) -> pa.Table:
+    """List each task once; the sources repeat some."""
+    tasks, labels = read_labels(truth)
+    return table_of({"task": tasks, "label": labels})

@@ -1,0 +1,482 @@
+"""May these answers go on? Each limit against its figure, told to people and to pipelines.
+
+What must hold of answers before they may go on: limits, given one by one or in a TOML file.
+"""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from quorate.addresses import render_address
+from quorate.answers import Answers
+from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.diagnostics.finding import KINDS
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError, count, in_python, listing
+from quorate.interrater.agreement import agreement
+from quorate.interrater.coefficients import AC1, ALPHA, KAPPA, PERCENT, WORDS
+from quorate.io.gold import answers_and_gold
+from quorate.io.inputs import record_input
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.io.scores import read_scores
+from quorate.methods.registry import aggregate
+from quorate.notes import UNSUPPORTED
+from quorate.rating.rate import rate
+from quorate.result import Result, sizes
+from quorate.skills.identification import DETERMINED
+
+# What a limit on findings may name besides a kind: several kinds that are one to a user.
+FAMILIES = {
+    "copying": ("copying-group", "agreeing-pair", "agreeing-cluster"),
+    "any": KINDS,
+}
+LEAST = {"min_alpha": -1.0, "min_kappa": -1.0, "min_ac1": -1.0}  # the others are shares, or counts
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a batch of answers; None for what may be as it is.
+
+    >>> Limits(min_alpha=0.6, fail_on=("copying",)).kinds
+    ('copying-group', 'agreeing-cluster', 'agreeing-pair')
+    """
+
+    min_alpha: float | None = None  # Krippendorff's alpha
+    min_kappa: float | None = None  # Fleiss' kappa
+    min_ac1: float | None = None  # Gwet's AC1
+    min_agreement: float | None = None  # percent agreement
+    min_answers: float | None = None  # a task, on average
+    max_error: float | None = None  # labels expected to be wrong
+    max_unsure: float | None = None  # labels less sure than `sure`
+    max_undetermined: float | None = None  # workers whose skill is not determined
+    min_reliability: float | None = None  # of the scores, where labels are numbers: consistency of the mean
+    max_half_width: float | None = None  # of the intervals of scores, median
+    sure: float = 0.9
+    fail_on: tuple[str, ...] = ()  # kinds of findings, or families of them
+
+    def __post_init__(self) -> None:
+        for name in NUMBERS:
+            value = getattr(self, name)
+            if value is None:
+                continue
+            most = float("inf") if name in ("min_answers", "max_half_width") else 1.0
+            least = LEAST.get(name, 0.0)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+                between = f"between {least:g} and {most:g}" if most < 2 else f"of {least:g} or more"
+                raise OptionError(f"{flag(name)} is a number {between}, not {value!r}")
+        for kind in self.fail_on:
+            if kind not in (*KINDS, *FAMILIES):
+                raise OptionError(
+                    f"{flag('fail_on')} knows no finding {kind!r}; there are {', '.join((*KINDS, *FAMILIES))}"
+                )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind of finding that fails."""
+        named = {kind for each in self.fail_on for kind in FAMILIES.get(each, (each,))}
+        return tuple(kind for kind in KINDS if kind in named)
+
+    def any_of(self, *names: str) -> bool:
+        """Whether one of these is set."""
+        return any(getattr(self, name) is not None for name in names)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is asked for."""
+        return not self.fail_on and not self.any_of(*(name for name in NUMBERS if name != "sure"))
+
+
+NUMBERS = tuple(field.name for field in fields(Limits) if field.name != "fail_on")
+
+
+def flag(name: str) -> str:
+    """Return how the command line calls a limit.
+
+    >>> flag("min_alpha")
+    '--min-alpha'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
+def limits_of(given: Mapping[str, Any], file: str | Path | None = None) -> Limits:
+    """Put limits together: those given one by one count before those of a file.
+
+    Args:
+        given: by name; None for what was not said.
+        file: a TOML file, its limits at the top or below ``[check]``.
+
+    Raises:
+        OptionError: there is no such limit, it makes no sense, or there is none at all.
+        InputError: the file cannot be read.
+
+    >>> limits_of({"min_alpha": 0.6, "max_error": None}).min_alpha
+    0.6
+    """
+    found = Limits() if file is None else _named(_read(file), render_address(file))
+    said = {name: value for name, value in given.items() if value is not None and value != ()}
+    found = replace(found, **said)
+    if found.is_empty:
+        raise OptionError(
+            "say what must hold: --min-alpha .6, --max-error .1, --max-unsure .2, --fail-on spammer,copying, ... or a "
+            "TOML file of such limits (--config)"
+        )
+    return found
+
+
+def _read(file: str | Path) -> dict[str, Any]:
+    record_input(file)
+    name = render_address(file)
+    try:
+        content = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UnreadableFileError(f"cannot read {name}: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WrongFormatError(f"{name} is no TOML file: {error}") from None
+    table = content.get("check", content)
+    if not isinstance(table, dict):
+        raise WrongFormatError(f"{name}: [check] must be a table of limits, such as min-alpha = 0.6")
+    return table
+
+
+def _named(table: dict[str, Any], file: str) -> Limits:
+    said: dict[str, Any] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in (*NUMBERS, "fail_on"):
+            near = get_close_matches(name, (*NUMBERS, "fail_on"), 1)
+            meant = f"; did you mean {near[0].replace('_', '-')}?" if near else ""
+            known = listing([each.replace("_", "-") for each in (*NUMBERS, "fail_on")], 20)
+            raise OptionError(f"{file} has {key!r}, which is no limit{meant} There are {known}")
+        said[name] = kinds_of(value) if name == "fail_on" else value
+    return Limits(**said)
+
+
+def kinds_of(value: Any) -> tuple[str, ...]:
+    """Read kinds of findings from a list, or from text with commas.
+
+    >>> kinds_of("spammer, copying")
+    ('spammer', 'copying')
+    """
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(each, str) for each in parts):
+        raise OptionError(f"fail-on lists kinds of findings, such as spammer,copying; {value!r} is no such list")
+    return tuple(each.strip() for each in parts if each.strip())
+
+
+COEFFICIENTS = {"min_alpha": ALPHA, "min_kappa": KAPPA, "min_ac1": AC1, "min_agreement": PERCENT}
+MOST_SENTENCES = 3  # findings of one kind that a line tells
+LOOK_CLOSER = "say more plainly what is asked, and see `quorate agreement` for the classes and workers that part"
+ASK_MORE = "ask more answers where labels are least sure (`quorate advise --budget N`)"
+
+
+PASS, FAIL, UNDECIDED = DECISIONS = ("pass", "fail", "undecided")
+WORDS_OF_DECISION = {PASS: "holds", FAIL: "FAILS", UNDECIDED: "UNDECIDED"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One limit, and whether it holds."""
+
+    name: str  # of the limit, as options call it: min-alpha, fail-on spammer
+    what: str  # the figure, in words
+    figure: float | None  # None where it is not defined
+    limit: float
+    decision: str  # one of DECISIONS; undecided where there is no figure
+    remedy: str  # what to do where it fails, or cannot be decided
+    detail: str = ""  # the findings behind the figure
+    interval: tuple[float, float] | None = None  # of the figure, where its ends decide
+
+    @property
+    def holds(self) -> bool:
+        """Whether the limit holds for certain."""
+        return self.decision == PASS
+
+    @property
+    def sentence(self) -> str:
+        """Say figure and limit."""
+        figure = "not defined" if self.figure is None else f"{self.figure:.4g}"
+        if self.interval is not None:
+            figure = f"{figure} ({self.interval[0]:.2f} to {self.interval[1]:.2f})"
+        side = "at least" if self.name.startswith("min") else "at most"
+        return f"{self.what} is {figure}, and must be {side} {self.limit:g}"
+
+    def line(self) -> str:
+        """Say it with its outcome and, where it does not hold, the remedy."""
+        told = f"{WORDS_OF_DECISION[self.decision]}  {self.name}: {self.sentence}"
+        more = "".join(f". {part[0].upper()}{part[1:]}" for part in (self.detail, self.remedy) if part)
+        return told if self.holds else f"{told}{more}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "name": self.name,
+            "holds": self.holds,
+            "decision": self.decision,
+            "what": self.what,
+            "figure": self.figure,
+            "interval": None if self.interval is None else list(self.interval),
+            "limit": self.limit,
+            "detail": self.detail,
+            "remedy": "" if self.holds else self.remedy,
+        }
+
+
+@dataclass(frozen=True)
+class CheckedAnswers:
+    """Every limit that was asked for."""
+
+    answers: Answers
+    checks: tuple[Checked, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all hold."""
+        return all(each.holds for each in self.checks)
+
+    @property
+    def failed(self) -> tuple[Checked, ...]:
+        """Those that fail."""
+        return self._decided(FAIL)
+
+    @property
+    def undecided(self) -> tuple[Checked, ...]:
+        """Those that the answers cannot decide."""
+        return self._decided(UNDECIDED)
+
+    @property
+    def decision(self) -> str:
+        """``fail`` if one limit fails; else ``undecided`` if the answers cannot decide one; else ``pass``."""
+        return FAIL if self.failed else UNDECIDED if self.undecided else PASS
+
+    def _decided(self, decision: str) -> tuple[Checked, ...]:
+        return tuple(each for each in self.checks if each.decision == decision)
+
+    def head(self) -> str:
+        """Say in one line how it went."""
+        if self.holds:
+            return "1 limit holds" if len(self.checks) == 1 else f"all {len(self.checks)} limits hold"
+        n_failed, n_undecided = len(self.failed), len(self.undecided)
+        parts = []
+        if n_failed:
+            parts.append(f"{n_failed} of {count(len(self.checks), 'limit')} {'fails' if n_failed == 1 else 'fail'}")
+        if n_undecided:
+            of_all = "" if n_failed else f" of {count(len(self.checks), 'limit')}"
+            parts.append(f"{n_undecided}{of_all} cannot be decided")
+        return ", and ".join(parts)
+
+    def lines(self) -> list[str]:
+        """Tell every limit."""
+        return [self.head(), *(each.line() for each in self.checks)]
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        return "\n".join(self.lines())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate check --json` prints.
+
+        >>> found = check({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, min_agreement=0.5)
+        >>> found.to_dict()["decision"], found.to_dict()["checks"][0]["figure"]
+        ('pass', 1.0)
+        """
+        decided = {"decision": self.decision, "holds": self.holds}
+        return {**decided, **sizes(self.answers), "checks": [each.to_dict() for each in self.checks]}
+
+
+@keep_pipes()
+def check(
+    source: Answers | Source,
+    *,
+    min_alpha: float | None = None,
+    min_kappa: float | None = None,
+    min_ac1: float | None = None,
+    min_agreement: float | None = None,
+    min_answers: float | None = None,
+    max_error: float | None = None,
+    max_unsure: float | None = None,
+    max_undetermined: float | None = None,
+    min_reliability: float | None = None,
+    max_half_width: float | None = None,
+    sure: float | None = None,
+    fail_on: Sequence[str] = (),
+    config: str | Path | None = None,
+    gold: Source = None,
+    **reading: Unpack[ReadKeywords],
+) -> CheckedAnswers:
+    """Compare answers with limits, for a pipeline that goes on only where they hold.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        min_alpha: least Krippendorff's alpha.
+        min_kappa: least Fleiss' kappa.
+        min_ac1: least Gwet's AC1.
+        min_agreement: how often two answers to a task must be alike.
+        min_answers: a task, on average.
+        max_error: largest share of labels that may be wrong. Holds if the upper end of the 90 % interval of that share
+            is at most the limit, fails if the lower end is above it, and is undecided otherwise.
+        max_unsure: largest share of labels that are missing, or less than ``sure``.
+        max_undetermined: largest share of workers whose skill is not determined.
+        min_reliability: least reliability of the scores, where labels are numbers (see `quorate.rate`): the consistency
+            of the mean of what a task has.
+        max_half_width: largest median half-width of the intervals of such scores.
+        sure: how sure a label must be; 0.9 by default.
+        fail_on: kinds of findings that there must be none of, as `quorate.diagnose` names them; ``copying`` for
+            agreeing pairs and clusters, ``any`` for all.
+        config: a TOML file of limits; those given here count before it.
+        gold: known labels of some tasks, as in `quorate.aggregate`.
+        reading: as `quorate.read` takes it.
+
+    Raises:
+        OptionError: a limit makes no sense, or there is none.
+        InputError: something cannot be read.
+
+    >>> found = check({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}, min_alpha=0.6)
+    >>> print(found.summary())
+    1 of 1 limit fails
+    FAILS  min-alpha: Krippendorff's alpha is 0, and must be at least 0.6. Say more plainly what is asked, and see ...
+    """
+    said = {
+        "min_alpha": min_alpha,
+        "min_kappa": min_kappa,
+        "min_ac1": min_ac1,
+        "min_agreement": min_agreement,
+        "min_answers": min_answers,
+        "max_error": max_error,
+        "max_unsure": max_unsure,
+        "max_undetermined": max_undetermined,
+        "min_reliability": min_reliability,
+        "max_half_width": max_half_width,
+        "sure": sure,
+        "fail_on": tuple(fail_on),
+    }
+    limits = limits_of(said, config)
+    if limits.any_of("min_reliability", "max_half_width"):
+        return _check_scores(source, limits, gold, reading)
+    answers, known = answers_and_gold(source, gold, reading)
+    found = [*_alike(answers, limits)]
+    if limits.any_of("max_error", "max_unsure", "max_undetermined") or limits.fail_on:
+        result = aggregate(answers, gold=known)
+        found += _labels(result, limits)
+        if limits.fail_on:
+            found += _findings(diagnose_result(result, gold=known), limits)
+    return CheckedAnswers(answers, tuple(found))
+
+
+def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckedAnswers:
+    """Compare answers that are scores with limits."""
+    for name in ("max_error", "max_unsure", "max_undetermined"):
+        if getattr(limits, name) is not None:
+            raise OptionError(
+                f"{flag(name)} is a limit of labels, and --min-reliability and --max-half-width of scores"
+            )
+    if limits.fail_on:
+        raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
+    scores = read_scores(source, **reading)
+    found = rate(scores, gold=gold)
+    checks = [*_alike(scores.answers, limits)]
+    more = "collect more answers per task"
+    if limits.min_reliability is not None:
+        needed = found.reliability.raters_needed(limits.min_reliability)
+        remedy = more if needed is None else f"{more}: about {needed:,} are needed"
+        value = found.reliability.consistency(found.reliability.k)
+        checks.append(_least("min_reliability", "the reliability of the scores", value, limits, remedy))
+    if limits.max_half_width is not None:
+        tasks = found.tasks
+        rated = tasks.n_answers > 0
+        value = float(np.median((tasks.high - tasks.low)[rated])) / 2
+        remedy = f"{more} (`quorate advise --scores --budget N --max-half-width {limits.max_half_width:g}`)"
+        checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
+    return CheckedAnswers(scores.answers, tuple(checks))
+
+
+def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
+    """Compare how many answers there are, and how alike."""
+    if limits.min_answers is not None:
+        mean = answers.n_answers / max(answers.n_tasks, 1)
+        yield _least("min_answers", "the mean number of answers a task", mean, limits, "collect more answers")
+    if not limits.any_of(*COEFFICIENTS):
+        return
+    found = agreement(answers, draws=1).overall  # intervals are not asked for
+    for name, coefficient in COEFFICIENTS.items():
+        if getattr(limits, name) is not None:
+            value = found[coefficient].value
+            remedy = LOOK_CLOSER if value is not None else "let several workers answer the same tasks"
+            yield _least(name, WORDS[coefficient], value, limits, remedy)
+
+
+def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
+    """Compare how sure the labels are, and of how many workers anything is known."""
+    sure = result.ballot.sureness()
+    remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), ASK_MORE)
+    if limits.max_error is not None:
+        yield _error(result, limits.max_error, remedy)
+    if limits.max_unsure is not None:
+        unsure = None
+        if sure.mean is not None:
+            n_unsure = int((result.ballot.confidence < limits.sure).sum()) + sure.n_unlabelled
+            unsure = n_unsure / result.answers.n_tasks
+        missing = "missing or " if sure.n_unlabelled else ""
+        what = f"the share of labels {missing}less than {limits.sure:.0%} sure"
+        yield _most("max_unsure", what, unsure, limits, remedy)
+    if limits.max_undetermined is not None:
+        unknown = float((~np.isin(result.status, DETERMINED)).mean()) if len(result.status) else None
+        what = "the share of workers whose skill is not determined"
+        remedy = "let them answer tasks that others answer, too (`quorate diagnose` says which)"
+        yield _most("max_undetermined", what, unknown, limits, remedy)
+
+
+def _error(result: Result, limit: float, remedy: str) -> Checked:
+    """Compare the interval of the share of wrong labels with the largest share: undecided if the limit is inside."""
+    name = "max-error"
+    what = "the share of labels expected to be wrong"
+    basis = result.confidence_basis
+    wrong = None if basis is None or result.ballot.sureness().mean is None else basis.share_wrong
+    if basis is None or wrong is None:
+        return Checked(name, what, None, limit, UNDECIDED, remedy)
+    decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED
+    if decision == UNDECIDED:
+        n = basis.labels_to_decide(limit)
+        if n is None:
+            remedy = "known labels of nearly all tasks would be needed to decide it: change the limit"
+        else:
+            remedy = f"about {n:,} known labels would decide it (`quorate advise --expert {n}`, then --gold)"
+    return Checked(name, what, wrong.mean, limit, decision, in_python(remedy), interval=(wrong.low, wrong.high))
+
+
+def _findings(diagnosis: Diagnosis, limits: Limits) -> Iterator[Checked]:
+    """Count the findings of each kind that there must be none of."""
+    for kind in limits.kinds:
+        found = diagnosis.of_kind(kind)
+        more = f"; and {len(found) - MOST_SENTENCES:,} more" if len(found) > MOST_SENTENCES else ""
+        detail = "; ".join(each.sentence for each in found[:MOST_SENTENCES]) + more
+        yield Checked(
+            f"fail-on {kind}",
+            f"the number of findings of the kind {kind}",
+            float(len(found)),
+            0.0,
+            FAIL if found else PASS,
+            "look at who and what is named (`quorate diagnose`, `quorate report`) before these answers are used",
+            detail,
+        )
+
+
+def _least(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+    limit = float(getattr(limits, name))
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each >= limit), remedy)
+
+
+def _most(name: str, what: str, figure: float | None, limits: Limits, remedy: str) -> Checked:
+    limit = float(getattr(limits, name))
+    return Checked(name.replace("_", "-"), what, figure, limit, _decide(figure, lambda each: each <= limit), remedy)
+
+
+def _decide(figure: float | None, holds: Callable[[float], bool]) -> str:
+    if figure is None:
+        return UNDECIDED
+    return PASS if holds(figure) else FAIL

@@ -1,0 +1,188 @@
+"""Each component of the interaction graph: its verdict and witness, and how firmly it determines skills."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import IntArray, starts_of
+from quorate.graph.components import Component, Identifiability
+from quorate.graph.laplacian import Parts
+from quorate.graph.pairs import PairStats, pair_stats, too_many_pairs
+from quorate.result import Result
+from quorate.theory.skill_bounds import SkillBound, skill_bounds, two_sided
+from quorate.theory.tasks_needed import SkillError, pair_errors
+
+WANTED = 0.05  # error of a skill: half of what tells two workers apart
+
+
+def _told(value: float) -> float | None:
+    """Return a number, or None where there is none to tell: NaN or infinity."""
+    return value if value - value == 0 else None
+
+
+@dataclass(frozen=True)
+class ComponentFinding:
+    """One component: its verdict and witness, and how firmly it determines skills."""
+
+    component: Component
+    n_pairs: int | None  # None where there were too many to count
+    bound: SkillBound | None  # None for a worker alone, for one class, and where the pairs were not counted
+    error: SkillError | None = None  # how far off skills are, in figures to act on; None where the bound is
+
+    def bound_dict(self) -> dict[str, float | None] | None:
+        """Return the bound's figures by name; None for those that are not finite."""
+        bound = self.bound
+        if bound is None:
+            return None
+        figures = {
+            "kappa": bound.kappa,
+            "K": bound.K,
+            "delta": bound.delta,
+            "mu": bound.mu,
+            "per_unit_of_disturbance": bound.perturbation(1.0),
+            "finite_task": bound.finite_task,
+            "finite_task_hoeffding": bound.finite_task_hoeffding,
+            **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
+            **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
+        }
+        return {name: _told(value) for name, value in figures.items()}
+
+
+@dataclass(frozen=True)
+class PartPairs:
+    """The pairs of one component, over its own codes: places among its members."""
+
+    part: Component
+    members: IntArray  # its workers, gold's own code (the last) among them if it belongs there
+    pairs: PairStats | None  # None where there were too many to count
+
+    @property
+    def n_codes(self) -> int:
+        """How many members there are."""
+        return len(self.members)
+
+
+def counted_pairs(crowd: Answers, verdict: Identifiability) -> tuple[PairStats, str | None]:
+    """Count the pairs, and say why those of some components are not among them.
+
+    Where there are too many, only those of bipartite components are: no task of theirs has three workers, so they are
+    few.
+
+    >>> import quorate
+    >>> from quorate.graph.components import identify
+    >>> answers = quorate.simulate.crowd(20, 5, 3).answers
+    >>> pairs, reason = counted_pairs(answers, identify(answers))
+    >>> len(pairs), reason
+    (10, None)
+    """
+    reason = too_many_pairs(crowd)
+    if reason is None:
+        return pair_stats(crowd), None
+    return pair_stats(crowd.where(verdict.bipartite[verdict.component[crowd.worker]])), reason
+
+
+def parts(verdict: Identifiability, pairs: PairStats, *, complete: bool) -> Iterator[PartPairs]:
+    """Yield every component with its pairs, the largest first.
+
+    >>> import quorate
+    >>> from quorate.graph.components import identify
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> found = parts(identify(answers), pair_stats(answers), complete=True)
+    >>> [(part.n_codes, len(part.pairs)) for part in found]
+    [(2, 1), (1, 0)]
+    """
+    place = _places(verdict.component, verdict.n_components)
+    of_pair = verdict.component[pairs.i]
+    own = pairs.among(np.argsort(of_pair, kind="stable"))
+    i, j = place[own.i], place[own.j]
+    ends = starts_of(np.bincount(of_pair, minlength=verdict.n_components)).tolist()
+    for part, start, stop in zip(verdict.components(), ends[:-1], ends[1:], strict=True):
+        inside = slice(start, stop)
+        known = complete or part.bipartite
+        found = PairStats(i[inside], j[inside], own.shared[inside], own.agreed[inside]) if known else None
+        yield PartPairs(part, part.workers, found)
+
+
+def _places(component: IntArray, n_components: int) -> IntArray:
+    """Return the place of each worker in its component, from zero."""
+    order = np.argsort(component, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order)) - starts_of(np.bincount(component, minlength=n_components))[component[order]]
+    return place
+
+
+def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list[ComponentFinding]:
+    """Judge how firmly each component determines the skills of its workers; gold does not count among them.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(30, 3, 3).answers, "rank-one")
+    >>> everyone = list(parts(result.identifiability, pair_stats(result.answers), complete=True))
+    >>> [finding.bound.least_shared for finding in examine(everyone, result, 0.05)]
+    [30]
+    """
+    n, m = result.roster.n_workers, result.roster.n_classes
+    asked, own = [], []  # the components with pairs but for gold's, and those
+    found = []
+    for each in everyone:
+        pairs = each.pairs if each.pairs is None or each.members[-1] < n else without(each.pairs, each.n_codes - 1)
+        found.append(ComponentFinding(each.part, None if pairs is None else len(pairs), None))
+        if pairs is not None and len(pairs) and m > 1:
+            asked.append(len(found) - 1)
+            own.append(pairs)
+    if not asked:
+        return found
+    members = [everyone[k].members for k in asked]
+    workers = [codes if codes[-1] < n else codes[:-1] for codes in members]
+    beside, whom = Parts.beside([len(codes) for codes in workers], own), np.concatenate(workers)
+    # Of all the pairs the verdict is known; without gold's own it may be another.
+    bipartite = np.array(
+        [
+            everyone[k].part.bipartite if pairs is everyone[k].pairs else two_sided(pairs, len(codes))
+            for k, pairs, codes in zip(asked, own, workers, strict=True)
+        ]
+    )
+    errors = pair_errors(beside, m, result.skills[whom], result.roster.per_worker[whom], delta=delta)
+    bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
+    for k, bound, error in zip(asked, bounds, errors, strict=True):
+        found[k] = ComponentFinding(found[k].component, found[k].n_pairs, bound, error)
+    return found
+
+
+def without(pairs: PairStats, first_left_out: int) -> PairStats:
+    """Leave out the pairs of workers from a code on.
+
+    >>> import numpy as np
+    >>> len(without(PairStats(*np.array([[0, 0], [1, 2], [5, 5], [4, 4]])), 2))
+    1
+    """
+    kept = pairs.j < first_left_out
+    if kept.all():
+        return pairs
+    return pairs.among(kept)
+
+
+def component_row(number: int, finding: ComponentFinding, names: list[str], n_tasks: int) -> list[Any]:
+    """Return one row of the table of components; the names are those of its witness.
+
+    Its last two figures are the error to expect of a skill, and how many tasks more, answered alike, an error of WANTED
+    takes.
+
+    >>> import numpy as np
+    >>> from quorate.graph.components import identify_pairs
+    >>> alone = next(identify_pairs(PairStats(*np.zeros((4, 0), np.int64)), n_workers=1).components())
+    >>> component_row(0, ComponentFinding(alone, 0, None), ["ann"], 9)[:5]
+    [0, 1, 0, 'alone', 'one side: ann']
+    """
+    part, bound = finding.component, finding.bound
+    witness = " – ".join([*names, names[0]]) if part.odd_cycle else f"one side: {', '.join(names)}"
+    verdict = "identifiable" if part.identifiable else "alone" if finding.n_pairs == 0 else "bipartite"
+    row = [number, len(part.workers), finding.n_pairs, verdict, witness]
+    if bound is None:
+        return [*row, *[None] * 6]
+    error = finding.error
+    told = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
+    needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
+    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, told, needed]

@@ -1,0 +1,396 @@
+"""Pairs of workers, and clusters of them, that agree beyond their skills.
+
+Two workers of skills x_i and x_j agree on a task with probability q = ((M-1) x_i x_j + 1)/M, whatever the truth. A pair
+that agrees far more often may copy, share an account or share a bias; the data cannot say which. Three things make the
+test honest. The skills that a pair is judged by are those that the other pairs speak of: a pair that copies would
+otherwise raise its own skills until they explain it. Pairs that stand out are set aside, and the skills fitted without
+them, because in a small crowd one such pair pulls at everybody's skill. And what is not known of the two skills widens
+the law of the agreements; where the other pairs agree no more than guessers would, nothing is known of them, and the
+pair may be the only two who are skilled.
+
+Groups of workers who repeat each other: found by the default method, or searched for where the crowd is large.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from quorate.answers import Counted
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.memory import blocks_of
+from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.graph.components import grouped, identify_pairs
+from quorate.graph.pairs import PairStats, correlations
+from quorate.methods.quorate import MAX_COPYING_WORKERS, copying_members, search_copying
+from quorate.result import Result
+from quorate.skills.coordinate import coordinate_sweeps
+from quorate.skills.intervals import Inference
+from quorate.skills.moments import from_pairs
+from quorate.skills.objective import Problem, box
+
+ENOUGH = 20  # shared tasks, below which no pair is tested
+NORMAL_95 = 1.96  # standard errors to either side of a 95 % range
+ROUNDS = 20  # of setting pairs aside, at the most
+SUSPECT = 3.0  # standard errors above what the skills explain, at which a pair is set aside while they are fitted
+# The same in standard errors that include the doubt about the skills. Of 0, 1, 1.6, 2.3 and 3, on simulated crowds:
+# from 1.6 on, copying pairs of six to ten workers stay in the fit, and others are named for them; at 0, the only two
+# skilled workers of a crowd are set aside and named.
+SUSPECT_WITH_DOUBT = 1.0
+# What skills fitted to noise explain of it, for each worker: 2 on average by theory, 1.4 to 2.2 in crowds of 5 to 40
+# guessers, and at most 3 in 553 of 560 of these.
+NOISE_GAIN = 3.0
+TINY = 1e-9  # information about a skill, below which there is none
+LEAST_AGREEMENT, MOST_AGREEMENT = 0.001, 0.999  # as probabilities: nobody agrees never, or always
+
+
+class RankOneInference(Protocol):
+    """Rank-one skills, gold's included, and what is known of how sure they are, wherever the answers lie."""
+
+    @property
+    def skills(self) -> FloatArray:
+        """The estimate; NaN where it is not determined."""
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+
+    @property
+    def per_worker(self) -> IntArray:
+        """N_i."""
+
+    def at(self, skills: FloatArray) -> Inference:
+        """Return the same for other skills."""
+
+
+@dataclass(frozen=True)
+class AgreementTest:
+    """Every pair that was tested."""
+
+    pairs: PairStats
+    n_classes: int
+    expected: FloatArray  # the share of shared tasks on which their skills let them agree
+    spread: FloatArray  # rho: how much of the variance of one agreement is due to skills that are not known exactly
+    p: FloatArray  # of so much agreement or more, by chance
+    adjusted: FloatArray  # over all pairs tested
+
+    def expected_range(self, k: int) -> tuple[float, float]:
+        """Return the 95 % range of the expected share of one pair: how far its two skills are known."""
+        q = float(self.expected[k])
+        half = NORMAL_95 * float(np.sqrt(self.spread[k] * q * (1 - q)))
+        chance = 1 / self.n_classes
+        # Two workers of one sign agree as often as guessers at the least, of two signs at the most.
+        least, most = (chance, 1.0) if q >= chance else (0.0, chance)
+        return max(q - half, least), min(q + half, most)
+
+    @property
+    def flagged(self) -> IntArray:
+        """The positions of the pairs named, the surest first."""
+        named = np.flatnonzero(self.adjusted <= LEVEL)
+        return named[np.lexsort([self.p[named], self.adjusted[named]])]
+
+
+def agreement_test(inference: RankOneInference, pairs: PairStats, n_workers: int) -> AgreementTest:
+    """Test every pair of workers with enough shared tasks for agreement beyond their skills.
+
+    Args:
+        inference: rank-one skills, and what is behind them.
+        pairs: of the same workers, gold's own included.
+        n_workers: without gold.
+
+    >>> import quorate
+    >>> from quorate.graph.pairs import pair_stats
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 6, 4, seed=1).answers, "rank-one")
+    >>> test = agreement_test(result.inference, pair_stats(result.answers), 6)
+    >>> len(test.p), len(test.flagged)
+    (15, 0)
+    """
+    known = ~np.isnan(inference.skills)
+    tested = (pairs.shared >= ENOUGH) & (pairs.j < n_workers) & known[pairs.i] & known[pairs.j]
+    if not tested.any():  # the fits below cost something for each pair, tested or not
+        nothing = np.zeros(0)
+        return AgreementTest(PairStats.none(), inference.n_classes, nothing, nothing, nothing, nothing)
+    fit = _Fit.of(inference, pairs, n_workers).without_suspects()
+    expected, spread = (each[tested] for each in fit.expected())
+    shown = pairs.among(tested)
+    p = upper_tail(shown.shared, shown.agreed, expected, spread)
+    return AgreementTest(shown, inference.n_classes, expected, spread, p, adjusted(p))
+
+
+def upper_tail(shared: IntArray, agreed: IntArray, expected: FloatArray, spread: FloatArray) -> FloatArray:
+    """Return the mid-p value of so many agreements or more, where the probability itself is uncertain.
+
+    An uncertain probability makes the agreements of one pair alike; n of them are worth n/(1 + (n-1) spread), and the
+    binomial law of so many, which need be no whole number, is an incomplete beta function.
+
+    >>> one, two = upper_tail(np.array([2, 2]), np.array([2, 1]), np.array([0.5, 0.5]), np.zeros(2)).tolist()
+    >>> one, two  # P(2)/2, and P(2) + P(1)/2
+    (0.125, 0.5)
+    """
+    from scipy.special import betainc
+
+    worth = 1 / (1 + (shared - 1) * spread)
+    hits, misses = agreed * worth, (shared - agreed) * worth
+    least = np.finfo(np.float64).tiny
+    at_least = np.where(hits > 0, betainc(np.maximum(hits, least), misses + 1, expected), 1.0)
+    more = np.where(misses > 0, betainc(hits + 1, np.maximum(misses, least), expected), 0.0)
+    p: FloatArray = (at_least + more) / 2
+    return p
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Sums over the peers of each worker that the variance of its skill is made of (see `quorate.skills`)."""
+
+    n_classes: int
+    squares: FloatArray  # sum of N_ij x_j²: the information about the skill
+    cubes: FloatArray
+    fourths: FloatArray
+    shared: FloatArray  # sum over tasks of x_j² x_k² over every two peers: their comparisons are not independent
+
+    @staticmethod
+    def of(fit: "_Fit") -> "_Moments":
+        i, j, m = fit.pairs.i, fit.pairs.j, fit.inference.n_classes
+        x, w, n = fit.skills, fit.weight, fit.pairs.shared
+        squares, cubes, fourths = (fit._sums(w * x[j] ** k, w * x[i] ** k) for k in (2, 3, 4))
+        every = fit._sums(n * x[j] ** 2, n * x[i] ** 2)
+        alpha = np.nan_to_num(fit.inference.at(x).score().alpha)
+        shared = np.maximum(alpha * (m - 1) * every**2 - every, 0.0)
+        return _Moments(m, squares, cubes, fourths, shared * (squares / np.maximum(every, TINY)) ** 2)
+
+    def without(self, worker: IntArray, weight: FloatArray, x: FloatArray) -> "_Moments":
+        """Return the sums of some workers, each without one peer of skill x."""
+        squares = self.squares[worker] - weight * x**2
+        return _Moments(
+            self.n_classes,
+            squares,
+            self.cubes[worker] - weight * x**3,
+            self.fourths[worker] - weight * x**4,
+            self.shared[worker] * (squares / np.maximum(self.squares[worker], TINY)) ** 2,
+        )
+
+    def variance(self, u: FloatArray, information: FloatArray | None = None) -> FloatArray:
+        """Return the variance of skills u: one at the most, and where there is no information."""
+        m = self.n_classes
+        linear = (m - 2) / (m - 1) * u * (self.cubes + self.shared)
+        total = (self.squares + self.shared) / (m - 1) + linear - u**2 * (self.fourths + self.shared)
+        information = self.squares if information is None else information
+        variance = np.maximum(total, 0.0) / np.maximum(information, TINY) ** 2
+        return np.where(information > TINY, np.minimum(variance, 1.0), 1.0)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Skills fitted to the pairs that weigh something."""
+
+    inference: RankOneInference
+    pairs: PairStats
+    correlation: FloatArray
+    weight: FloatArray  # N_ij, or zero for a pair set aside
+    skills: FloatArray  # zero where not determined
+    is_gold: BoolArray
+    component: IntArray  # of each worker, in the interaction graph of all pairs
+
+    @staticmethod
+    def of(inference: RankOneInference, pairs: PairStats, n_workers: int) -> "_Fit":
+        return _Fit(
+            inference,
+            pairs,
+            correlations(pairs, inference.n_classes),
+            pairs.shared.astype(np.float64),
+            np.nan_to_num(inference.skills),
+            np.arange(len(inference.skills)) >= n_workers,
+            identify_pairs(pairs, len(inference.skills)).component,
+        )
+
+    def without_suspects(self) -> "_Fit":
+        """Set the worst quarter of the suspects aside, fit again, and so on until there is none.
+
+        A quarter, because one bad pair makes good ones look bad; those are looked at again once it is gone. A pair
+        that the doubt about the two skills explains is no suspect: it may be all that is known of its workers, and
+        without it the others' skills would be fitted to noise.
+        """
+        fit = self
+        for _ in range(ROUNDS):
+            expected, spread = fit.expected()
+            n = fit.pairs.shared
+            excess = (fit.pairs.agreed / n - expected) * np.sqrt(n / (expected * (1 - expected)))
+            is_explained = excess < SUSPECT_WITH_DOUBT * np.sqrt(1 + (n - 1) * spread)
+            excess[(fit.weight == 0) | is_explained] = 0.0
+            suspects = np.flatnonzero(excess > SUSPECT)
+            if len(suspects) == 0:
+                break
+            worst = suspects[np.argsort(-excess[suspects], kind="stable")[: max(len(suspects) // 4, 1)]]
+            weight = fit.weight.copy()
+            weight[worst] = 0.0
+            fit = fit.refitted(weight)
+        return fit
+
+    def refitted(self, weight: FloatArray) -> "_Fit":
+        """Fit the skills with other weights, from where they are."""
+        per_worker = self.inference.per_worker
+        lower, upper = box(per_worker, self.inference.n_classes, 1.0)
+        lower[self.is_gold] = upper[self.is_gold] = 1.0
+        moments = from_pairs(len(per_worker), self.pairs.i, self.pairs.j, weight, self.correlation)
+        problem = Problem(moments, lower, upper, per_worker.astype(np.float64))
+        # Warm and rough: the skills move little, and enter a test whose noise is larger.
+        skills = coordinate_sweeps(problem, self.skills, tolerance=1e-3, max_iterations=200).skills
+        return replace(self, weight=weight, skills=skills)
+
+    def expected(self) -> tuple[FloatArray, FloatArray]:
+        """Return q for each pair, from both skills as the other pairs have them, and how uncertain that makes it."""
+        i, j, m = self.pairs.i, self.pairs.j, self.inference.n_classes
+        x, w, c = self.skills, self.weight, self.correlation
+        products = self._sums(w * c * x[j], w * c * x[i])
+        moments = _Moments.of(self)
+        skill_variance = np.where(self.is_gold, 0.0, moments.variance(x))
+        noise = self._sums(w * skill_variance[j], w * skill_variance[i])
+        is_informed = self._is_beyond_noise()
+        shown = np.nan_to_num(self.inference.skills)
+        skills, variances = [], []
+        for worker, peer in ((i, j), (j, i)):
+            rest = moments.without(worker, w, x[peer])
+            skill = self._ratio(products[worker] - w * c * x[peer], rest.squares, x[worker])
+            # The peers' skills have errors themselves, whose squares are no information.
+            variance = rest.variance(skill, rest.squares - (noise[worker] - w * skill_variance[peer]))
+            skill = np.where(is_informed, skill, x[worker])
+            variance = np.where(is_informed, variance, 1.0)
+            # What one pair less leaves open does not reverse the worker whose skill is shown.
+            skill = np.where(shown[worker] < 0, np.minimum(skill, 0.0), np.maximum(skill, 0.0))
+            skill[self.is_gold[worker]] = 1.0
+            variance[self.is_gold[worker]] = 0.0
+            skills.append(skill)
+            variances.append(variance)
+        q = np.clip(((m - 1) * skills[0] * skills[1] + 1) / m, LEAST_AGREEMENT, MOST_AGREEMENT)
+        product = skills[1] ** 2 * variances[0] + skills[0] ** 2 * variances[1] + variances[0] * variances[1]
+        return q, np.minimum(((m - 1) / m) ** 2 * product / (q * (1 - q)), 1.0)
+
+    def _is_beyond_noise(self) -> BoolArray:
+        """Tell for each pair whether the other pairs of its component agree more than guessers would.
+
+        Otherwise its workers may be the only ones who know anything, and nothing contradicts any skill of theirs. The
+        skills of K workers fitted to noise of variance one explain 2K of its squares: half the square of the largest
+        eigenvalue of a symmetric random matrix, 2 sqrt(K).
+        """
+        i, j = self.pairs.i, self.pairs.j
+        c = self.correlation
+        residual = c - self.skills[i] * self.skills[j]
+        gain = (self.inference.n_classes - 1) * self.weight * (c**2 - residual**2)
+        component = self.component[i]
+        n_workers = np.bincount(self.component)[component]
+        total = np.bincount(component, gain)[component]
+        is_beyond: BoolArray = total - gain > NOISE_GAIN * n_workers
+        return is_beyond
+
+    def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
+        return self.pairs.by_worker(len(self.skills), for_i, for_j)
+
+    def _ratio(self, said: FloatArray, met: FloatArray, otherwise: FloatArray) -> FloatArray:
+        """Divide within the range of skills; where nothing else is known of a worker, its skill as it is."""
+        told = met > 1e-9
+        found = np.divide(said, met, out=otherwise.copy(), where=told)
+        return np.clip(found, -1 / (self.inference.n_classes - 1), 1.0)
+
+
+def agreement_findings(test: AgreementTest, answers: Counted) -> Iterator[Finding]:
+    """Tell of the clusters of three workers or more, the surest first, and of every pair.
+
+    >>> import quorate
+    >>> from quorate.graph.pairs import pair_stats
+    >>> result = quorate.aggregate(quorate.simulate.crowd(200, 6, 4, seed=1).answers, "rank-one")
+    >>> list(agreement_findings(agreement_test(result.inference, pair_stats(result.answers), 6), result.answers))
+    []
+    """
+    flagged = test.flagged
+    yield from _clusters(test, answers, flagged)
+    for k in flagged.tolist():
+        i, j = int(test.pairs.i[k]), int(test.pairs.j[k])
+        shared, agreed, expected = int(test.pairs.shared[k]), int(test.pairs.agreed[k]), float(test.expected[k])
+        low, high = (float(end) for end in test.expected_range(k))
+        yield Finding(
+            "agreeing-pair",
+            f"workers {named(answers.worker_names, (i, j))} agree beyond their skills: on {agreed:,} of {shared:,} "
+            f"shared tasks ({agreed / shared:.0%}), where their skills, as all other pairs show them, "
+            f"explain {expected:.0%} ({low:.0%} to {high:.0%})",
+            float(test.adjusted[k]),
+            "adjusted p-value",
+            workers=(i, j),
+            evidence={
+                "shared": shared,
+                "agreed": agreed,
+                "expected": expected * shared,
+                "expected_low": low * shared,
+                "expected_high": high * shared,
+                "p": float(test.p[k]),
+            },
+            figures=f"workers {named(answers.worker_names, (i, j))}: adjusted p {test.adjusted[k]:.2g}",
+        )
+
+
+def _clusters(test: AgreementTest, answers: Counted, flagged: IntArray) -> Iterator[Finding]:
+    pairs = test.pairs.among(flagged)
+    graph = identify_pairs(pairs, answers.n_workers)
+    members, inside = (grouped(keys, graph.n_components) for keys in (graph.component, graph.component[pairs.i]))
+    clusters = [(workers, flagged[own]) for workers, own in zip(members, inside, strict=True) if len(workers) > 2]
+    for workers, own in sorted(clusters, key=lambda cluster: (-len(cluster[0]), float(test.p[cluster[1]].min()))):
+        shared, agreed = int(test.pairs.shared[own].sum()), int(test.pairs.agreed[own].sum())
+        expected = float((test.expected[own] * test.pairs.shared[own]).sum())
+        yield Finding(
+            "agreeing-cluster",
+            f"{len(workers):,} workers agree beyond their skills, each with some other of them "
+            f"({len(own):,} pairs): {named(answers.worker_names, workers)}",
+            float(test.adjusted[own].min()),
+            "adjusted p-value of its surest pair",
+            workers=tuple(workers.tolist()),
+            evidence={"pairs": len(own), "shared": shared, "agreed": agreed, "expected": expected},
+        )
+
+
+def copying_findings(result: Result) -> list[Finding]:
+    """Report every group of workers whose answers are explained by copying one hidden answer.
+
+    The default method searches for such groups in crowds of at most MAX_COPYING_WORKERS workers; in larger ones the
+    search runs here and the labels do not use it.
+
+    >>> import quorate
+    >>> copying_findings(quorate.aggregate(quorate.simulate.crowd(300, 10, 5, seed=0).answers))
+    []
+    """
+    basis = result.confidence_basis
+    if basis is None:
+        return []
+    names = result.answers.worker_names
+    if result.answers.n_workers > MAX_COPYING_WORKERS:
+        if basis.families:  # groups were given: they are known, and the search would ignore them
+            return []
+        groups = search_copying(blocks_of(result.answers))
+        members = [] if groups is None else copying_members(groups)
+    else:
+        code_of = {str(name): code for code, name in enumerate(names.to_pylist())}
+        members = [_codes(family, code_of) for family in basis.families] if basis.found else []
+    return [_finding(group, result) for group in members]
+
+
+def _codes(family: tuple[str, ...], code_of: dict[str, int]) -> IntArray:
+    return np.array([code_of[name] for name in family], dtype=np.int64)
+
+
+def _finding(members: IntArray, result: Result) -> Finding:
+    is_used = result.answers.n_workers <= MAX_COPYING_WORKERS
+    consequence = (
+        "the labels count them for less"
+        if is_used
+        else "the labels count each of them as independent; name the group (--group) to change that"
+    )
+    codes = tuple(int(code) for code in members)
+    return Finding(
+        "copying-group",
+        f"{len(codes)} workers repeat each other beyond what they know, and may copy or share an account: "
+        f"{named(result.answers.worker_names, codes)}; {consequence}",
+        float(len(codes)),
+        "workers",
+        workers=codes,
+        evidence={"workers": len(codes)},
+        figures=f"{len(codes)} workers: the model of copying exceeds independent answers by more than its cost (BIC)",
+    )

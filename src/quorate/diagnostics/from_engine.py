@@ -1,0 +1,36 @@
+"""What is wrong with answers that an engine holds: all of them where they are few, else a sample of whole tasks."""
+
+from typing import Any
+
+from quorate.backends.source import MEANINGFUL, WHERE, find_answers, split_options, take_out
+from quorate.diagnostics.diagnose import Diagnosis
+from quorate.diagnostics.diagnose import diagnose as diagnose_here
+from quorate.errors import OptionError
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+
+
+@keep_pipes()
+def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05, **options: Any) -> Diagnosis:
+    """Judge what answers in an engine determine, and what is wrong with them.
+
+    Where they are too many for memory, of a sample of whole tasks, drawn by a hash of their ids.
+
+    Args:
+        source: as `quorate.backends.aggregate`.
+        gold: known labels of some tasks.
+        delta: the probability with which the finite-task bounds may fail.
+        options: where the answers are and how to read them, as `quorate.backends.aggregate`.
+
+    >>> found = diagnose({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> found.repair.n_answers, [finding.kind for finding in found.findings]
+    (1, ['cannot-be-judged', 'cannot-be-judged'])
+    """
+    reading, where, others = split_options(options)
+    if others:
+        raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
+    held = find_answers(source, reading, where)
+    try:
+        return diagnose_here(take_out(held, sample=True), gold=gold, delta=delta)
+    finally:
+        held.engine.close()

@@ -1,0 +1,190 @@
+"""Tasks that look hard or ill-posed: their answers are improbable for workers of such skill.
+
+A task's answers are compared under two hypotheses: the workers answer it with their skills, or with only a part of them
+(none, a quarter, a half or three quarters, each alike likely). The statistic is the likelihood ratio. Its law, had the
+workers their skills, is drawn: from the skills and from each part of them, each draw weighed by how much likelier it is
+under the skills. Such draws reach far into the tail, so that a p-value of one in a million takes thousands of them and
+not millions. Only tasks that look hard at all are drawn for, and those that look very hard a second time, with more
+draws.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.kernels import SPARSE
+from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
+from quorate.progress import report
+from quorate.result import Result, count
+from quorate.voting.posterior import log_sums
+from quorate.voting.vote import accuracy
+
+PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
+FEW, MANY = 40, 600  # draws from each part, the first time and the second
+SUSPECT = 0.02  # the p-value at which the draws are made again
+LOOK = 1.0  # the log-likelihood ratio from which a task is drawn for at all; below, p counts as one
+BATCH = 2_000_000  # answers that are drawn at a time
+LEAST_PROBABILITY = 1e-6  # of a probability: no answer is impossible
+
+
+@dataclass(frozen=True)
+class TaskTest:
+    """Every task with two answers or more."""
+
+    log_ratio: FloatArray  # of the answers: workers with a part of their skills against workers with all of them
+    p: FloatArray  # of so large a ratio, had they their skills; NaN for a task with fewer answers
+    adjusted: FloatArray  # over all tasks tested
+
+    @property
+    def flagged(self) -> IntArray:
+        """The tasks named, the surest first."""
+        named = np.flatnonzero(self.adjusted <= LEVEL)
+        return named[np.lexsort([named, -self.log_ratio[named], self.p[named]])]
+
+
+def task_test(answers: Answers, skills: FloatArray, *, seed: int = 0) -> TaskTest:
+    """Test every task for answers that are improbable for workers of such skill.
+
+    Args:
+        answers: who answered what.
+        skills: of each worker; NaN tells nothing.
+        seed: of the draws.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(100, 20, 10, skills=np.full(20, 0.9), seed=0)
+    >>> len(task_test(crowd.answers, crowd.skills).flagged)
+    0
+    """
+    model = _Model.of(skills, answers.n_classes)
+    ratio = model.ratio(model.log_chances(answers.task, answers.worker, answers.label[None], answers.n_tasks))
+    p = np.where(answers.per_task >= 2, 1.0, np.nan)
+    rng = np.random.default_rng(seed)
+    for draws, chosen in ((FEW, ratio > LOOK), (MANY, None)):
+        tasks = np.flatnonzero((p <= SUSPECT) if chosen is None else chosen & ~np.isnan(p))
+        if len(tasks):
+            p[tasks] = _drawn(model, answers, tasks, ratio[tasks], draws, rng)
+    return TaskTest(ratio, p, adjusted(p))
+
+
+@dataclass(frozen=True)
+class _Model:
+    """The log-probability of a right and of a wrong answer, of each worker with each part of its skill, all last."""
+
+    chance: FloatArray  # of a right answer: parts × workers
+    right: FloatArray
+    wrong: FloatArray
+    n_classes: int
+
+    @staticmethod
+    def of(skills: FloatArray, n_classes: int) -> "_Model":
+        known = np.nan_to_num(skills)
+        p = np.stack([accuracy(part * known, n_classes) for part in (*PARTS, 1.0)])
+        p = np.clip(p, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY)
+        return _Model(p, np.log(p), np.log((1 - p) / max(n_classes - 1, 1)), n_classes)
+
+    def log_chances(self, task: IntArray, worker: IntArray, labels: IntArray, n_tasks: int) -> FloatArray:
+        """Return log P(answers to each task), the classes being alike likely, of several rows of labels.
+
+        The shape is (parts and all) × (rows × tasks).
+        """
+        m, n = self.n_classes, len(labels)
+        cell = ((np.arange(n)[:, None] * n_tasks + task) * m + labels).ravel()
+        sums = _cell_sums(cell) if n_tasks * m > SPARSE * len(task) else _table_sums(cell)
+        found: FloatArray = np.full((len(self.right), n * n_tasks), -np.log(m))
+        for k, (right, wrong) in enumerate(zip(self.right, self.wrong, strict=True)):
+            gains = np.tile((right - wrong)[worker], n)
+            found[k] += np.tile(np.bincount(task, wrong[worker], n_tasks), n) + sums(gains, n * n_tasks, m)
+        return found
+
+    def ratio(self, chances: FloatArray) -> FloatArray:
+        """Return the log-likelihood ratio: some part of the skills against all of them."""
+        ratio: FloatArray = log_sums(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
+        return ratio
+
+
+def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
+    """Sum what answers gain by cell, and the exponentials of that over the classes of each row; its logarithm."""
+
+    def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
+        scores = np.bincount(cell, gains, n_rows * n_classes).astype(np.float64, copy=False)
+        return log_sums(scores.reshape(-1, n_classes))
+
+    return sums
+
+
+def _cell_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
+    """Do the same without a table of rows × classes, which would be mostly zero: a class that nobody gives adds one."""
+    filled, place = np.unique(cell, return_inverse=True)
+
+    def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
+        row, scores = filled // n_classes, np.bincount(place, gains, len(filled))
+        most = np.zeros(n_rows)
+        np.maximum.at(most, row, scores)
+        said = np.bincount(row, np.exp(scores - most[row]), n_rows).astype(np.float64, copy=False)
+        total: FloatArray = said + (n_classes - np.bincount(row, minlength=n_rows)) * np.exp(-most)
+        return np.log(total) + most
+
+    return sums
+
+
+def _drawn(
+    model: _Model, answers: Answers, tasks: IntArray, ratio: FloatArray, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """Return the p-values by ``draws`` draws from each part and from all, one standard error on the safe side."""
+    place = np.full(answers.n_tasks, -1)
+    place[tasks] = np.arange(len(tasks))
+    mine = place[answers.task] >= 0
+    task, worker = place[answers.task[mine]], answers.worker[mine]
+    at_once = max(BATCH // len(task), 1)
+    total, squares, done = np.zeros(len(tasks)), np.zeros(len(tasks)), 0
+    for part in range(len(model.chance)):
+        for start in range(0, draws, at_once):
+            n = min(at_once, draws - start)
+            # By symmetry the truth may be class 0.
+            wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
+            labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
+            chances = model.log_chances(task, worker, labels, len(tasks))
+            mixed = log_sums(chances.T) - np.log(len(chances))
+            reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
+            weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
+            total, squares = total + weight.sum(axis=0), squares + (weight**2).sum(axis=0)
+            done += n
+            report("drawing hard tasks", done, len(model.chance) * draws)
+    mean = total / done
+    error = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
+    # Where no draw reached the ratio, Markov's inequality still holds: P(ratio >= e^l) <= e^-l.
+    return np.minimum(np.where(mean > 0, mean + error, 1.0), np.exp(-ratio))
+
+
+def task_findings(test: TaskTest, result: Result) -> Iterator[Finding]:
+    """Tell of the tasks on which skilled workers disagree, the surest first.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(100, 20, 10, skills=np.full(20, 0.9), seed=0)
+    >>> result = quorate.aggregate(crowd.answers, "rank-one")
+    >>> list(task_findings(task_test(crowd.answers, result.skills), result))
+    []
+    """
+    answers = result.answers
+    for task in test.flagged.tolist():
+        given, n = np.unique(answers.label[answers.start[task] : answers.start[task + 1]], return_counts=True)
+        most = np.argsort(-n, kind="stable")
+        ranked = [(answers.classes[int(k)].as_py(), int(times)) for k, times in zip(given[most], n[most], strict=True)]
+        votes = {str(name): times for name, times in ranked}
+        told = ", ".join(f"{name!r} {times}" for name, times in ranked[:4])
+        yield Finding(
+            "hard-task",
+            f"task {named(answers.task_names, [task])} looks hard or ill-posed: its "
+            f"{count(int(answers.per_task[task]), 'answer')} ({told}) are improbable for workers of such skill",
+            float(test.adjusted[task]),
+            "adjusted p-value",
+            tasks=(task,),
+            evidence={
+                "votes": votes,
+                "p": float(test.p[task]),
+                "likelihood_ratio": float(np.exp(test.log_ratio[task])),
+            },
+        )

@@ -1,0 +1,523 @@
+"""What share, how good: figures over all tasks with intervals, from answers and known labels of some of the tasks.
+
+Estimates as they are told: one figure with its interval, all figures of a model, of a part of the tasks.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
+from quorate.errors import OptionError, count, listing, shown
+from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
+from quorate.estimation.means import FEWEST, ByEither, ByKnown, ByModel, Meter, Undecided, model_meter, recall_of
+from quorate.estimation.prediction_powered import Powered
+from quorate.estimation.sampling import RANDOM, LabelPlan, plan_labels, probabilities, sampling_of
+from quorate.io.gold import gold_for, known_classes
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.predictions import Predictions, read_parts, read_predictions
+from quorate.io.read import Reading, given
+from quorate.io.read_table import Source
+from quorate.methods.registry import aggregate
+from quorate.methods.support import missing_evidence
+
+MOST_CLASSES = 20  # for a table of confusion
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A mean over tasks with its interval, and the interval from the known labels alone; None where not stated."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    known_only_low: float | None
+    known_only_high: float | None
+    power: float | None  # how much of the posterior was used, from 0 to 1
+
+    def to_dict(self, name: str = "share") -> dict[str, float | None]:
+        """Return it as JSON has it, the value under this name."""
+        return {
+            name: self.value,
+            "low": self.low,
+            "high": self.high,
+            "known_only_low": self.known_only_low,
+            "known_only_high": self.known_only_high,
+            "power": self.power,
+        }
+
+    @property
+    def ratio(self) -> float | None:
+        """How wide the interval is, as a share of the one from the known labels alone."""
+        if self.low is None or self.high is None or self.known_only_low is None or self.known_only_high is None:
+            return None
+        alone = self.known_only_high - self.known_only_low
+        return (self.high - self.low) / alone if alone > 0 else None
+
+
+def estimated(found: Powered) -> list[Estimated]:
+    """Turn rows into figures.
+
+    >>> one = np.array([0.5])
+    >>> estimated(Powered(one, one, one, np.array([np.nan]), one, one))[0].known_only_low is None
+    True
+    """
+    columns = (found.value, found.low, found.high, found.known_low, found.known_high, found.power)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return [Estimated(*(None if np.isnan(each) else each for each in row)) for row in rows]
+
+
+@dataclass(frozen=True)
+class ModelFigures:
+    """How good a model's predictions are."""
+
+    name: str
+    n_predicted: int  # tasks with a prediction
+    accuracy: Estimated
+    precision: dict[Any, Estimated] = field(default_factory=dict)  # by class
+    recall: dict[Any, Estimated] = field(default_factory=dict)
+    confusion: dict[tuple[Any, Any], Estimated] = field(default_factory=dict)  # by true class and prediction
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        cells = [{"label": true, "predicted": said, **each.to_dict()} for (true, said), each in self.confusion.items()]
+        return {
+            "model": self.name,
+            "n_predicted": self.n_predicted,
+            "accuracy": self.accuracy.to_dict(),
+            "precision": by_label(self.precision),
+            "recall": by_label(self.recall),
+            "confusion": cells,
+        }
+
+
+@dataclass(frozen=True)
+class PartFigures:
+    """The same of the tasks that a column of the table of tasks parts from the others."""
+
+    value: Any  # of the column
+    n_tasks: int
+    n_known: int
+    prevalence: dict[Any, Estimated]
+    accuracy: dict[str, Estimated]  # by model
+    mean: Estimated | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "value": self.value,
+            "n_tasks": self.n_tasks,
+            "n_known": self.n_known,
+            "prevalence": by_label(self.prevalence),
+            "accuracy": [{"model": name, **each.to_dict()} for name, each in self.accuracy.items()],
+            "mean": None if self.mean is None else self.mean.to_dict("mean"),
+        }
+
+
+def by_label(found: dict[Any, Estimated]) -> list[dict[str, Any]]:
+    """List figures of classes.
+
+    >>> by_label({"x": Estimated(0.5, 0.4, 0.6, None, None, None)})[0]["label"]
+    'x'
+    """
+    return [{"label": label, **each.to_dict()} for label, each in found.items()]
+
+
+def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
+    """Name figures by the classes that they are of.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> list(by_class(answers, [Estimated(None, None, None, None, None, None)] * 2))
+    ['x', 'y']
+    """
+    return dict(zip(answers.classes.to_pylist(), found, strict=True))
+
+
+def model_figures(meter: Meter, answers: Answers, model: Predictions) -> ModelFigures:
+    """Estimate accuracy, precision and recall of each class, and the table of confusion.
+
+    Args:
+        meter: estimates means.
+        answers: whose tasks are predicted.
+        model: what it predicts.
+
+    >>> import quorate
+    >>> from quorate.estimation.means import model_meter
+    >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
+    >>> found = model_figures(model_meter(crowd.answers, None, 1.96), crowd.answers, Predictions("m", crowd.truth, 0))
+    >>> found.n_predicted, len(found.confusion)
+    (200, 4)
+    """
+    names, there, said = answers.classes.to_pylist(), model.is_there, model.label
+    precision, recall, confusion = {}, {}, {}
+    for c, name in enumerate(names):
+        if (said == c).any():
+            precision[name] = estimated(meter.means(Right(said), said == c))[0]
+        recall[name] = estimated(recall_of(meter, said, c, there))[0]
+    if len(names) <= MOST_CLASSES:
+        cells = estimated(meter.means(Confused(said, len(names)), there))
+        confusion = {
+            (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
+        }
+    accuracy = estimated(meter.means(Right(said), there))[0]
+    return ModelFigures(model.name, int(there.sum()), accuracy, precision, recall, confusion)
+
+
+def part_figures(
+    meter: Meter,
+    answers: Answers,
+    models: list[Predictions],
+    worth: Value | None,
+    code: IntArray,
+    values: list[Any],
+) -> Iterator[PartFigures]:
+    """Estimate the same for parts of the tasks.
+
+    Args:
+        meter: estimates means.
+        answers: whose tasks they are.
+        models: whose accuracy is asked for.
+        worth: the number of each class, if a mean is asked for.
+        code: the part of each task, -1 for none.
+        values: what the parts are called.
+
+    >>> import quorate
+    >>> from quorate.estimation.means import model_meter
+    >>> answers = quorate.simulate.crowd(200, 8, 4, seed=0).answers
+    >>> parts = part_figures(model_meter(answers, None, 1.96), answers, [], None, np.arange(200) % 2, ["even", "odd"])
+    >>> [part.n_tasks for part in parts]
+    [100, 100]
+    """
+    for number, value in enumerate(values):
+        here: BoolArray = code == number
+        if not here.any():
+            continue
+        yield PartFigures(
+            value,
+            int(here.sum()),
+            int((here & meter.is_known).sum()),
+            by_class(answers, estimated(meter.means(Prevalence(answers.n_classes), here))),
+            {model.name: estimated(meter.means(Right(model.label), here & model.is_there))[0] for model in models},
+            None if worth is None else estimated(meter.means(worth, here))[0],
+        )
+
+
+POWERED, MODEL, UNDECIDED = "prediction-powered", "model", "undecided"
+LEVEL = 0.95
+CLASSES = "classes"  # as a value: the classes are the numbers
+RANDOMLY = "the known labels are a random sample of these tasks"
+BY_PROBABILITY = "each known label was drawn with the probability beside it, as `quorate advise --expert` writes it"
+ANY_WORKERS = "nothing is assumed of the workers: the posterior has not seen the known labels, and they correct it"
+ON_MODEL = (
+    "no random sample of labels is known, so this rests on the model: that these labels are as sure, and their shares "
+    "as far off, as those of {} turned out to be (docs/confidence.md)"
+)
+PUBLIC_CROWDS = "26 public crowds"
+PUBLIC_PANELS = "47 public panels of language models"
+NOT_RANDOM = (
+    "the known labels cannot be a random sample of these tasks, and are not used as one: {}. If they were drawn at "
+    "random all the same, say so (sampled=, --sampled random); intervals then rest on it"
+)
+IN_DOUBT = (
+    "you say that the known labels are a random sample, and the intervals rest on it; but {}, which 1 random sample in "
+    "100 brings about"
+)
+CONTRADICT = (
+    "the known labels contradict the answers: the share of {} is {:.2f} to {:.2f} by the known labels, and {:.2f} to "
+    "{:.2f} by the answers alone. Either they are no random sample, or workers err together; intervals hold both. If "
+    "they were drawn at random, say so (sampled=, --sampled random), for narrower ones"
+)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """Figures over all tasks, each with an interval."""
+
+    answers: Answers
+    method: str  # prediction-powered; model; or undecided, where nothing can be stated
+    level: float
+    n_known: int
+    n_drawn: int  # of them, those drawn at random
+    assumptions: tuple[str, ...]
+    imbalance: str | None  # what shows that the known labels are no random sample
+    notes: tuple[str, ...]  # what was left out
+    prevalence: dict[Any, Estimated]  # by class
+    mean: Estimated | None  # of the value
+    models: tuple[ModelFigures, ...]
+    difference: Estimated | None  # of two models' accuracy, the first less the second
+    wins: tuple[Estimated, Estimated] | None  # how often only the first is right, and only the second
+    by: str | None
+    parts: tuple[PartFigures, ...]
+    plan: LabelPlan | None
+
+    @property
+    def accuracy(self) -> Estimated | None:
+        """The accuracy of the first model."""
+        return self.models[0].accuracy if self.models else None
+
+    @cached_property
+    def table(self) -> Table:
+        """One row a figure: what, of whom, label, estimate, low, high, known_only_low, known_only_high."""
+        rows = list(self._rows())
+        names = ("value", "low", "high", "known_only_low", "known_only_high")
+        numbers = {
+            name: np.array([np.nan if (v := getattr(row[3], name)) is None else v for row in rows], np.float64)
+            for name in names
+        }
+        columns = {what: from_strings([str(row[k]) for row in rows]) for k, what in enumerate(("what", "of", "label"))}
+        titled = {"estimate" if name == "value" else name: each for name, each in numbers.items()}
+        return Table(table_of({**columns, **{name: from_numpy(v, mask=np.isnan(v)) for name, v in titled.items()}}))
+
+    def _rows(self) -> Iterator[tuple[str, str, str, Estimated]]:
+        yield from (("share", "all tasks", str(label), each) for label, each in self.prevalence.items())
+        if self.mean is not None:
+            yield "mean value", "all tasks", "", self.mean
+        for model in self.models:
+            yield "accuracy", model.name, "", model.accuracy
+            yield from (("precision", model.name, str(label), each) for label, each in model.precision.items())
+            yield from (("recall", model.name, str(label), each) for label, each in model.recall.items())
+        if self.difference is not None and self.wins is not None:
+            one, two = (model.name for model in self.models)
+            yield "accuracy, difference", f"{one} - {two}", "", self.difference
+            yield "only it is right", one, "", self.wins[0]
+            yield "only it is right", two, "", self.wins[1]
+        for part in self.parts:
+            of = f"{self.by} {part.value}"
+            yield from (("share", of, str(label), each) for label, each in part.prevalence.items())
+            yield from (("accuracy", f"{of}, {name}", "", each) for name, each in part.accuracy.items())
+            if part.mean is not None:
+                yield "mean value", of, "", part.mean
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate estimate --json` prints.
+
+        >>> import quorate
+        >>> crowd = quorate.simulate.crowd(100, 8, 4, seed=0)
+        >>> sorted(estimate(crowd.answers).to_dict())[:5]
+        ['accuracy', 'assumptions', 'by', 'difference', 'imbalance']
+        """
+        return {
+            "method": self.method,
+            "assumptions": list(self.assumptions),
+            "imbalance": self.imbalance,
+            "notes": list(self.notes),
+            "level": self.level,
+            "n_tasks": self.answers.n_tasks,
+            "n_known": self.n_known,
+            "n_drawn": self.n_drawn,
+            "prevalence": by_label(self.prevalence),
+            "mean": None if self.mean is None else self.mean.to_dict("mean"),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_dict(),
+            "models": [model.to_dict() for model in self.models],
+            "difference": None if self.difference is None else self.difference.to_dict("difference"),
+            "wins": None if self.wins is None else [each.to_dict() for each in self.wins],
+            "by": None if self.by is None else {"column": self.by, "parts": [each.to_dict() for each in self.parts]},
+            "plan": None if self.plan is None else self.plan.to_dict(),
+        }
+
+    def lines(self) -> list[str]:
+        """Say what the figures rest on; `table` has them."""
+        known = f"{count(self.n_known, 'known label')} of {count(self.answers.n_tasks, 'task')}"
+        drawn = "" if self.n_drawn == self.n_known else f", {self.n_drawn:,} of them drawn at random"
+        told = [f"{self.method}: {known}{drawn}; {self.level:.0%} intervals"]
+        told += [] if self.imbalance is None else [self.imbalance]
+        told += [f"rests on: {each}" for each in self.assumptions]
+        if widths := [each.ratio for *_, each in self._rows() if each.ratio is not None]:
+            told.append(f"intervals are {np.mean(widths):.2f} times as wide as by the known labels alone")
+        if self.method != UNDECIDED and any(each.low is None for *_, each in self._rows()):
+            told.append(f"no interval where fewer than {FEWEST} known labels fall; the figure there is the model's")
+        return [*told, *self.notes, *([] if self.plan is None else self.plan.lines())]
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        return "\n".join(self.lines())
+
+
+@keep_pipes()
+def estimate(
+    source: Answers | Source,
+    *,
+    gold: Source = None,
+    sampled: str | None = None,
+    predictions: Any = None,
+    value: Mapping[Any, float] | str | None = None,
+    tasks: Source = None,
+    by: str | None = None,
+    plan: float | None = None,
+    method: str = "quorate",
+    level: float = LEVEL,
+    seed: int = 0,
+    **reading: Unpack[ReadKeywords],
+) -> Estimates:
+    """Estimate shares of classes, a model's accuracy, means of scores over all tasks, with intervals.
+
+    With known labels of a random part of the tasks the intervals hold whatever the workers do: prediction-powered
+    inference on the posterior, which has not seen them. Without, they rest on the model, and that is said; so it is
+    where the known labels cannot be a random sample. Answers of one worker or one class support neither: every figure
+    is then None, and the method ``undecided``.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        gold: known labels of some tasks, as in `quorate.aggregate`; a column ``inclusion_probability`` says with what
+            probability each was drawn.
+        sampled: how they were: ``random``; ``advised``, by `quorate.advise_gold`; ``unknown``. By default advised
+            where that column is there, and else random, unless a test finds that they cannot be.
+        predictions: a model's labels or probabilities: a table with ``task`` and ``label``, or with a column for each
+            class; a list of two, or a mapping from names, compares two models.
+        value: the number that each class stands for, or ``"classes"`` where they are numbers: its mean is estimated.
+        tasks: a table with a column of task ids, for ``by``.
+        by: a column of it: the same for each of its values.
+        plan: say how many labels make every interval at most ± so wide, and draw them.
+        method: whose posterior is used; without known labels it must be the default.
+        level: of the intervals.
+        seed: of the plan's draw.
+        reading: as `quorate.read` takes it.
+
+    Raises:
+        OptionError: known labels are too few, or an option makes no sense.
+        InputError: something cannot be read.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(400, 10, 5, seed=0)
+    >>> found = estimate(crowd.answers, gold=crowd.truth_table.slice(0, 50)).prevalence["c1"]
+    >>> bool(found.low < (crowd.truth == 1).mean() < found.high)
+    True
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    if (tasks is None) != (by is None):
+        raise OptionError("a table of tasks and one of its columns go together: tasks= and by= (--tasks, --by)")
+    read = given(source, reading)
+    answers, (task, _, label) = read.answers, read.options.columns
+    meter, basis = _meter(read, gold, sampled, method, level)
+    worth = None if value is None else Value(_values(value, answers))
+    models = [] if predictions is None else read_predictions(predictions, answers, task, label)
+    parts = (
+        [] if by is None else list(part_figures(meter, answers, models, worth, *read_parts(tasks, by, answers, task)))
+    )
+    pair = [model.label for model in models]
+    both = models[0].is_there & models[1].is_there if len(models) == 2 else None
+    wins = None if both is None else estimated(meter.means(Wins(*pair), both))
+    shares = Prevalence(answers.n_classes)
+    can_plan = plan is not None and answers.n_classes > 1
+    return Estimates(
+        answers=answers,
+        method=basis.method,
+        level=level,
+        n_known=basis.n_known,
+        n_drawn=meter.sample.n_drawn if isinstance(meter, ByKnown) else 0,
+        assumptions=basis.assumptions,
+        imbalance=basis.imbalance,
+        notes=tuple(note for model in models for note in model.notes()),
+        prevalence=by_class(answers, estimated(meter.means(shares))),
+        mean=None if worth is None else estimated(meter.means(worth))[0],
+        models=tuple(model_figures(meter, answers, model) for model in models),
+        difference=None if both is None else estimated(meter.means(Better(*pair), both))[0],
+        wins=None if wins is None else (wins[0], wins[1]),
+        by=by,
+        parts=tuple(parts),
+        plan=plan_labels(answers, meter, shares, plan, seed=seed) if plan is not None and can_plan else None,
+    )
+
+
+@dataclass(frozen=True)
+class _Basis:
+    """What figures rest on."""
+
+    method: str
+    n_known: int
+    assumptions: tuple[str, ...]
+    imbalance: str | None = None
+
+
+def _meter(
+    read: Reading, gold: Source, sampled: str | None, method: str, level: float
+) -> tuple[ByKnown | ByModel | Undecided, _Basis]:
+    """Choose how to estimate: by known labels of a random sample where there are any, else by the model."""
+    from scipy.special import ndtri
+
+    answers, z = read.answers, float(ndtri((1 + level) / 2))
+    found = known_classes(gold_for(read, gold), answers)
+    known = np.full(answers.n_tasks, -1) if found is None else found
+    n_known = int((known >= 0).sum())
+    missing = missing_evidence(int((answers.per_worker > 0).sum()), answers.n_classes)
+    if answers.n_classes < 2:  # nor does gold tell anything, which is of the same class
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",))
+    imbalance = None
+    if n_known:
+        result = aggregate(answers, method, intervals="none")
+        probability = None if gold is None else probabilities(gold, answers, read.options.columns[0])
+        sampling = sampling_of(answers, known, result, sampled, probability)
+        if sampling.imbalance is not None:
+            imbalance = (IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence())
+        sample = sampling.sample
+        if sample is not None:
+            drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
+            meter = ByKnown(result.ballot.posterior, known[sample.rows], sample, z)
+            # Whoever says how they were drawn is believed, and other methods have no interval of their own.
+            if sampling.is_assumed and missing is None and method == "quorate":
+                model = model_meter(answers, None, z)
+                imbalance = contradiction(answers, meter, model)
+                if imbalance is not None:
+                    meter = ByEither(meter.posterior, meter.true, sample, z, model)
+            return meter, _Basis(POWERED, n_known, (drawn, ANY_WORKERS), imbalance)
+    if method != "quorate":
+        why = "" if imbalance is None else f" ({imbalance})"
+        raise OptionError(
+            f"without a random sample of known labels only the default method can speak, not {method!r}{why}"
+        )
+    if missing is not None:
+        return Undecided(known, answers.n_classes, z), _Basis(UNDECIDED, n_known, (f"nothing: {missing}",), imbalance)
+    # Labels chosen by their class or their ease would teach the model wrongly; they only speak for their own tasks.
+    meter_by_model = model_meter(answers, known, z, learns=imbalance is None)
+    comparable = PUBLIC_PANELS if meter_by_model.has_models else PUBLIC_CROWDS
+    return meter_by_model, _Basis(MODEL, n_known, (ON_MODEL.format(comparable),), imbalance)
+
+
+def contradiction(answers: Answers, by_known: ByKnown, by_model: ByModel) -> str | None:
+    """Say of which class the known labels and the model state shares that differ too much; None if of none.
+
+    Two independent estimates differ by more than the root of the sum of their squared half widths as often as one of
+    their intervals fails: at the level that is asked for, divided over the classes by Bonferroni.
+    """
+    from scipy.special import ndtr, ndtri
+
+    shares = Prevalence(answers.n_classes)
+    known, model = by_known.means(shares), by_model.means(shares)
+    above = known.value > model.value
+    half_known = np.where(above, known.value - known.low, known.high - known.value)
+    half_model = np.where(above, model.high - model.value, model.value - model.low)
+    n_tests = max(answers.n_classes - 1, 1)
+    strictness = ndtri(ndtr(-by_known.z) / n_tests) / -by_known.z
+    excess = np.abs(known.value - model.value) - strictness * np.hypot(half_known, half_model)
+    if not (excess > 0).any():
+        return None
+    c = int(np.nanargmax(excess))
+    return CONTRADICT.format(
+        shown(answers.classes[c].as_py()), known.low[c], known.high[c], model.low[c], model.high[c]
+    )
+
+
+def _values(value: Mapping[Any, float] | str, answers: Answers) -> FloatArray:
+    """Return the number of each class."""
+    names = answers.classes.to_pylist()
+    worth = {str(name): name for name in names} if value == CLASSES else value
+    if isinstance(worth, str):
+        raise OptionError(f"value= maps every class to a number, or is {CLASSES!r} where they are numbers")
+    worth = {str(name): number for name, number in worth.items()}
+    missing = [name for name in names if str(name) not in worth]
+    if missing:
+        raise OptionError(f"no value is given for {listing(missing)}; give one for every class (--value a=1,b=0)")
+    try:
+        numbers = np.array([float(worth[str(name)]) for name in names])
+    except (TypeError, ValueError):
+        raise OptionError(f"the values of the classes {listing(names)} must be numbers (--value a=1,b=0)") from None
+    if not np.isfinite(numbers).all():
+        raise OptionError("the values of the classes must be finite numbers")
+    return numbers

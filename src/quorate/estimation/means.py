@@ -1,0 +1,248 @@
+"""How means over all tasks are estimated: from known labels with the posterior's help, or from the model alone."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.memory import blocks_of
+from quorate.calibration.calibration_law import TEMPERATURES, CalibrationLaw
+from quorate.estimation.estimands import FoundBeyond, Quantity
+from quorate.estimation.prediction_powered import KnownSample, Powered, powered_means
+from quorate.methods.fit_blocks import fit_blocks
+from quorate.methods.quorate import Prediction
+from quorate.models.confusion import check_size
+from quorate.voting.posterior import FLOOR, hold_known, softmax
+
+FEWEST = 5  # known labels, drawn at random, below which no interval is stated
+# How far the shares of a crowd's labels lie off beyond what calibrations explain, as a share of the tasks that may be
+# labelled wrongly: at this figure 95 % of the shares of 26 public crowds are covered, each crowd by what the others
+# teach. `quorate reproduce estimates` prints both.
+LEAN = 0.6
+KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made again for each question
+GRID = 501  # shares that are tried for a recall
+
+
+class Meter(Protocol):
+    """Estimates means over tasks."""
+
+    @property
+    def posterior(self) -> FloatArray:
+        """The posterior of each task, tasks × classes, as a guess."""
+
+    @property
+    def z(self) -> float:
+        """The quantile of the normal law that intervals are made with."""
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """Estimate the rows of a quantity over all tasks, or over some; NaN where no interval can be stated."""
+
+
+@dataclass(frozen=True)
+class ByKnown:
+    """Known labels of a random sample, with the posterior of every task as a guess that has not seen them."""
+
+    posterior: FloatArray
+    true: IntArray  # classes of the sample's tasks
+    sample: KnownSample
+    z: float
+
+    @cached_property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        is_known = np.zeros(len(self.posterior), dtype=bool)
+        is_known[self.sample.rows] = True
+        return is_known
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """Estimate by prediction-powered inference."""
+        guess, y = quantity.expected(self.posterior), quantity.at(self.sample.rows, self.true)
+        sample = self.sample
+        if within is not None:
+            guess, y, sample = guess[:, within], y[:, within[sample.rows]], sample.within(within)
+        if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
+            return _silent(guess)
+        return powered_means(
+            y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, whole=quantity.whole
+        )
+
+
+@dataclass(frozen=True)
+class ByModel:
+    """The posterior alone: how sure labels of public crowds turned out to be, and how far their shares were off."""
+
+    belief: FloatArray  # before calibration
+    law: CalibrationLaw
+    known: IntArray  # classes that are known, -1 elsewhere; of no random sample
+    z: float
+    has_models: bool = False  # whether workers are language models, whose calibration law is that of judge panels
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        return self.known >= 0
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """The belief, averaged over calibrations."""
+        return hold_known(self.law.calibrated(self.belief), self.known)
+
+    @cached_property
+    def calibrated_by(self) -> Iterable[FloatArray]:
+        """The belief by each beta, before the validity, which enters linearly; kept where it is no large table."""
+        each = _ByBeta(self.belief, self.known)
+        return list(each) if len(TEMPERATURES) * self.belief.size <= KEPT else each
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
+        parts = self.parts(quantity, within)
+        half = self.z * np.sqrt(parts.variance + (LEAN * parts.moved) ** 2)
+        low = np.maximum(parts.value - half, quantity.lowest)
+        high = np.minimum(parts.value + half, quantity.highest)
+        nothing = np.full(len(half), np.nan)
+        return Powered(parts.value, low, high, nothing, nothing, nothing)
+
+    def parts(self, quantity: Quantity, within: BoolArray | None = None) -> "ModelParts":
+        """Return what an estimate by the posterior is made of."""
+        some = slice(None) if within is None else within
+        guess = quantity.expected(self.posterior)[:, some]
+        even = quantity.expected(np.full_like(self.belief, 1 / self.belief.shape[1]))[:, some].mean(axis=1)
+        by_beta = np.stack([quantity.expected(each)[:, some].mean(axis=1) for each in self.calibrated_by], axis=1)
+        # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
+        spread = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
+        middle = (spread * self.law.weights).sum(axis=(1, 2))
+        between = ((spread - middle[:, None, None]) ** 2 * self.law.weights).sum(axis=(1, 2))
+        lowest, highest = (np.reshape(end, (-1, 1)) for end in (quantity.lowest, quantity.highest))
+        chance = ((guess - lowest) * (highest - guess)).sum(axis=1) / max(guess.shape[1], 1) ** 2
+        labels = self.posterior.argmax(axis=1)
+        moved = np.abs(quantity.at(np.arange(len(labels)), labels)[:, some] - guess).mean(axis=1)
+        return ModelParts(guess.mean(axis=1), between + chance, moved)
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Answers that support no estimate, and no random sample of known labels."""
+
+    known: IntArray  # classes that are known, -1 elsewhere
+    n_classes: int
+    z: float
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Which tasks have a known label."""
+        return self.known >= 0
+
+    @cached_property
+    def posterior(self) -> FloatArray:
+        """Every class alike: what makes a plan of labels ask for as many as any crowd could need."""
+        return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """State nothing."""
+        nothing = np.full(len(quantity.expected(self.posterior)), np.nan)
+        return Powered(nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
+class _ByBeta:
+    """Tables that are made one after another, whenever somebody goes through them."""
+
+    belief: FloatArray
+    known: IntArray
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        logs = np.log(np.maximum(self.belief, FLOOR))
+        return (hold_known(softmax(beta * logs), self.known) for beta in TEMPERATURES)
+
+
+@dataclass(frozen=True)
+class ByEither(ByKnown):
+    """Known labels and answers that contradict each other: every interval holds that of the one and of the other.
+
+    Either the known labels are no random sample, or the workers err together beyond what the model allows for.
+    Whichever it is, the interval covers as often as the one that it holds.
+    """
+
+    model: ByModel
+
+    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+        """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
+        by_known, by_model = super().means(quantity, within), self.model.means(quantity, within)
+        low, high = np.fmin(by_known.low, by_model.low), np.fmax(by_known.high, by_model.high)
+        return replace(by_known, low=low, high=high)
+
+
+@dataclass(frozen=True)
+class ModelParts:
+    """What an estimate by the model is made of; one entry a row."""
+
+    value: FloatArray
+    variance: FloatArray  # over calibrations, and by chance
+    moved: FloatArray  # the share of tasks that may be labelled wrongly, as far as it matters here
+
+
+def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
+    """Form the default method's belief of every task, with what known labels teach of the crowd.
+
+    Args:
+        answers: who answered what.
+        known: the known class of each task, -1 where unknown; None for none.
+        z: the quantile of the normal law.
+        learns: whether the known labels teach how the crowd errs; otherwise they only speak for their own tasks.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(200, 8, 4, seed=0)
+    >>> model_meter(crowd.answers, None, 1.96).posterior.shape
+    (200, 2)
+    """
+    check_size(answers, "quorate", matrices=False)
+    if known is None:
+        known = np.full(answers.n_tasks, -1)
+    has_gold = bool((known >= 0).any())
+    blocks = blocks_of(answers, known if has_gold and learns else None)
+    fitted = fit_blocks(blocks, "quorate", answers)
+    prediction = fitted.vote
+    assert isinstance(prediction, Prediction)
+    belief = np.concatenate(list(blocks.each(prediction.uncalibrated)))
+    has_models = fitted.basis is not None and fitted.basis.n_models > 0
+    return ByModel(belief, prediction.law, known, z, has_models)
+
+
+def recall_of(meter: Meter, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
+    """Estimate how many of the tasks of a class a model finds: every share that a test does not reject.
+
+    Args:
+        meter: estimates means.
+        predicted: the model's class for every task.
+        of_class: whose tasks are to be found.
+        within: the tasks that count.
+
+    >>> posterior, true = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1)), np.tile([0, 1], 50)
+    >>> meter = ByKnown(posterior, true[:30], KnownSample.random(np.arange(30), 100), 1.96)
+    >>> found = recall_of(meter, true, 1, None)
+    >>> float(found.high[0]), bool(found.low[0] > 0.7)
+    (1.0, True)
+    """
+    shares = np.linspace(0.0, 1.0, GRID)
+    found = meter.means(FoundBeyond(predicted, of_class, shares), within)
+    best = shares[np.argmin(np.abs(found.value))] if np.isfinite(found.value).all() else np.nan
+    ends = []
+    for low, high in ((found.low, found.high), (found.known_low, found.known_high)):
+        held = shares[(low <= 0) & (high >= 0)]
+        ends += [held.min(), held.max()] if len(held) else [np.nan, np.nan]
+    return Powered(*(np.array([each]) for each in (best, *ends, float(np.mean(found.power)))))
+
+
+def _silent(guess: FloatArray) -> Powered:
+    """Give the model's mean, and no interval."""
+    nothing = np.full(len(guess), np.nan)
+    value = guess.mean(axis=1) if guess.shape[1] else nothing
+    return Powered(value, nothing, nothing, nothing, nothing, nothing)

@@ -1,0 +1,319 @@
+"""Means over all tasks from the known labels of some and a guess for every one: prediction-powered inference.
+
+With y known on a random sample and a guess f for every task, mean(f over all) + mean(y - f over the sample) is
+unbiased for the mean of y whatever the guess is worth; and so it is with power·f for f [Angelopoulos23]. The
+best power is the slope of y on f; each known task has the power that the others suggest, so that it stays unbiased. The
+interval is a score interval (`prediction_powered.py`), which holds where shares are near 0 or 1 and known labels few.
+
+The sample is of these tasks, not of a stream of such: once every label is known, nothing is left to be unsure of.
+
+Score intervals for the mean of bounded values that need no law: the law is the sample itself, tilted.
+
+Wilson's interval for a share [Wilson27] holds every share p at which what was seen is within z standard errors, by the
+variance p(1-p) that the share would have. For values that are no mere yes or no the law of mean u is the sample's own,
+tilted: each value weighs exp(eta·value), and eta is what makes the mean u. The variance of that law takes the place of
+p(1-p). A little weight at either end of the range stands for what was not seen; on yes and no it changes nothing, and
+the interval is Wilson's.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+
+# Observations that stand at either end of the range. `quorate reproduce estimates` shows how little it matters.
+UNSEEN = 0.05
+STEEPEST = 60.0  # eta times the range: nearly all weight is then at one end
+HALVINGS = 27  # of twice that, which leaves a millionth
+
+
+def score_ends(
+    values: FloatArray,
+    lowest: FloatArray,
+    highest: FloatArray,
+    *,
+    weights: FloatArray | None = None,
+    shrink: FloatArray | float = 1.0,
+    z: float = 1.959963984540054,
+    unseen: float = UNSEEN,
+    least: FloatArray | float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """Return both ends of the interval for the mean of each row.
+
+    Args:
+        values: rows × observations.
+        lowest: that a value of each row can be; shape (rows,).
+        highest: the same.
+        weights: of the observations; even by default.
+        shrink: what the variance of the mean is times 1/n: (N-n)/(N-1) for a sample of a population of N.
+        z: the quantile of the normal law.
+        unseen: observations at either end of the range.
+        least: variance of one observation that is allowed for, whatever the tilted law says.
+
+    >>> yes = np.array([[1.0] * 26 + [0.0] * 4])
+    >>> [round(float(end[0]), 3) for end in score_ends(yes, np.zeros(1), np.ones(1))]  # Wilson's
+    [0.703, 0.947]
+    """
+    n = values.shape[1]
+    weights = np.ones(n) if weights is None else weights * (n / weights.sum())
+    scale = z * np.sqrt(shrink * (weights**2).sum()) / n
+    points = np.concatenate([values, lowest[:, None], highest[:, None]], axis=1)
+    base = np.concatenate([weights, [unseen, unseen]])
+    middle = values @ weights / n
+    span = np.maximum(highest - lowest, np.finfo(np.float64).tiny)
+    left, right = (_end(points, base, middle, span, side, scale, least) for side in (-1.0, 1.0))
+    return np.minimum(left, middle), np.maximum(right, middle)
+
+
+def _end(
+    points: FloatArray,
+    base: FloatArray,
+    middle: FloatArray,
+    span: FloatArray,
+    side: float,
+    scale: FloatArray | float,
+    least: FloatArray | float,
+) -> FloatArray:
+    """Tilt to one side until the mean is no longer within reach; by halving, every row at once."""
+    near, far = (np.full(len(points), end) for end in (-STEEPEST, STEEPEST))
+    mean = middle
+    for _ in range(HALVINGS):
+        steep = (near + far) / 2
+        lifted = side * (steep / span)[:, None] * points
+        law = base * np.exp(lifted - lifted.max(axis=1, keepdims=True))
+        law /= law.sum(axis=1, keepdims=True)
+        mean = (law * points).sum(axis=1)
+        spread = np.sqrt(np.maximum((law * (points - mean[:, None]) ** 2).sum(axis=1), least))
+        inside = side * (mean - middle) <= scale * spread
+        near, far = np.where(inside, steep, near), np.where(inside, far, steep)
+    return mean
+
+
+NEAR = 1e-6  # to which intervals are computed
+FLAT = 1e-9  # a variance of the guesses below this is none
+
+
+@dataclass(frozen=True)
+class KnownSample:
+    """Which tasks' labels are known, and with what probability each was going to be."""
+
+    rows: IntArray  # the known tasks
+    probability: FloatArray  # of each to be in the sample; 1 for those that were chosen
+    n_tasks: int
+
+    @staticmethod
+    def random(rows: IntArray, n_tasks: int) -> "KnownSample":
+        """Take the known tasks for a simple random sample."""
+        return KnownSample(rows, np.full(len(rows), len(rows) / max(n_tasks, 1)), n_tasks)
+
+    @cached_property
+    def is_drawn(self) -> BoolArray:
+        """Which of them were left to chance; all, where everything is known."""
+        drawn: BoolArray = self.probability < 1
+        return np.ones(len(self.rows), dtype=bool) if len(self.rows) == self.n_tasks else drawn
+
+    @cached_property
+    def is_chosen(self) -> BoolArray:
+        """Of all tasks, those that were certain to be known, so that they speak for themselves alone."""
+        chosen = np.zeros(self.n_tasks, dtype=bool)
+        chosen[self.rows[~self.is_drawn]] = True
+        return chosen
+
+    @property
+    def n_drawn(self) -> int:
+        """How many speak for the others."""
+        return int(self.is_drawn.sum())
+
+    def within(self, tasks: BoolArray) -> "KnownSample":
+        """Return the sample of some tasks, numbered anew: those of a random sample that are among them are one, too."""
+        kept = tasks[self.rows]
+        number = np.cumsum(tasks) - 1
+        return KnownSample(number[self.rows[kept]], self.probability[kept], int(tasks.sum()))
+
+
+@dataclass(frozen=True)
+class Powered:
+    """Estimates of means, one a row, and the same from the known labels alone."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    known_low: FloatArray
+    known_high: FloatArray
+    power: FloatArray  # how much of the guess was used, on average; 0 where the known labels alone say more
+
+
+def powered_means(
+    y: FloatArray,
+    guess: FloatArray,
+    sample: KnownSample,
+    *,
+    lowest: float | FloatArray = 0.0,
+    highest: float | FloatArray = 1.0,
+    z: float,
+    whole: bool = False,
+    unseen: float = UNSEEN,
+) -> Powered:
+    """Estimate the mean over all tasks of each row.
+
+    Args:
+        y: rows × known tasks: what each is.
+        guess: rows × all tasks: what each is thought to be, by what has not seen y.
+        sample: the known tasks.
+        lowest: that a value can be.
+        highest: the same.
+        z: the quantile of the normal law.
+        whole: the values are yes and no, so that a share of the tasks is a whole number of them.
+        unseen: observations at either end of the range; see `score_ends`.
+
+    >>> rng = np.random.default_rng(0)
+    >>> true = (rng.random(1000) < 0.3).astype(float)
+    >>> sample = KnownSample.random(rng.permutation(1000)[:50], 1000)
+    >>> found = powered_means(true[None, sample.rows], 0.8 * true[None] + 0.1, sample, z=1.96)
+    >>> bool(found.high[0] - found.low[0] < 0.5 * (found.known_high[0] - found.known_low[0]))
+    True
+    """
+    drawn = sample.is_drawn
+    rest = guess[:, ~sample.is_chosen]
+    bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (lowest, highest))
+    found = powered_rows(
+        y[:, drawn],
+        guess[:, sample.rows[drawn]],
+        Guesses.of(rest),
+        lowest=bottom,
+        highest=top,
+        weights=1 / sample.probability[drawn],
+        z=z,
+        unseen=unseen,
+    )
+    return over_all(found, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, whole=whole)
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What is known of the guesses for all tasks that chance picks from; one entry a row."""
+
+    mean: FloatArray
+    least: FloatArray
+    most: FloatArray
+    n_tasks: int
+
+    @staticmethod
+    def of(guess: FloatArray) -> "Guesses":
+        """Sum up rows × tasks."""
+        return Guesses(guess.mean(axis=1), guess.min(axis=1), guess.max(axis=1), guess.shape[1])
+
+    def repeated(self, times: int) -> "Guesses":
+        """Let one row stand for many."""
+        rows = (np.repeat(each, times) for each in (self.mean, self.least, self.most))
+        mean, least, most = rows
+        return Guesses(mean, least, most, self.n_tasks)
+
+
+def powered_rows(
+    y: FloatArray,
+    f: FloatArray,
+    guesses: Guesses,
+    *,
+    lowest: FloatArray,
+    highest: FloatArray,
+    weights: FloatArray | None = None,
+    z: float,
+    unseen: float = UNSEEN,
+) -> Powered:
+    """Estimate the mean of each row over the tasks that chance picked from; rows need not share their known tasks.
+
+    Args:
+        y: rows × known tasks.
+        f: the same, guessed.
+        guesses: for all tasks that could have been picked.
+        lowest: that a value of each row can be.
+        highest: the same.
+        weights: one over the probability of each known task; even by default.
+        z: the quantile of the normal law.
+        unseen: see `score_ends`.
+
+    >>> y, f = np.array([[0.0, 1.0] * 10]), np.array([[0.1, 0.9] * 10])
+    >>> found = powered_rows(y, f, Guesses.of(np.array([[0.1, 0.9] * 50])), lowest=np.zeros(1), highest=np.ones(1), z=2)
+    >>> float(found.value[0].round(9)), float(found.power[0].round(9))
+    (0.5, 1.0)
+    """
+    n = y.shape[1]
+    weights = np.ones(n) if weights is None else weights * (n / weights.sum())
+    shrink = (guesses.n_tasks - n) / max(guesses.n_tasks - 1, 1)
+    power = powers(y, f, weights)
+    values = y - power * (f - guesses.mean[:, None])
+    used = power @ weights / n
+    bottom = np.minimum(lowest - used * (guesses.most - guesses.mean), values.min(axis=1))
+    top = np.maximum(highest - used * (guesses.least - guesses.mean), values.max(axis=1))
+    value = values @ weights / n
+    # A law that is tilted one way makes light of errors the other way, which were seen all the same.
+    seen = (values - value[:, None]) ** 2 @ weights / n
+    low, high = score_ends(values, bottom, top, weights=weights, shrink=shrink, z=z, unseen=unseen, least=seen)
+    alone_low, alone_high = score_ends(y, lowest, highest, weights=weights, shrink=shrink, z=z, unseen=unseen)
+    # Where guesses are worth nothing, choosing their power costs more than it brings.
+    alone = high - low >= alone_high - alone_low - NEAR
+    low, high = (
+        np.clip(np.where(alone, by_known, by_both), lowest, highest)
+        for by_known, by_both in ((alone_low, low), (alone_high, high))
+    )
+    # The estimate stays the one of both: choosing between two by their width would bias it.
+    value = np.clip(value, low, high)
+    return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
+
+
+def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, whole: bool) -> Powered:
+    """Put what was certain to be known and the estimated rest together.
+
+    Args:
+        found: means over the rest.
+        certain: the sum over the tasks that were certain to be known.
+        n_rest: how many others there are.
+        n_tasks: how many in all.
+        whole: a share of the tasks is a whole number of them, so that an interval ends at one.
+
+    >>> half = np.array([0.51])
+    >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, whole=True).high[0])
+    0.6
+    """
+
+    def mean(part: FloatArray, side: int = 0) -> FloatArray:
+        total = certain + n_rest * part
+        if whole and side:
+            off = NEAR * n_rest
+            total = np.ceil(total - off) if side > 0 else np.floor(total + off)
+        share: FloatArray = total / n_tasks
+        return share
+
+    low, high = mean(found.low, -1), mean(found.high, 1)
+    known_low, known_high = mean(found.known_low, -1), mean(found.known_high, 1)
+    wider = high - low > known_high - known_low  # by one task, which rounding can bring
+    low, high = np.where(wider, known_low, low), np.where(wider, known_high, high)
+    return Powered(np.clip(mean(found.value), low, high), low, high, known_low, known_high, found.power)
+
+
+def powers(y: FloatArray, f: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return for each known task the slope of y on f over the other ones, between 0 and 1.
+
+    Args:
+        y: rows × known tasks.
+        f: the same, guessed.
+        weights: of the tasks.
+
+    >>> powers(np.array([[0.0, 1.0, 0.0, 1.0]]), np.array([[0.2, 0.7, 0.2, 0.7]]), np.ones(4)).round(3).tolist()
+    [[1.0, 1.0, 1.0, 1.0]]
+    """
+
+    def others(values: FloatArray) -> FloatArray:
+        own: FloatArray = weights * values
+        rest: FloatArray = own.sum(axis=-1, keepdims=True) - own
+        return rest
+
+    total = others(np.ones_like(y))
+    mean_y, mean_f = others(y) / total, others(f) / total
+    together = others(y * f) / total - mean_y * mean_f
+    alone = others(f**2) / total - mean_f**2
+    slope = np.divide(together, alone, out=np.zeros_like(together), where=alone > FLAT)
+    return np.clip(slope, 0.0, 1.0)

@@ -1,0 +1,239 @@
+"""Known labels -> a sample whose probabilities are known; or what shows that they are none.
+
+How many labels must be known for an interval of a given width, and which tasks to label for it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
+from quorate.blocks.sampling import scattered
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase, unknown
+from quorate.estimation.estimands import Quantity
+from quorate.estimation.means import FEWEST, ByKnown, Meter
+from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
+from quorate.estimation.sampling_test import Imbalance, find_imbalance
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.read_table import Source, read_table
+from quorate.result import Result
+
+RANDOM, ADVISED, UNKNOWN = SAMPLED = ("random", "advised", "unknown")
+PROBABILITY = "inclusion_probability"
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What the known labels are a sample of, and what speaks against it."""
+
+    sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
+    imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
+    is_assumed: bool = False  # whether nobody said that they are one
+
+
+def sampling_of(
+    answers: Answers, known: IntArray, result: Result, sampled: str | None, probability: FloatArray | None
+) -> Sampling:
+    """Say what the known labels are a sample of.
+
+    Whoever says how they were chosen is believed. Otherwise they are a random sample, unless a test says that they
+    cannot be one.
+
+    Args:
+        answers: who answered what.
+        known: the known class of each task, -1 where unknown.
+        result: of an aggregation that has not seen them.
+        sampled: ``random``, ``advised`` or ``unknown``; None if nobody said.
+        probability: of each task to be known, NaN where that was not written.
+
+    Raises:
+        OptionError: they are too few, or what they are said to be lacks a column.
+
+    >>> import quorate
+    >>> answers = quorate.simulate.crowd(100, 5, 3).answers
+    >>> known = np.where(np.arange(100) % 10 == 0, 0, -1)
+    >>> sampling_of(answers, known, quorate.aggregate(answers), None, None).sample.n_drawn
+    10
+    """
+    rows = np.flatnonzero(known >= 0)
+    if sampled is not None and sampled not in SAMPLED:
+        raise unknown(sampled, SAMPLED, "way of sampling")
+    written = probability is not None and bool(np.isfinite(probability[rows]).all())
+    if sampled == UNKNOWN:
+        return Sampling(None)
+    if sampled == ADVISED and not written:
+        raise OptionError(
+            f"--sampled advised needs the column {PROBABILITY} of `quorate advise --expert` beside every known label; "
+            "join it, or say --sampled random or unknown"
+        )
+    has_design = written and sampled != RANDOM
+    found = KnownSample.random(rows, answers.n_tasks)
+    if has_design and probability is not None:
+        found = KnownSample(rows, probability[rows], answers.n_tasks)
+    if found.n_drawn < FEWEST and len(rows) < answers.n_tasks:
+        drawn = " drawn at random" if found.n_drawn < len(rows) else ""
+        raise OptionError(
+            f"{count(found.n_drawn, 'known label')}{drawn} are too few to state an interval: {FEWEST} are the least, "
+            "and 30 or more are worth it. Label more (--plan 0.05 says how many, and which), or leave them out "
+            "(--sampled unknown) for what the model says alone"
+        )
+    if has_design:
+        return Sampling(found)
+    imbalance = find_imbalance(rows, result)
+    if sampled == RANDOM:
+        return Sampling(found, imbalance)
+    return Sampling(found if imbalance is None else None, imbalance, is_assumed=True)
+
+
+def probabilities(source: Source, answers: Answers, task: str = "task") -> FloatArray | None:
+    """Read with what probability each known task was to be known; None where no such column is there.
+
+    Args:
+        source: the known labels.
+        answers: that they go with.
+        task: the column of task ids.
+
+    Raises:
+        ColumnTypeError: it holds what is no probability.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> probabilities({"task": [2], "label": ["y"], "inclusion_probability": [0.5]}, answers).tolist()
+    [nan, 0.5]
+    """
+    try:
+        table = read_table(source, {task: "", PROBABILITY: ""}, fixed=True)
+    except (MissingColumnError, ColumnTypeError):  # a mapping from task to label has no columns
+        return None
+    try:
+        values = table.column(PROBABILITY).combine_chunks().cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnTypeError(f"the column {PROBABILITY!r} of the known labels holds what is no number") from None
+    if isinstance(values, pa.ChunkedArray):  # what older versions give
+        values = values.chunk(0) if values.num_chunks else pa.array([], pa.float64())
+    numbers = to_numpy(values.fill_null(float("nan")))
+    wrong = np.flatnonzero(~((numbers > 0) & (numbers <= 1)))
+    if len(wrong):
+        raise ColumnTypeError(
+            f"{PROBABILITY!r} lies above 0 and at most at 1, but not so in {rows_phrase(wrong.tolist())} of the known "
+            "labels; mend it"
+        )
+    codes, names = encode(table.column(task), task)
+    place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)
+    found = np.full(answers.n_tasks, np.nan)
+    met = (codes >= 0) & (place[codes] >= 0)
+    found[place[codes[met]]] = numbers[met]
+    return found
+
+
+LOOKED_AT = 2000  # tasks whose labels are drawn from the posterior, where none is known
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """Tasks to draw and label, so that every interval is at most so wide on either side."""
+
+    answers: Answers
+    half_width: float
+    n_needed: int  # known labels, those there are included
+    n_known: int
+    n_alone: int  # that it would take without the answers' help
+    task: IntArray  # to label, drawn at random among those not known
+
+    @cached_property
+    def tasks(self) -> Table:
+        """One row a task to label: task, inclusion_probability."""
+        share = np.full(len(self.task), min(self.n_needed / max(self.answers.n_tasks, 1), 1.0))
+        return Table(table_of({"task": take(self.answers.task_names, self.task), "inclusion_probability": share}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "half_width": self.half_width,
+            "n_needed": self.n_needed,
+            "n_known": self.n_known,
+            "n_more": len(self.task),
+            "n_needed_without_answers": self.n_alone,
+            "tasks": self.tasks["task"].to_pylist(),
+        }
+
+    def lines(self) -> list[str]:
+        """Say how many, and which."""
+        head = (
+            f"for ± {self.half_width:g} about {count(self.n_needed, 'known label')} are needed "
+            f"({self.n_alone:,} without the answers' help); {self.n_known:,} are there"
+        )
+        if len(self.task) == 0:
+            return [head]
+        first = ", ".join(repr(each) for each in self.tasks["task"].to_pylist()[:5])
+        more = f" and {len(self.task) - 5:,} more that -o writes" if len(self.task) > 5 else ""
+        return [head, f"label {count(len(self.task), 'task')}, drawn at random: {first}{more}; then give all of them"]
+
+
+def plan_labels(answers: Answers, meter: Meter, quantity: Quantity, half_width: float, *, seed: int) -> LabelPlan:
+    """Say how many labels of a random sample it takes, by what is known now, and draw those that are missing.
+
+    Args:
+        answers: who answered what.
+        meter: what is known of the tasks.
+        quantity: whose rows must all be so exact.
+        half_width: of the intervals.
+        seed: of the draw.
+
+    Raises:
+        OptionError: the width makes no sense.
+
+    >>> import quorate
+    >>> from quorate.estimation.means import model_meter
+    >>> from quorate.estimation.estimands import Prevalence
+    >>> answers = quorate.simulate.crowd(1000, 20, 5, seed=0).answers
+    >>> plan = plan_labels(answers, model_meter(answers, None, 1.96), Prevalence(2), 0.05, seed=0)
+    >>> plan.n_needed < plan.n_alone < 1000
+    True
+    """
+    if not 0 < half_width < 1:
+        raise OptionError(f"an interval of ± {half_width:g} makes no sense; give a number between 0 and 1 (--plan)")
+    n_tasks = answers.n_tasks
+    rng = np.random.default_rng(seed)
+    # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
+    shuffled = rng.permutation(np.argsort(scattered(answers.task_names), kind="stable"))
+    y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
+    bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (quantity.lowest, quantity.highest))
+    left = y - powers(y, f, np.ones(y.shape[1])) * (f - middle)
+    ends = np.minimum(left.min(axis=1), bottom), np.maximum(left.max(axis=1), top)
+    unaided = _needed(y, (bottom, top), half_width, n_tasks, meter.z)
+    needed = min(_needed(left, ends, half_width, n_tasks, meter.z), unaided)
+    known = np.zeros(n_tasks, dtype=bool)
+    known[meter.sample.rows if isinstance(meter, ByKnown) else []] = True
+    drawn = np.sort(shuffled[~known[shuffled]][: max(needed - int(known.sum()), 0)])
+    return LabelPlan(answers, half_width, needed, int(known.sum()), unaided, drawn)
+
+
+def _seen(
+    meter: Meter, quantity: Quantity, some: IntArray, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
+    guess = quantity.expected(meter.posterior)
+    middle = guess.mean(axis=1, keepdims=True)
+    if isinstance(meter, ByKnown):
+        return quantity.at(meter.sample.rows, meter.true), guess[:, meter.sample.rows], middle
+    passed = rng.random(len(some))[:, None] > np.cumsum(meter.posterior[some], axis=1)
+    drawn = np.minimum(passed.sum(axis=1), meter.posterior.shape[1] - 1)
+    return quantity.at(some, drawn), guess[:, some], middle
+
+
+def _needed(values: FloatArray, ends: tuple[FloatArray, FloatArray], half_width: float, n_tasks: int, z: float) -> int:
+    """Return the fewest observations like these whose interval is no wider, by halving."""
+    n = values.shape[1]
+    few, enough = min(FEWEST, n_tasks), n_tasks
+    while few < enough:
+        tried = (few + enough) // 2
+        as_many = n / tried
+        shrink = as_many * (n_tasks - tried) / max(n_tasks - 1, 1)
+        low, high = score_ends(values, *ends, shrink=shrink, z=z, unseen=UNSEEN * as_many)
+        few, enough = (few, tried) if (high - low).max() <= 2 * half_width else (tried + 1, enough)
+    return enough

@@ -1,0 +1,322 @@
+"""What the classes share: options by two names, answers in, pandas objects out.
+
+Parameters as scikit-learn asks for them, so that `sklearn.clone` and searches work on every class.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.errors import InputError, QuorateError, listing
+from quorate.io.columns import encode, positions
+from quorate.io.options import ROLES, ReadOptions
+from quorate.io.read_table import Source, read_table
+from quorate.io.rows import read_rows
+from quorate.methods.registry import METHODS, aggregate, check_options, option_names
+from quorate.result import Result
+from quorate.voting.vote import Ballot, accuracy, plug_in_vote, weighted_majority
+
+
+class Parameters:
+    """What a class was made with, by name; made anew with the same, it does the same.
+
+    >>> from quorate.estimators import KOS
+    >>> KOS(n_iter=5).set_params(random_state=3)
+    KOS(n_iter=5, random_state=3)
+    """
+
+    def _given(self) -> dict[str, Any]:
+        """Return what the constructor took, by the names it takes."""
+        raise NotImplementedError
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds those of parameters that have some, as ``outer__inner``."""
+        given = self._given()
+        if not deep:
+            return given
+        inner = {
+            f"{name}__{each}": setting
+            for name, value in given.items()
+            if hasattr(value, "get_params") and not isinstance(value, type)
+            for each, setting in value.get_params().items()
+        }
+        return {**given, **inner}
+
+    def set_params(self, **changed: Any) -> Self:
+        """Change some parameters; what was fitted stays until the next `fit`.
+
+        Raises:
+            OptionError: there is no such parameter.
+        """
+        given = self._given()
+        for name, value in changed.items():
+            outer, _, inner = name.partition("__")
+            if inner and hasattr(given.get(outer), "set_params"):
+                given[outer].set_params(**{inner: value})
+            else:
+                given = self._with(given, name, value)
+        self.__init__(**given)  # type: ignore[misc]  # the constructor checks, and does nothing else
+        return self
+
+    def _with(self, given: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+        return {**given, name: value}
+
+
+COLUMNS = dict.fromkeys(ROLES, "Rename the columns to task, worker and label")
+# crowd-kit's words for options that Quorate's methods have under another name.
+RENAMED = {
+    "n_iter": ("max_iterations", "iterations"),
+    "tol": ("tolerance",),
+    "random_state": ("seed",),
+    "n_restarts": ("restarts",),
+    "default_noise": ("noise",),
+    "method": ("inference",),
+    "lr_init": ("rate",),
+    "lr_steps_to_reduce": ("slower_every",),
+    "lr_reduce_factor": ("slower_by",),
+    "eps": ("head_start",),
+}
+
+
+class Estimator(Parameters):
+    """What every class here does; the options are those of the method, by Quorate's names or by crowd-kit's.
+
+    Args:
+        on_conflict: when a worker gave one task two different labels: ``error``, ``first``, ``last`` or ``drop``.
+        skip_missing: leave out rows with a missing field instead of refusing.
+        options: for the method, e.g. ``n_iter``, ``tol``, ``random_state``; see `quorate.methods.registry.METHODS`.
+
+    Raises:
+        OptionError: the method has no such option.
+    """
+
+    method: ClassVar[str]
+    as_they_appear: ClassVar[
+        tuple[str, ...]
+    ] = ()  # "task", "worker": in the order of the data; else sorted, as crowd-kit
+    scale: ClassVar[str] = "skill"  # what `skills_` holds: skill, accuracy or weight, whichever crowd-kit's class has
+    own: ClassVar[tuple[str, ...]] = ()  # what the constructor takes besides the options of the method
+    labels_: Any  # Series "agg_label", by task
+    probas_: Any  # DataFrame, tasks × labels
+    skills_: Any  # Series "skill", by worker, on the scale of the class; NaN where not determined
+    accuracies_: Any
+    weights_: Any
+    result_: Result
+
+    def __init__(self, *, on_conflict: str = "error", skip_missing: bool = False, **options: Any) -> None:
+        self.on_conflict, self.skip_missing, self.options = on_conflict, skip_missing, options
+        self._options = _translate(self.method, options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an option, as crowd-kit's classes and scikit-learn's have them: `DawidSkene().n_iter`."""
+        options = self.__dict__.get("options", {})  # not there yet while a copy is made
+        if name in options:
+            return options[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{_unfitted(self, name)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set an option, checked as when it was made; anything else as usual."""
+        if name in self.__dict__.get("options", {}):
+            self.set_params(**{name: value})
+        else:
+            super().__setattr__(name, value)
+
+    def _given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in (*self.own, "on_conflict", "skip_missing")} | self.options
+
+    def _with(self, given: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+        """Put an option in the place of the same one under its other name."""
+        meant = next(iter(_translate(self.method, {name: value}, check=False)))
+        others = {
+            each for each in self.options if each != name and meant in _translate(self.method, {each: 0}, check=False)
+        }
+        return {key: each for key, each in given.items() if key not in others} | {name: value}
+
+    def fit(self, data: Source, true_labels: Any = None) -> Self:
+        """Aggregate the answers.
+
+        Args:
+            data: a DataFrame with the columns task, worker and label; or anything that `quorate.read` takes.
+            true_labels: known labels: a Series by task.
+
+        Raises:
+            QuorateError: pandas is not installed.
+            InputError: the data cannot be used; the message names the rows.
+        """
+        load_pandas()
+        return self._keep(self._run(self._read(data), gold_of(true_labels)), data)
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        return aggregate(answers, self.method, gold=gold, **self._options)
+
+    def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
+        """Do what `fit` does, and return `labels_`."""
+        return self.fit(data, *more, **named).labels_
+
+    def fit_predict_proba(self, data: Source, *more: Any, **named: Any) -> Any:
+        """Do what `fit` does, and return `probas_`."""
+        return self.fit(data, *more, **named).probas_
+
+    def _read(self, data: Source) -> Answers:
+        table = read_table(data, COLUMNS, fixed=True)  # the columns have crowd-kit's names, and no option names others
+        self._appearance = {what: encode(table.column(what), what)[1] for what in ("task", "worker")}
+        return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
+
+    def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
+        pd, answers = load_pandas(), result.answers
+        self.labels_, self.probas_ = self._outcome(answers, result.ballot, data)
+        workers = index_of(answers.worker_names, data, "worker")
+        right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
+        columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
+        frame = self._ordered(pd.DataFrame(columns, index=workers), answers.worker_names, "worker")
+        self.accuracies_, self.weights_ = frame["accuracy"], frame["weight"]
+        self.skills_ = frame[self.scale].rename("skill")
+        self.result_ = result
+        return self
+
+    def _outcome(self, answers: Answers, ballot: Ballot, data: Source) -> tuple[Any, Any]:
+        pd = load_pandas()
+        tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
+        chosen = classes.take(ballot.label)
+        if (ballot.label < 0).any():  # of tasks that nobody answered
+            chosen = pd.Series(chosen).where(ballot.label >= 0).to_numpy()
+        labels = pd.Series(chosen, index=tasks, name="agg_label")
+        probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
+        return self._ordered(labels, answers.task_names, "task"), self._ordered(probas, answers.task_names, "task")
+
+    def _ordered(self, named: Any, names: pa.Array, what: str) -> Any:
+        return named.iloc[self._by_appearance(names, what)] if what in self.as_they_appear else named.sort_index()
+
+    def _by_appearance(self, names: pa.Array, what: str) -> IntArray:
+        """Return the positions of tasks or workers in the order in which the data that were read last have them."""
+        return np.argsort(positions(names, self._appearance[what]))
+
+
+class Voter(Estimator):
+    """An estimator whose result is a weighted vote, so that other tasks of the same workers can be voted on."""
+
+    def predict(self, data: Source) -> Any:
+        """Vote on tasks, those fitted or others, with the weights found; return a Series like `labels_`."""
+        return self._vote(data)[0]
+
+    def predict_proba(self, data: Source) -> Any:
+        """Vote in the same way; return a DataFrame like `probas_`."""
+        return self._vote(data)[1]
+
+    def _vote(self, data: Source) -> tuple[Any, Any]:
+        answers = self._read(data)
+        weights = by_worker(answers, self.weights_.to_dict(), "fitted")
+        vote = plug_in_vote if METHODS[self.method].posterior else weighted_majority
+        return self._outcome(answers, vote(answers, weights), data)
+
+
+def _unfitted(made: Estimator, name: str) -> str:
+    """Say that what ends in an underscore is there after `fit`, where it is said of the class."""
+    kind = type(made)
+    said = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
+    return " yet; call fit first" if said and name.endswith("_") and "result_" not in made.__dict__ else ""
+
+
+def load_pandas() -> Any:
+    """Import pandas, or say how to install it.
+
+    >>> load_pandas().__name__
+    'pandas'
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise QuorateError("pandas is not installed: pip install 'quorate[pandas]'") from None
+    return pandas
+
+
+def _translate(method: str, options: Mapping[str, Any], *, check: bool = True) -> dict[str, Any]:
+    """Give the options the names that the method has for them; a seed of None is the first."""
+    run = METHODS[method].load()
+    known = option_names(run, dict(options))
+    named = {next((each for each in (name, *RENAMED.get(name, ())) if each in known), name): name for name in options}
+    translated = {
+        meant: 0 if meant == "seed" and options[name] is None else options[name] for meant, name in named.items()
+    }
+    if check:
+        check_options(method, run, translated, but=("gold",))
+    return translated
+
+
+def gold_of(true_labels: Any) -> Source:
+    """Return known labels, a Series by task, as the methods take them.
+
+    >>> gold_of(load_pandas().Series({7: "cat"}))
+    {'task': [7], 'label': ['cat']}
+    """
+    if true_labels is None or not hasattr(true_labels, "index"):
+        return true_labels
+    return {"task": true_labels.index.tolist(), "label": true_labels.tolist()}
+
+
+def index_of(names: pa.Array, data: Source, column: str) -> Any:
+    """Make an index of names, of the type that they had in the data frame.
+
+    >>> index_of(pa.array(["a"]), None, "worker").tolist()
+    ['a']
+    """
+    pd = load_pandas()
+    index = pd.Index(names.to_pylist(), name=column)
+    kind = getattr(getattr(data, "get", lambda _: None)(column), "dtype", None)
+    if kind is None or not isinstance(data, pd.DataFrame):
+        return index
+    return index.astype(getattr(kind, "categories", index).dtype if kind == "category" else kind)
+
+
+def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: float | None = None) -> FloatArray:
+    """Return a value for each worker of the answers; refuse strangers where there is no value for them.
+
+    Raises:
+        InputError: there are strangers.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> by_worker(answers, {"ann": 0.5}, "given a skill", others=0.0).tolist()
+    [0.5, 0.0]
+    """
+    return by_name(answers.worker_names, values, f"workers were not {what}", others, "Leave their answers out")
+
+
+def by_name(
+    names: pa.Array, values: Mapping[Any, float], lacking: str, others: float | None = None, remedy: str = "Add them"
+) -> FloatArray:
+    """Return a value for each name; refuse names where there is no value for them.
+
+    Raises:
+        InputError: there are such names.
+
+    >>> by_name(pa.array(["x", "y"]), {"y": 0.5, "x": 0.25}, "classes have no share").tolist()
+    [0.25, 0.5]
+    """
+    listed = names.to_pylist()
+    strangers = [name for name in listed if name not in values]
+    if strangers and others is None:
+        raise InputError(f"{len(strangers):,} {lacking}: {listing(strangers)}. {remedy}")
+    return np.array([float(values.get(name, others or 0.0)) for name in listed])
+
+
+def confusion_frame(result: Result, matrices: FloatArray) -> Any:
+    """Show confusion matrices (workers × answers × classes) as crowd-kit does: rows (worker, label), columns classes.
+
+    >>> from quorate.methods.registry import majority_vote
+    >>> result = majority_vote({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
+    (4, 2)
+    """
+    pd, answers = load_pandas(), result.answers
+    classes = answers.classes.to_pylist()
+    rows = pd.MultiIndex.from_product([answers.worker_names.to_pylist(), classes], names=["worker", "label"])
+    frame = pd.DataFrame(matrices.reshape(len(rows), -1), index=rows, columns=pd.Index(classes))
+    return frame.sort_index().sort_index(axis=1)

@@ -1,0 +1,330 @@
+"""The models that crowd-kit has too, with its options and its defaults: those of Dawid and Skene, GLAD and MACE.
+
+What is known of the workers before: crowd-kit's ``initial_error``, from which Dawid and Skene's EM then starts.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.memory import blocks_of
+from quorate.errors import InputError, OptionError, listing, unknown
+from quorate.estimators.base import Estimator, by_name, confusion_frame, index_of, load_pandas
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.dawid_skene import fitted_confusion
+from quorate.methods.fit_blocks import result_in_memory
+from quorate.methods.glad import Beforehand, fit_glad, glad_result
+from quorate.methods.mace import fit_mace, mace_result
+from quorate.methods.one_coin import fitted_one_coin
+from quorate.models.confusion import cells_of
+from quorate.models.em import column_shares, fit_confusion_em, fit_one_coin_em
+from quorate.result import Result
+from quorate.voting.posterior import hold_known
+from quorate.voting.vote import majority
+
+STRATEGIES = ("assign", "addition")
+LEAST = 1e-10  # of an entry of the first matrices, as in crowd-kit: nothing is impossible because it was not yet seen
+
+
+def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, strategy: str | None) -> FloatArray:
+    """Return the confusion matrices that EM starts from; workers × answers × classes.
+
+    Args:
+        answers: who answered what.
+        gold: the known class of each task, -1 where unknown.
+        initial_error: a frame with a row for each worker and answer (its index has the names worker and label) and a
+            column for each true class: probabilities, or counts of answers.
+        strategy: ``assign`` takes the frame for the matrices; ``addition`` adds it to the counts that the vote gives.
+
+    Raises:
+        OptionError: there is no strategy, so that it is not said what the frame is for.
+        InputError: the frame lacks a worker or a class, or has numbers that mean nothing.
+
+    >>> import pandas, quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "ann"], "label": ["x", "x"]}, classes=["x", "y"])
+    >>> rows = pandas.MultiIndex.from_product([["ann"], ["x", "y"]], names=["worker", "label"])
+    >>> known = pandas.DataFrame([[8.0, 1.0], [2.0, 4.0]], index=rows, columns=["x", "y"])
+    >>> first_matrices(answers, None, known, "assign").tolist()
+    [[[0.8, 0.2], [0.2, 0.8]]]
+    >>> first_matrices(answers, None, known, "addition").round(2).tolist()
+    [[[0.82, 0.2], [0.18, 0.8]]]
+    """
+    if strategy is None:
+        raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
+    given = _matrices(answers, initial_error, complete=strategy == "assign")
+    if strategy == "addition":
+        given = given + cells_of(answers).expected_counts(hold_known(majority(answers).posterior, gold))
+    else:
+        _check_sums(answers, given)
+    return column_shares(np.maximum(given, LEAST))
+
+
+def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
+    """Lay the frame out by codes; what it does not have counts nothing, where it need not be complete."""
+    names = list(getattr(getattr(frame, "index", None), "names", []))
+    if names != ["worker", "label"]:
+        raise InputError(f"the index of initial_error must be worker and label, not {listing(names) or 'none'}")
+    workers, classes = answers.worker_names.to_pylist(), answers.classes.to_pylist()
+    if lacking := [name for name in classes if name not in frame.columns]:
+        raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
+    there = set(frame.index)
+    given = {(workers[w], classes[c]) for w, c in zip(answers.worker.tolist(), answers.label.tolist(), strict=True)}
+    strangers = sorted({str(worker) for worker, _ in given - there}) if complete else []
+    if strangers:
+        raise InputError(
+            f"initial_error has no row for some answers of {len(strangers):,} workers: {listing(strangers)}. Add them, "
+            "or take initial_error_strategy='addition'"
+        )
+    rows = [(worker, label) for worker in workers for label in classes]
+    values: FloatArray = frame.reindex(index=frame.index.__class__.from_tuples(rows), columns=classes).to_numpy(
+        np.float64
+    )
+    values = np.where(np.isnan(values), 0.0, values).reshape(len(workers), len(classes), len(classes))
+    if (values < 0).any() or not np.isfinite(values).all():
+        raise InputError("initial_error has negative or infinite numbers; it takes probabilities, or counts of answers")
+    return values
+
+
+def _check_sums(answers: Answers, given: FloatArray) -> None:
+    """Refuse probabilities that do not sum to one over the answers of a worker; counts may sum to anything."""
+    sums = given.sum(axis=1)
+    wrong = np.flatnonzero((np.abs(sums - 1) > 1e-6).any(axis=1))
+    if len(wrong) and (given <= 1).all():
+        names = listing(answers.worker_names[int(worker)].as_py() for worker in wrong)
+        raise InputError(
+            f"the probabilities in initial_error must sum to one over each worker's answers; not so for {names}"
+        )
+
+
+class _ByExpectation(Estimator):
+    """What the two classes of Dawid and Skene share: crowd-kit's defaults, which estimate the share of each class."""
+
+    as_they_appear = ("task", "worker")
+    own = ("initial_error_strategy",)
+    loss_history_: list[float]  # the log-likelihood after each step, an answer
+
+    def __init__(
+        self, n_iter: int = 100, tol: float = 1e-5, initial_error_strategy: str | None = None, **options: Any
+    ) -> None:
+        if initial_error_strategy is not None and initial_error_strategy not in STRATEGIES:
+            raise unknown(initial_error_strategy, STRATEGIES, "strategy for initial_error")
+        self.initial_error_strategy = initial_error_strategy
+        super().__init__(**{"n_iter": n_iter, "tol": tol, "class_prior": True, **options})
+
+    @property
+    def priors_(self) -> Any:
+        """The share of each class, a Series by label."""
+        return self.probas_.mean().rename("prior")
+
+    @property
+    def errors_(self) -> Any:
+        """The probability of each worker's answer (rows: worker, label) given the true class (columns)."""
+        return confusion_frame(self.result_, self._matrices(self.result_.answers))
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        raise NotImplementedError
+
+
+class DawidSkene(_ByExpectation):
+    """EM over a confusion matrix a worker; with crowd-kit's defaults, which are not those of `quorate.aggregate`.
+
+    Args:
+        n_iter: steps at the most.
+        tol: stop when the posterior changes by less.
+        initial_error_strategy: what `fit` does with ``initial_error``: ``assign``, to start from it, or ``addition``,
+            to add it to the counts that the vote gives.
+        options: see `Estimator`.
+    """
+
+    method = "dawid-skene"
+
+    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Aggregate the answers.
+
+        Args:
+            data: a DataFrame with the columns task, worker and label; or anything that `quorate.read` takes.
+            true_labels: known labels: a Series by task.
+            initial_error: matrices to start from, in the shape of `errors_`: rows worker and label, columns classes.
+
+        Raises:
+            OptionError: there is an initial_error, and no strategy says what for.
+            InputError: the data or the initial_error cannot be used.
+        """
+        self._initial_error = initial_error
+        try:
+            return super().fit(data, true_labels)
+        finally:
+            del self._initial_error
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        start = None
+        if self._initial_error is not None:
+            start = first_matrices(answers, known, self._initial_error, self.initial_error_strategy)
+        blocks = blocks_of(answers, known)
+        em = fit_confusion_em(blocks, start=start, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        return result_in_memory(self.method, answers, known, fitted_confusion(blocks, em))
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
+        np.add.at(given, (answers.worker, answers.label), self.result_.ballot.posterior[answers.task])
+        return column_shares(given, np.nan)
+
+
+class OneCoinDawidSkene(_ByExpectation):
+    """EM over one accuracy a worker; with crowd-kit's defaults."""
+
+    method = "one-coin"
+    scale = "accuracy"
+
+    def fit(self, data: Source, true_labels: Any = None, initial_error: Any = None) -> Self:
+        """Aggregate the answers; see `Estimator.fit`.
+
+        Raises:
+            OptionError: there is an initial_error, which has matrices where this model has one number a worker.
+        """
+        if initial_error is not None:
+            raise OptionError("initial_error is for DawidSkene: one accuracy a worker leaves no room for a matrix")
+        return super().fit(data, true_labels)
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        blocks = blocks_of(answers, known)
+        em = fit_one_coin_em(blocks, **self._options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in em.log_likelihoods]
+        return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
+
+    def _matrices(self, answers: Answers) -> FloatArray:
+        m, p = answers.n_classes, self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
+        matrices: FloatArray = np.where(np.eye(m, dtype=bool), p, (1 - p) / max(m - 1, 1))
+        return matrices
+
+
+class GLAD(Estimator):
+    """EM over the ability of workers and the ease of tasks; with crowd-kit's defaults.
+
+    Args:
+        n_iter: steps at the most.
+        tol: stop when the log-posterior gains less, an answer.
+        silent: nothing is printed either way.
+        labels_priors: the share of each class, a Series by label; alike by default.
+        alphas_priors_mean: of each worker's ability beforehand, a Series by worker; 1 by default.
+        betas_priors_mean: of each task's log-ease beforehand, a Series by task; 1 by default.
+        m_step_max_iter: without effect: a step of EM has one Newton step for each ability and ease, and no loop.
+        m_step_tol: without effect, for the same reason.
+        options: see `Estimator`.
+    """
+
+    method = "glad"
+    as_they_appear = ("worker",)
+    own = ("silent", "labels_priors", "alphas_priors_mean", "betas_priors_mean", "m_step_max_iter", "m_step_tol")
+    alphas_: Any  # Series "alpha", by worker: ability
+    betas_: Any  # Series "beta", by task: the logarithm of ease
+    loss_history_: list[float]  # the log-posterior after each step, an answer
+
+    def __init__(
+        self,
+        n_iter: int = 100,
+        tol: float = 1e-5,
+        silent: bool = True,
+        labels_priors: Any = None,
+        alphas_priors_mean: Any = None,
+        betas_priors_mean: Any = None,
+        m_step_max_iter: int = 25,
+        m_step_tol: float = 1e-2,
+        **options: Any,
+    ) -> None:
+        super().__init__(**{"n_iter": n_iter, "tol": tol, **options})
+        self.silent, self.m_step_max_iter, self.m_step_tol = silent, m_step_max_iter, m_step_tol
+        self.labels_priors, self.alphas_priors_mean = labels_priors, alphas_priors_mean
+        self.betas_priors_mean = betas_priors_mean
+
+    @property
+    def priors_(self) -> Any:
+        """The share of each class beforehand, a Series by label: `labels_priors`, or all alike."""
+        labels = self.probas_.columns
+        alike = load_pandas().Series(1 / max(len(labels), 1), index=labels)
+        return alike if self.labels_priors is None else self.labels_priors
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        options = dict(self._options)
+        means = {name: options.pop(name, None) for name in ("prior", "ability", "ease")}
+        if self.labels_priors is not None:
+            means["prior"] = by_name(answers.classes, self.labels_priors.to_dict(), "classes are not in labels_priors")
+        if (given := self.alphas_priors_mean) is not None:
+            means["ability"] = by_name(answers.worker_names, given.to_dict(), "workers are not in alphas_priors_mean")
+        if (given := self.betas_priors_mean) is not None:
+            means["ease"] = by_name(answers.task_names, given.to_dict(), "tasks are not in betas_priors_mean")
+        fit = fit_glad(answers, known, Beforehand.of(answers, **means), **options)
+        self.loss_history_ = [each / max(answers.n_answers, 1) for each in fit.log_posteriors]
+        self._found = fit.ability, fit.ease
+        return glad_result(answers, fit, known)
+
+    def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
+        pd, answers = load_pandas(), result.answers
+        ability, ease = self._found
+        alphas = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
+        betas = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
+        self.alphas_ = alphas.iloc[self._by_appearance(answers.worker_names, "worker")]
+        self.betas_ = betas.iloc[self._by_appearance(answers.task_names, "task")]
+        del self._found
+        return super()._keep(result, data, accuracies)
+
+
+class MACE(Estimator):
+    """Workers who know or answer by habit, from several starts; with crowd-kit's defaults.
+
+    Args:
+        n_restarts: from how many random starts; crowd-kit starts all of them from the same numbers.
+        n_iter: steps from each.
+        method: ``vb``, variational inference, or ``em``.
+        smoothing: without effect, as in crowd-kit, whose EM counts 0.01 answers, spread over the classes.
+        default_noise: how far the starts are spread.
+        alpha: answers by habit that each worker is counted beforehand, with ``vb``.
+        beta: answers by knowledge, likewise.
+        random_state: the same one gives the same result.
+        verbose: nothing is printed either way.
+        options: see `Estimator`.
+    """
+
+    method = "mace"
+    as_they_appear = ("task", "worker")
+    own = ("smoothing", "verbose")
+    spamming_: FloatArray  # workers × (by habit, by knowledge), in the order of `skills_`
+    thetas_: FloatArray  # workers × classes: what each says by habit
+
+    def __init__(
+        self,
+        n_restarts: int = 10,
+        n_iter: int = 50,
+        method: str = "vb",
+        smoothing: float = 0.1,
+        default_noise: float = 0.5,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        random_state: int | None = 0,
+        verbose: int = 0,
+        **options: Any,
+    ) -> None:
+        given: dict[str, Any] = {
+            "n_restarts": n_restarts,
+            "n_iter": n_iter,
+            "method": method,
+            "alpha": alpha,
+            "beta": beta,
+        }
+        super().__init__(**given, default_noise=default_noise, random_state=random_state, **options)
+        self.smoothing, self.verbose = smoothing, verbose
+
+    def _run(self, answers: Answers, gold: Source) -> Result:
+        known = known_classes(gold, answers)
+        fit = fit_mace(answers, known, **self._options)
+        order = self._by_appearance(answers.worker_names, "worker")
+        self.spamming_ = np.stack([fit.habit, fit.knowledge], axis=1)[order]
+        self.thetas_ = fit.strategy[order]
+        return mace_result(answers, fit, known)

@@ -1,0 +1,98 @@
+"""Several labels a task: one question for each label, whether it applies, and a class for each question."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from quorate.errors import InputError, OptionError, rows_phrase, shown
+from quorate.estimators.base import Parameters, load_pandas
+from quorate.estimators.votes import MajorityVote
+
+
+class BinaryRelevance(Parameters):
+    """Ask of every label whether it applies; answers are lists of labels, and so are the labels of a task.
+
+    After `fit`, `labels_` is a Series of lists by task, `probas_` a frame of tasks × labels with the probability that
+    the label applies, and `aggregators_` has what was fitted for each label.
+
+    Args:
+        base_aggregator: any class here, made as wanted; a new one of the same parameters is fitted for each label.
+
+    >>> import pandas
+    >>> said = [["cat"], ["cat", "dog"], ["cat"], [], ["dog"], ["dog"]]
+    >>> data = pandas.DataFrame({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": said})
+    >>> BinaryRelevance().fit_predict(data).to_dict()
+    {1: ['cat'], 2: ['dog']}
+    """
+
+    labels_: Any
+    probas_: Any
+    aggregators_: dict[Any, Any]
+
+    def __init__(self, base_aggregator: Any = None) -> None:
+        missing = [name for name in ("fit", "get_params") if not hasattr(base_aggregator, name)]
+        if base_aggregator is not None and (missing or isinstance(base_aggregator, type)):
+            raise OptionError(
+                f"base_aggregator must be one of the classes here, made, as DawidSkene(): {base_aggregator!r}"
+            )
+        self.base_aggregator = base_aggregator
+
+    def __repr__(self) -> str:
+        return f"BinaryRelevance({'' if self.base_aggregator is None else f'base_aggregator={self.base_aggregator!r}'})"
+
+    def _given(self) -> dict[str, Any]:
+        return {"base_aggregator": self.base_aggregator}
+
+    def fit(self, data: Any) -> Self:
+        """Aggregate the answers.
+
+        Args:
+            data: a DataFrame, or what makes one, with the columns task, worker and label; a label is a list of labels.
+
+        Raises:
+            InputError: a label is no list, or what the base aggregator refuses.
+        """
+        pd = load_pandas()
+        frame = pd.DataFrame(data)[["task", "worker", "label"]]
+        said = _lists(frame["label"].tolist())
+        base = MajorityVote() if self.base_aggregator is None else self.base_aggregator
+        self.aggregators_ = {}
+        for label in _in_order({each for one in said for each in one}):
+            asked = frame[["task", "worker"]].assign(label=[int(label in one) for one in said])
+            self.aggregators_[label] = type(base)(**base.get_params(deep=False)).fit(asked)
+        tasks = pd.Index(frame["task"].unique(), name="task")
+        if self.aggregators_:
+            tasks = next(iter(self.aggregators_.values())).labels_.index
+        applies = {label: each.labels_ == 1 for label, each in self.aggregators_.items()}
+        found = [[label for label, chosen in applies.items() if chosen[task]] for task in tasks]
+        self.labels_ = pd.Series(found, index=tasks, name="agg_label", dtype=object)
+        shares = {label: _yes(each.probas_) for label, each in self.aggregators_.items()}
+        self.probas_ = pd.DataFrame(shares, index=tasks, columns=pd.Index(list(shares), name="label"))
+        return self
+
+    def fit_predict(self, data: Any) -> Any:
+        """Do what `fit` does, and return `labels_`."""
+        return self.fit(data).labels_
+
+
+def _lists(labels: Sequence[Any]) -> list[Any]:
+    """Refuse what is no list, by its row: a text would be taken for a list of its letters."""
+    wrong = [
+        row for row, label in enumerate(labels) if isinstance(label, str | bytes) or not hasattr(label, "__iter__")
+    ]
+    if wrong:
+        raise InputError(
+            f"{rows_phrase(wrong)}: the label is no list, as {shown(labels[wrong[0]])}. BinaryRelevance takes a list "
+            "of labels an answer; for one label an answer take its base aggregator"
+        )
+    return [frozenset(label) for label in labels]
+
+
+def _in_order(labels: set[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:  # names of several types
+        return sorted(labels, key=str)
+
+
+def _yes(probas: Any) -> Any:
+    return probas[1] if 1 in probas else probas[0] * 0.0  # nobody gave it; every label was given by somebody

@@ -1,1 +1,0 @@
-"""Experiments that anyone can run again, one file each, on the public interface only."""

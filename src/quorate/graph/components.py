@@ -1,0 +1,249 @@
+"""Who met whom -> which skills the data determine: connected components, and an odd cycle in each, or two sides.
+
+A connected component of the interaction graph determines its workers' skills when it has an odd cycle [Ma20, Theorem 8,
+learnability], or when a worker of known skill (gold) is in it; skills of zero on the cycle are another matter
+(`quorate.skills.weak_identification`).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray, starts_of
+from quorate.blocks.block import Blocks
+from quorate.blocks.gold_worker import GildedBlocks
+from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collected
+from quorate.blocks.numpy_kernels import unite
+from quorate.errors import NotInMemoryError
+from quorate.graph.pairs import PairStats
+
+FEW = 50  # workers up to which plain loops walk a graph faster than a sparse matrix of it is made
+
+Edges: TypeAlias = Callable[[], tuple[IntArray, IntArray]]
+
+
+@dataclass(frozen=True)
+class Component:
+    """One connected component and the witness of its verdict."""
+
+    workers: IntArray  # codes
+    bipartite: bool
+    identifiable: bool
+    odd_cycle: tuple[int, ...] = ()  # consecutive workers are pairs, and so are the last and the first
+    sides: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # no pair within a side
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """The components of the interaction graph and the verdict on each; component 0 is the largest."""
+
+    component: IntArray  # of each worker
+    bipartite: BoolArray  # of each component
+    identifiable: BoolArray  # of each component
+    edges: Edges = field(repr=False)  # () -> pairs enough to connect each component and to close its odd cycles
+
+    @property
+    def n_components(self) -> int:
+        """How many components there are; a worker who met nobody is one of its own."""
+        return len(self.bipartite)
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """The number of workers in each component."""
+        return np.bincount(self.component, minlength=self.n_components)
+
+    @property
+    def determined(self) -> BoolArray:
+        """Whether each worker's skill is determined."""
+        return self.identifiable[self.component]
+
+    @property
+    def isolated(self) -> BoolArray:
+        """Whether each worker shares no task with anyone."""
+        alone: BoolArray = self.sizes[self.component] == 1
+        return alone
+
+    def components(self) -> Iterator[Component]:
+        """Every component with its witness, the largest first."""
+        cycles, odd = _witnesses(self.component, *self.edges())
+        for number, workers in enumerate(grouped(self.component, self.n_components)):
+            cycle = cycles.get(number, ())
+            away = odd[workers]
+            yield Component(
+                workers,
+                bool(self.bipartite[number]),
+                bool(self.identifiable[number]),
+                odd_cycle=cycle,
+                sides=((), ()) if cycle else (tuple(workers[~away].tolist()), tuple(workers[away].tolist())),
+            )
+
+
+def identify(answers: Answered, known: BoolArray | None = None) -> Identifiability:
+    """Judge the interaction graph of these answers in linear time.
+
+    Args:
+        answers: who answered what.
+        known: which workers' skills are known beforehand; each makes its component identifiable.
+
+    >>> import quorate
+    >>> triangle = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})
+    >>> identify(triangle).identifiable.tolist()
+    [True]
+    """
+    component, bipartite = parted(blocks_of(answers).joined())
+    edges: Edges = _not_kept
+    if isinstance(answers, Answers):
+        edges = partial(_chains, answers)
+    elif type(answers.blocks if isinstance(answers, GildedBlocks) else answers) is MemoryBlocks:
+        edges = partial(_chains_of_blocks, answers)
+    return _verdict(component, bipartite, known, edges)
+
+
+def parted(root: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return each worker's component, and whether each is bipartite, from a root for both copies of each worker.
+
+    Two copies of every worker, each meeting joining unlike copies: a component has an odd cycle exactly when a worker's
+    copies have one root. The largest component is 0, and equals go by their first worker.
+
+    >>> component, bipartite = parted(np.array([0, 1, 2, 1, 0, 5]))  # the first two met, the third met nobody
+    >>> component.tolist(), bipartite.tolist()
+    ([0, 0, 1], [True, True])
+    """
+    n = len(root) // 2
+    first = np.minimum(root[:n], root[n:])  # of the worker's component, in one copy or the other
+    roots, found = np.unique(np.where(first < n, first, first - n), return_inverse=True)
+    sizes = np.bincount(found, minlength=len(roots))
+    rank = np.empty(len(roots), np.int64)
+    rank[np.lexsort([roots, -sizes])] = np.arange(len(roots))
+    component: IntArray = rank[found]
+    bipartite = np.ones(len(roots), dtype=bool)
+    bipartite[component[root[:n] == root[n:]]] = False
+    return component, bipartite
+
+
+def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = None) -> Identifiability:
+    """Judge the graph whose edges are the given pairs.
+
+    >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
+    [True, True]
+    """
+    root, n = np.arange(2 * n_workers), n_workers
+    unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
+    return _verdict(*parted(root), known, partial(_ends, pairs))
+
+
+def _verdict(component: IntArray, bipartite: BoolArray, known: BoolArray | None, edges: Edges) -> Identifiability:
+    identifiable = ~bipartite
+    if known is not None:
+        identifiable[component[known]] = True
+    return Identifiability(component, bipartite, identifiable, edges)
+
+
+def _links(answers: Answers, gap: int) -> tuple[IntArray, IntArray]:
+    """Join each worker of a task to the one that stands ``gap`` places later."""
+    same = answers.task[gap:] == answers.task[:-gap]
+    return answers.worker[:-gap][same], answers.worker[gap:][same]
+
+
+def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Join a task's workers in a chain, and each to the next but one.
+
+    That is as connected as all their pairs, has an odd cycle where there are three of them, and is no longer than
+    twice the answers.
+    """
+    near, far = _links(answers, 1), _links(answers, 2)
+    return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
+
+
+def _chains_of_blocks(blocks: Blocks) -> tuple[IntArray, IntArray]:
+    return _chains(collected(blocks))
+
+
+def _not_kept() -> tuple[IntArray, IntArray]:
+    raise NotInMemoryError(
+        "which pairs make a component what it is cannot be told where answers lie beyond memory. Look at a part of them"
+    )
+
+
+def _ends(pairs: PairStats) -> tuple[IntArray, IntArray]:
+    """Every pair, by its two workers."""
+    return pairs.i, pairs.j
+
+
+def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
+    """List the positions of each key, in order.
+
+    >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
+    [[1], [0, 2], []]
+    """
+    order, ends = np.argsort(keys, kind="stable"), starts_of(np.bincount(keys, minlength=n_keys)).tolist()
+    return [order[start:stop] for start, stop in pairwise(ends)]  # np.split takes ten times as long a part
+
+
+def _witnesses(component: IntArray, i: IntArray, j: IntArray) -> tuple[dict[int, tuple[int, ...]], BoolArray]:
+    """Find an odd cycle of each component that has one, and who is an odd number of steps from its first worker."""
+    n = len(component)
+    first = np.sort(np.unique(component, return_index=True)[1])
+    # One more node, joined to the first worker of each component: one walk from there is a walk of each.
+    tree = breadth_first_tree(n + 1, np.concatenate([i, first]), np.concatenate([j, np.full(len(first), n)]), root=n)
+    steps = [-1] * (n + 1)
+    for node, parent in tree.items():  # in order of discovery: a parent comes before its children
+        if parent >= 0:
+            steps[node] = steps[parent] + 1
+    depth = np.array(steps[:n], np.int64)
+    odd = depth % 2 == 1
+    closing = np.flatnonzero(odd[i] == odd[j])
+    # An edge within a side closes an odd cycle with the tree; the shallowest of a component gives a short one.
+    edge = closing[np.lexsort([depth[i[closing]] + depth[j[closing]], component[i[closing]]])]
+    numbers, shallowest = np.unique(component[i[edge]], return_index=True)
+    ends = (ends[edge[shallowest]].tolist() for ends in (i, j))
+    return {
+        number: _cycle(one, two, tree, steps) for number, one, two in zip(numbers.tolist(), *ends, strict=True)
+    }, odd
+
+
+def _cycle(one: int, two: int, tree: dict[int, int], steps: list[int]) -> tuple[int, ...]:
+    """Go up the tree from both ends of an edge until the ways meet."""
+    left, right = [one], [two]
+    while left[-1] != right[-1]:
+        side = left if steps[left[-1]] >= steps[right[-1]] else right
+        side.append(tree[side[-1]])
+    return (*left, *reversed(right[:-1]))
+
+
+def breadth_first_tree(n: int, i: IntArray, j: IntArray, root: int = 0) -> dict[int, int]:
+    """Map each node that the root reaches to its parent (the root to -1), in order of discovery.
+
+    >>> breadth_first_tree(4, np.array([0, 1]), np.array([1, 2]))
+    {0: -1, 1: 0, 2: 1}
+    """
+    if n <= FEW:
+        return _small_tree(n, i, j, root)
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    links = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(n, n)).tocsr()
+    order, parents = csgraph.breadth_first_order(links, root, directed=False)
+    parents[root] = -1
+    return dict(zip(order.tolist(), parents[order].tolist(), strict=True))
+
+
+def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
+    """Do the same with loops, and in the same order: links by their first end, then by their second."""
+    onwards: list[list[int]] = [[] for _ in range(n)]
+    back: list[list[int]] = [[] for _ in range(n)]
+    for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
+        onwards[one].append(two)
+        back[two].append(one)
+    parent, queue = {root: -1}, [root]
+    for node in queue:  # grows while it is walked
+        for other in (*onwards[node], *back[node]):
+            if other not in parent:
+                parent[other] = node
+                queue.append(other)
+    return parent

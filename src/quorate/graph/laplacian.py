@@ -1,0 +1,248 @@
+"""The signless Laplacian of the interaction graph: its smallest eigenvalue says how firmly skills are determined.
+
+Components side by side: matrices of those of one size in one stack, so that ten thousand small ones are one call.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
+from quorate.graph.pairs import PairStats
+
+ENTRIES = 1 << 20  # of the matrices of a stack: 8 MB each time one is formed, and one component at the least
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Components side by side: the workers of each have codes of their own, one after the other."""
+
+    size: IntArray  # workers of each
+    n_pairs: IntArray  # of each
+    pairs: PairStats  # of all of them, component after component
+
+    @staticmethod
+    def beside(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
+        """Put components beside each other; each has its pairs over codes from zero to its size."""
+        sizes, n_pairs = np.array(size, np.int64), np.array([len(each) for each in pairs], np.int64)
+        before = np.repeat(starts_of(sizes)[:-1], n_pairs)
+        i, j, shared, agreed = (
+            np.concatenate([np.zeros(0, np.int64), *(getattr(each, name) for each in pairs)])
+            for name in ("i", "j", "shared", "agreed")
+        )
+        return Parts(sizes, n_pairs, PairStats(i + before, j + before, shared, agreed))
+
+    @cached_property
+    def of_worker(self) -> IntArray:
+        """The component of each worker."""
+        return np.repeat(np.arange(len(self.size)), self.size)
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are in all."""
+        return int(self.size.sum())
+
+    def among(self, workers: BoolArray, pairs: BoolArray | None = None) -> tuple["Parts", BoolArray]:
+        """Keep some workers, and of the pairs between them all or some; and which pairs those are.
+
+        A component that nobody of is kept stays, with nobody.
+        """
+        kept = workers[self.pairs.i] & workers[self.pairs.j]
+        if pairs is not None:
+            kept &= pairs
+        place = np.cumsum(workers) - 1
+        size, n_pairs = (
+            np.bincount(of[which], minlength=len(self.size))
+            for of, which in ((self.of_worker, workers), (np.repeat(np.arange(len(self.size)), self.n_pairs), kept))
+        )
+        own = self.pairs.among(kept)
+        return Parts(size, n_pairs, PairStats(place[own.i], place[own.j], own.shared, own.agreed)), kept
+
+    def stacks(self) -> Iterator["Stack"]:
+        """Yield the components that have anybody, those of one size together."""
+        first, first_pair = starts_of(self.size), starts_of(self.n_pairs)
+        for n in np.unique(self.size[self.size > 0]).tolist():
+            alike = np.flatnonzero(self.size == n)
+            for numbers in np.array_split(alike, min(-(-len(alike) * n * n // ENTRIES), len(alike))):
+                many = self.n_pairs[numbers]
+                own = np.arange(many.sum()) + np.repeat(first_pair[numbers] - starts_of(many)[:-1], many)
+                before = np.repeat(first[numbers], many)
+                yield Stack(
+                    numbers,
+                    first[numbers][:, np.newaxis] + np.arange(n),
+                    own,
+                    (np.repeat(np.arange(len(numbers)), many), self.pairs.i[own] - before, self.pairs.j[own] - before),
+                )
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Components of one size, and the places of their pairs in a stack of matrices."""
+
+    numbers: IntArray  # of the components
+    workers: IntArray  # their codes, a row a component
+    pairs: IntArray  # the positions of their pairs
+    places: tuple[IntArray, IntArray, IntArray]  # of each pair: component in the stack, row, column
+
+    def matrices(self, of_pairs: FloatArray, of_workers: FloatArray) -> FloatArray:
+        """Form a symmetric matrix of each, from a value of every pair, and one of every worker for the diagonal."""
+        count, n = self.workers.shape
+        table = np.zeros((count, n, n))
+        which, i, j = self.places
+        table[which, i, j] = table[which, j, i] = of_pairs[self.pairs]
+        table[:, np.arange(n), np.arange(n)] = of_workers[self.workers]
+        return table
+
+
+def products(one: FloatArray, two: FloatArray) -> FloatArray:
+    """Multiply row by row: what `one[k] @ two[k]` is, to the bit.
+
+    >>> products(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [3.0, 8.0]
+    """
+    rows: FloatArray = (one[:, np.newaxis, :] @ two[:, :, np.newaxis])[:, 0, 0]
+    return rows
+
+
+DENSE = 1_000  # workers up to which all eigenvalues are computed at once: a third of a second
+SMALL = 50  # and up to which a sparse matrix takes longer to make than its eigenvalues to find
+DENSE_VECTORS = 500  # and up to which all their vectors are, which take some five times as long
+
+
+def symmetric(n: int, i: IntArray, j: IntArray, values: FloatArray) -> sparse.csr_array:
+    """Form the symmetric matrix of which these are the entries above the diagonal.
+
+    >>> symmetric(2, np.array([0]), np.array([1]), np.array([5.0])).toarray().tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    upper = sparse.coo_array((values, (i, j)), shape=(n, n))
+    return (upper + upper.T).tocsr()
+
+
+def symmetric_table(n: int, i: IntArray, j: IntArray, values: FloatArray) -> FloatArray | sparse.csr_array:
+    """Form the same, dense where that is small: making a sparse matrix of a few workers takes longer than to use it.
+
+    >>> symmetric_table(2, np.array([0]), np.array([1]), np.array([5.0])).tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
+    if n > SMALL:
+        return symmetric(n, i, j, values)
+    table = np.zeros((n, n))
+    table[i, j] = table[j, i] = values
+    return table
+
+
+def signless_laplacian(n: int, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> sparse.csr_array:
+    """Form L_s: the weights off the diagonal, their row sums on it [Ma20, before Thm pert].
+
+    >>> signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])).toarray().tolist()
+    [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
+    """
+    values = np.ones(len(i)) if weights is None else weights
+    adjacency = symmetric(n, i, j, values)
+    return adjacency + sparse.diags_array(adjacency.sum(axis=1), format="csr")
+
+
+def smallest_eigenvalue(laplacian: sparse.csr_array) -> float:
+    """Compute lambda_min(L_s) of a connected graph; zero exactly when the graph is bipartite.
+
+    >>> smallest_eigenvalue(signless_laplacian(3, np.array([0, 0, 1]), np.array([1, 2, 2])))
+    1.0
+    """
+    n = laplacian.shape[0]
+    if n == 1 or is_bipartite(laplacian):
+        return 0.0
+    if n <= DENSE:
+        return float(round(np.linalg.eigvalsh(laplacian.toarray())[0], 12))
+    from scipy.sparse.linalg import eigsh
+
+    # The tolerance is for a figure that enters a bound.
+    options = {"v0": _start(n), "tol": 1e-6, "maxiter": 50 * n, "return_eigenvectors": False}
+    return float(max(eigsh(laplacian, k=1, which="SA", **options)[0], 0))
+
+
+def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None = None) -> FloatArray:
+    """Compute lambda_min(L_s) of connected components side by side, without a sparse matrix where they are small.
+
+    >>> from quorate.graph.pairs import PairStats
+    >>> triangle, pair = (PairStats.linked(*np.array(ends)) for ends in ([[0, 0, 1], [1, 2, 2]], [[0], [1]]))
+    >>> smallest_of(Parts.beside([3, 2], [triangle, pair]), np.array([False, True])).tolist()
+    [1.0, 0.0]
+    """
+    found = np.zeros(len(parts.size))
+    asked, kept = parts.among(~bipartite[parts.of_worker])
+    values = (np.ones(len(kept)) if weights is None else weights)[kept]
+    sums = asked.pairs.by_worker(asked.n_workers, values)
+    for stack in asked.stacks():
+        n = stack.workers.shape[1]
+        if n <= DENSE:
+            found[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)
+        else:
+            _, i, j = stack.places
+            found[stack.numbers] = smallest_eigenvalue(signless_laplacian(n, i, j, values[stack.pairs]))
+    return found
+
+
+def is_bipartite(laplacian: sparse.csr_array) -> bool:
+    """Whether a connected graph has no odd cycle, decided by the graph, since rounding blurs a zero eigenvalue.
+
+    >>> is_bipartite(signless_laplacian(2, np.array([0]), np.array([1])))
+    True
+    """
+    n = laplacian.shape[0]
+    edges = laplacian.tocoo()
+    off = edges.row != edges.col
+    rows, columns = edges.row[off], edges.col[off] + n
+    cover = sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
+    _, copies = csgraph.connected_components(cover, directed=False)
+    return bool(copies[0] != copies[n])
+
+
+def spectral_norm(shared: sparse.csr_array) -> float:
+    """Compute ||N||_2 of a symmetric matrix of counts: its largest eigenvalue, by Perron and Frobenius.
+
+    >>> round(spectral_norm(sparse.csr_array(np.ones((3, 3)) - np.eye(3))), 9)
+    2.0
+    """
+    n = shared.shape[0]
+    if n <= DENSE:
+        return float(np.linalg.norm(shared.toarray(), 2))
+    from scipy.sparse.linalg import eigsh
+
+    return float(eigsh(shared, k=1, which="LA", v0=np.ones(n), return_eigenvectors=False)[0])
+
+
+def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple[float, FloatArray] | None:
+    """Return the lowest eigenvalue of a symmetric matrix, or the second highest, with its vector.
+
+    None where it was not found. Roughly, where it is not all of them: the vector is there to rank workers.
+
+    >>> value, vector = eigenvector(symmetric(2, np.array([0]), np.array([1]), np.ones(1)), lowest=True)
+    >>> round(value, 9), round(abs(float(vector.sum())), 9)
+    (-1.0, 0.0)
+    """
+    n = matrix.shape[0]
+    if n <= DENSE_VECTORS:
+        values, vectors = np.linalg.eigh(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+    else:
+        from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+        try:
+            k, which = (1, "SA") if lowest else (2, "LA")
+            values, vectors = eigsh(matrix, k=k, which=which, v0=_start(n), tol=1e-3, maxiter=500)
+        except ArpackNoConvergence:
+            return None
+        order = np.argsort(values)
+        values, vectors = values[order], vectors[:, order]
+    at = 0 if lowest else len(values) - 2
+    return float(values[at]), vectors[:, at]
+
+
+def _start(n: int) -> FloatArray:
+    """Make a vector to start from that does not depend on the run, and is no eigenvector by symmetry."""
+    start: FloatArray = np.ones(n) + np.arange(n) / n
+    return start

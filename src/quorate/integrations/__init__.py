@@ -1,0 +1,1 @@
+"""Other programs that are running: Label Studio servers and Inspect."""

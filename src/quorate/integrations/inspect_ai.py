@@ -1,0 +1,98 @@
+"""The consensus of a panel as a score reducer of Inspect: several scores of one sample, by several judges -> one."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from quorate.errors import OptionError, shown
+from quorate.io.exports.content import as_text
+from quorate.io.read_table import Source
+from quorate.methods.consensus import Consensus, consensus
+
+NAME = "quorate_consensus"
+Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
+
+
+def inspect_reducer(
+    skills: Source, *, judges: Sequence[str] | None = None, classes: Sequence[Any] | None = None
+) -> "Reducer":
+    """Make a reducer for Inspect's `multi_scorer`, or for the ``reducer=`` of `model_graded_qa`.
+
+    It is registered with Inspect as ``quorate_consensus``. Which judge gave a score is read from what model-graded
+    scorers note (``metadata["grading"]``), from ``metadata["judge"]``, or else from ``judges``. A score without a value
+    has no vote.
+
+    Args:
+        skills: as in `quorate.consensus`.
+        judges: who gave the scores, in their order, where these do not say.
+        classes: every value that a score may have, in order.
+
+    Returns:
+        A reducer; its score has the consensus as its value, and in its metadata the confidence and the verdicts.
+
+    Raises:
+        OptionError: inspect_ai is not installed.
+
+    >>> from unittest import mock
+    >>> with mock.patch.dict("sys.modules", {"inspect_ai": None}):  # as where it is not installed
+    ...     inspect_reducer({"openai/gpt-4o": 0.8}, classes=["C", "I"])
+    Traceback (most recent call last):
+    quorate.errors.OptionError: inspect_reducer is for Inspect, which is not installed: pip install inspect_ai
+    """
+    try:
+        from inspect_ai.scorer import Score, score_reducer
+    except ImportError:
+        raise OptionError("inspect_reducer is for Inspect, which is not installed: pip install inspect_ai") from None
+    panel = consensus(skills, classes=classes)
+    if not isinstance(panel, Consensus):
+        raise OptionError("a reducer of labels needs the skills of workers, and this is a table of raters of scores")
+
+    def named() -> Reducer:
+        def reduce(scores: list[Any]) -> Any:
+            found = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
+            agreed = panel(found)
+            told = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
+            return Score(
+                value=float("nan") if agreed.label is None else agreed.label,
+                answer=scores[0].answer if scores else None,
+                explanation=f"consensus of {agreed.n_verdicts} of {len(scores)} judges, {agreed.confidence:.2f} sure",
+                metadata=told,
+            )
+
+        return reduce
+
+    registered: Any = score_reducer(name=NAME)(named)
+    reducer: Reducer = registered()
+    return reducer
+
+
+def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int) -> str:
+    """Name the judge who gave a score.
+
+    Raises:
+        OptionError: nothing tells.
+
+    >>> class Scored:
+    ...     metadata = {"judge": "openai/gpt-4o"}
+    >>> judge_of(Scored(), 0, None, 1)
+    'openai/gpt-4o'
+    """
+    metadata = getattr(score, "metadata", None) or {}
+    graded = metadata.get("grading")
+    last = graded[-1] if isinstance(graded, list) and graded else None
+    model = last.get("model") if isinstance(last, dict) else getattr(last, "model", None)
+    told = as_text(metadata.get("judge")) or as_text(model)
+    if told is not None:
+        return told
+    if judges is not None and len(judges) == n_scores:
+        return judges[place]
+    raise OptionError(
+        f"score {place + 1} of {n_scores} does not say which judge gave it; note it in metadata['judge'], or name all "
+        f"with judges=, in the order of the scorers{'' if judges is None else f' (there are {len(judges)} names)'}"
+    )
+
+
+def _value(score: Any) -> Any:
+    value = score.value
+    if isinstance(value, dict | list | tuple):
+        raise OptionError(f"a consensus is about one value, and a score has several: {shown(value)}; score them apart")
+    return value

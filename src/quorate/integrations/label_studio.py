@@ -1,0 +1,163 @@
+"""A running Label Studio, by its API: the tasks of a project with their annotations; predictions written onto them.
+
+https://api.labelstud.io: /api/projects/N/export, /api/projects/N/import/predictions, /api/users, /api/token/refresh.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from quorate.addresses import render_address
+from quorate.errors import OptionError, ServiceError, reason, shown
+from quorate.io.exports.content import Record
+from quorate.progress import report
+
+AT_ONCE = 500  # predictions in one request: a few hundred kilobytes
+VISIBLE = re.compile("[!-~]+")  # what an address and a token are made of
+PATIENCE = 300  # seconds for one request; an export of 100,000 tasks takes a minute
+
+
+def _check_url(url: str) -> None:
+    """Refuse what is no address, without showing a password that stands in it."""
+    if "@" in url:
+        raise OptionError("the URL of Label Studio has a user or a password in it; leave them out, and give --token")
+    try:
+        parts = urlsplit(url)
+        well = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half of a bracket, a port that is no number
+        well = False
+    if not well or not VISIBLE.fullmatch(url):
+        raise OptionError(f"the URL of Label Studio begins with http:// or https:// and a host, not {shown(url)}")
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """A token must not travel to where a server points."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class LabelStudio:
+    """A project of a Label Studio server.
+
+    >>> LabelStudio("http://localhost:8080/", "abc", 3).url
+    'http://localhost:8080'
+    """
+
+    url: str
+    token: str
+    project: int
+
+    def __post_init__(self) -> None:
+        _check_url(self.url)
+        token = self.token.strip()
+        if not token:
+            raise OptionError("Label Studio asks for a token: --token, or LABEL_STUDIO_API_KEY in the environment")
+        if not VISIBLE.fullmatch(token):
+            raise OptionError("the token holds blanks or letters that no token has; copy it again from Label Studio")
+        object.__setattr__(self, "url", self.url.rstrip("/"))
+        object.__setattr__(self, "token", token)
+
+    def __repr__(self) -> str:
+        return f"<LabelStudio: project {self.project} of {render_address(self.url)}>"  # never the token
+
+    def pull(self) -> list[Record]:
+        """Return every task with its annotations, as Label Studio's own JSON export has them; `quorate.read` takes it.
+
+        Raises:
+            ServiceError: the server cannot be reached, or refuses.
+        """
+        found = self._ask("GET", f"/api/projects/{self.project}/export?exportType=JSON&download_all_tasks=true")
+        if not isinstance(found, list):
+            raise ServiceError(f"{self.url} sent no list of tasks; is it a Label Studio server?")
+        people = self._people()
+        for task in found:
+            for annotation in task.get("annotations") or [] if isinstance(task, dict) else []:
+                number = annotation.get("completed_by") if isinstance(annotation, dict) else None
+                if isinstance(number, int) and number in people:
+                    annotation["completed_by"] = people[number]
+        return found
+
+    def _people(self) -> dict[Any, Record]:
+        """Return who annotates, by number: an export has numbers alone. Nobody, where the token may not ask."""
+        try:
+            found = self._ask("GET", "/api/users")
+        except ServiceError:
+            return {}
+        listed = found if isinstance(found, list) else []
+        wanted = ("id", "email", "first_name", "last_name", "username")
+        return {
+            each["id"]: {name: each[name] for name in wanted if each.get(name)}
+            for each in listed
+            if isinstance(each, dict) and isinstance(each.get("id"), int)
+        }
+
+    def push(self, tasks: Sequence[Record]) -> int:
+        """Write the predictions of tasks, as `quorate.io.exports.write_back.results_for` makes them; return how many.
+
+        Raises:
+            ServiceError: the server cannot be reached, or refuses; those sent before stay.
+        """
+        ready = [{"task": task["id"], **each} for task in tasks for each in task["predictions"]]
+        for start in range(0, len(ready), AT_ONCE):
+            report("predictions", start, len(ready))
+            some = ready[start : start + AT_ONCE]
+            try:
+                self._ask("POST", f"/api/projects/{self.project}/import/predictions", some)
+            except ServiceError as error:
+                sent = f"; {start:,} of {len(ready):,} predictions were sent, and stay: push again under another name"
+                raise ServiceError(f"{error}{sent if start else ''}") from None
+        report("predictions", len(ready), len(ready))
+        return len(ready)
+
+    def _headers(self) -> dict[str, str]:
+        """Name the token as its kind asks: a personal one, three parts with dots, buys a short-lived one first."""
+        if self.token.count(".") != 2:
+            return {"Authorization": f"Token {self.token}"}
+        answer = self._send("POST", "/api/token/refresh", {"refresh": self.token}, {})
+        access = answer.get("access") if isinstance(answer, dict) else None
+        if not isinstance(access, str) or not VISIBLE.fullmatch(access):
+            raise ServiceError(f"{self.url} gave no token in exchange for yours; is it a Label Studio server?")
+        return {"Authorization": f"Bearer {access}"}
+
+    def _ask(self, verb: str, path: str, body: Any = None) -> Any:
+        return self._send(verb, path, body, self._headers())
+
+    def _send(self, verb: str, path: str, body: Any, headers: dict[str, str]) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.url}{path}", data, {"Content-Type": "application/json", **headers}, method=verb)
+        try:
+            with build_opener(_NoRedirect).open(request, timeout=PATIENCE) as answer:
+                return json.loads(answer.read())
+        except HTTPError as error:
+            with error:
+                why = "; ".join(self._why(error))
+            raise ServiceError(f"{self.url} refuses ({error.code}): {why}") from None
+        except (URLError, TimeoutError, ConnectionError) as error:
+            raise ServiceError(f"cannot reach {self.url}: {getattr(error, 'reason', error)}") from None
+        except HTTPException as error:  # it broke off, or speaks no HTTP
+            raise ServiceError(f"{self.url} broke off in the middle ({reason(error)}); try again") from None
+        except (ValueError, RecursionError):
+            raise ServiceError(f"{self.url} sent something that is no JSON; is it a Label Studio server?") from None
+
+    def _why(self, error: HTTPError) -> Iterator[str]:
+        """Say what the server said, and what to look at."""
+        if error.code in (301, 302, 307, 308):
+            yield f"it lives at {shown(error.headers.get('Location', ''))} now; give that as --url"
+            return
+        try:
+            told = json.loads(error.read() or b"{}")
+            yield shown(told.get("detail", "no reason given"), 200)
+        except (ValueError, AttributeError, RecursionError, OSError, HTTPException):
+            yield "no reason given"
+        if error.code in (401, 403):
+            yield "check --token (Account & Settings in Label Studio)"
+        if error.code == 404:
+            yield f"check --project: there is none of number {self.project}, or the token may not see it"

@@ -1,0 +1,1 @@
+"""Inter-annotator agreement: coefficients and their intervals."""

@@ -1,0 +1,331 @@
+"""How alike the answers are: coefficients of agreement overall, by class, by worker against the rest, by group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, Table, from_numpy, table_of
+from quorate.errors import OptionError, count, listing, unknown
+from quorate.interrater.coefficients import (
+    ALPHA,
+    DRAWS,
+    FEWEST,
+    PERCENT,
+    WORDS,
+    Coefficient,
+    Scale,
+    Sums,
+    Tallied,
+    as_dict,
+    beside,
+    classes_with_intervals,
+    random_weights,
+    rows_of,
+    summed,
+    tallied,
+    with_intervals,
+)
+from quorate.interrater.intraclass import Intraclass, intraclass_of
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read import given
+from quorate.io.read_table import Source
+
+NOMINAL, ORDINAL, INTERVAL = SCALES = ("nominal", "ordinal", "interval")
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class WorkerAgreement:
+    """How each worker agrees with the others who answered the same tasks; NaN where there are none."""
+
+    shared: FloatArray  # tasks that someone else answered, too
+    alike: FloatArray  # how often another worker gave the same answer there
+    kappa: FloatArray  # the same, above what chance gives by the worker's own habits and the crowd's
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Coefficients of agreement, each with an interval."""
+
+    answers: Answers
+    scale: str
+    level: float
+    overall: dict[str, Coefficient]
+    by_worker: WorkerAgreement
+    by_group: tuple[dict[str, Coefficient], ...]  # within each group of workers, where they have any
+    sums: Sums  # over groups of tasks
+    weights: FloatArray  # of those, at random, for the intervals
+
+    @cached_property
+    def n_paired(self) -> int:
+        """Tasks with two answers or more; the others say nothing."""
+        return int((self.answers.per_task > 1).sum())
+
+    @cached_property
+    def intraclass(self) -> Intraclass | None:
+        """Absolute agreement and consistency of numeric answers; None on another scale, or without two raters."""
+        numbers = _numbers(self.answers.classes.to_pylist()) if self.scale == INTERVAL else None
+        if numbers is None or self.n_paired == 0:
+            return None
+        return intraclass_of(self.answers.task, self.answers.worker, numbers[self.answers.label])
+
+    @cached_property
+    def by_class(self) -> tuple[dict[str, Coefficient], ...]:
+        """The coefficients of each class against all others; computed when first asked for."""
+        return tuple(classes_with_intervals(self.sums, self.weights, level=self.level))
+
+    @cached_property
+    def classes(self) -> Table:
+        """One row a class against all others: label, answers, and each coefficient with its interval."""
+        given_to = np.bincount(self.answers.label, minlength=self.answers.n_classes)
+        return beside({"label": self.answers.classes, "n_answers": given_to}, self.by_class)
+
+    @cached_property
+    def groups(self) -> Table:
+        """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
+        group, names = self.answers.group, self.answers.group_names
+        if group is None or names is None:
+            return beside({"group": pa.nulls(0, pa.string())}, ())
+        member = np.where(group < 0, len(names), group)
+        columns = {
+            "group": names,
+            "n_workers": np.bincount(member, minlength=len(names))[: len(names)],
+            "n_answers": np.bincount(member[self.answers.worker], minlength=len(names))[: len(names)],
+        }
+        return beside(columns, self.by_group)
+
+    @cached_property
+    def workers(self) -> Table:
+        """One row a worker: worker, n_shared, percent_agreement with the rest, kappa and its interval."""
+        found = self.by_worker
+        columns: dict[str, Any] = {"worker": self.answers.worker_names, "n_shared": found.shared.astype(np.int64)}
+        for name in ("alike", "kappa", "low", "high"):
+            values = getattr(found, name)
+            title = {"alike": PERCENT, "low": "kappa_low", "high": "kappa_high"}.get(name, name)
+            columns[title] = from_numpy(values, mask=np.isnan(values))
+        return Table(table_of(columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate agreement --json` prints.
+
+        >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")}).to_dict()
+        >>> found["percent_agreement"]["value"], found["by_class"][0]["label"]
+        (1.0, 'x')
+        """
+        return {
+            "scale": self.scale,
+            "level": self.level,
+            "answers": self.answers.n_answers,
+            "tasks": self.answers.n_tasks,
+            "tasks_with_two_answers": self.n_paired,
+            **as_dict(self.overall),
+            **({} if self.intraclass is None else {"intraclass_correlation": self.intraclass.to_dict()}),
+            "by_class": rows_of(self.classes, self.by_class),
+            "by_worker": self.workers.to_pylist(),
+            "by_group": rows_of(self.groups, self.by_group),
+        }
+
+    def brief(self) -> dict[str, Any]:
+        """Return the coefficients of all answers alone, as JSON has them."""
+        return {"scale": self.scale, "level": self.level, **as_dict(self.overall)}
+
+    def line(self) -> str:
+        """Say in one line how alike the answers are.
+
+        >>> agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}).line()
+        "agreement: two answers to a task are alike 50% of the time; Krippendorff's alpha 0.00"
+        """
+        alpha, alike = self.overall[ALPHA], self.overall[PERCENT]
+        if alike.value is None:
+            return "agreement: no task has two answers, so nothing can be alike or not"
+        said = f"agreement: two answers to a task are alike {alike.value:.0%} of the time"
+        if alpha.value is None:
+            return f"{said}; all are of one class, so chance explains it"
+        ends = "" if alpha.low is None else f" ({alpha.low:.2f} to {alpha.high:.2f})"
+        return f"{said}; {WORDS[ALPHA]} {alpha.value:.2f}{ends}"
+
+    def lines(self) -> list[str]:
+        """Say how alike the answers are.
+
+        >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+        >>> found.lines()[1]
+        "Krippendorff's alpha (nominal): 1.000"
+        """
+        if self.n_paired == 0:
+            return [self.line()]
+        single = self.answers.n_tasks - self.n_paired
+        alone = f"; {count(single, 'task')} with fewer than two answers say nothing" if single else ""
+        head = f"how alike the answers to {count(self.n_paired, 'task')} are, with {self.level:.0%} intervals{alone}"
+        coefficients = [f"{self.named(name)}: {value}" for name, value in self.overall.items()]
+        return [head, *coefficients, *([] if self.intraclass is None else self.intraclass.lines())]
+
+    def named(self, name: str) -> str:
+        """Name a coefficient, and the scale it is on where it depends on one."""
+        return f"{WORDS[name]} ({self.scale})" if name == ALPHA else WORDS[name]
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        return "\n".join(self.lines())
+
+
+@keep_pipes()
+def agreement(
+    source: Answers | Source,
+    *,
+    scale: str = NOMINAL,
+    ranked: Sequence[Any] | None = None,
+    level: float = LEVEL,
+    draws: int = DRAWS,
+    seed: int = 0,
+    **reading: Unpack[ReadKeywords],
+) -> Agreement:
+    """Say how alike the answers are: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
+
+    The cost is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
+    added, on which workers may agree or differ, so that unanimous tasks do not make agreement certain. Those of single
+    workers are the bootstrap's own limit, the infinitesimal jackknife, with the same task added.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        scale: ``nominal``: answers are alike or not; ``ordinal``: classes have an order; ``interval``: they are
+            numbers. It concerns Krippendorff's alpha, and adds Gwet's AC2; ``interval`` adds the intraclass
+            correlations for absolute agreement and for consistency.
+        ranked: every class from lowest to highest, for a scale with an order; numbers need none.
+        level: of the intervals.
+        draws: of the bootstrap.
+        seed: of the bootstrap.
+        reading: as `quorate.read` takes it; ``group`` names the column of what workers belong to.
+
+    Raises:
+        OptionError: classes have no order, or are no numbers, and the scale needs it.
+        InputError: the answers cannot be read.
+
+    >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> {name: round(each.value, 3) for name, each in found.overall.items()}
+    {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    answers = given(source, reading).answers
+    if scale not in SCALES:
+        raise unknown(scale, SCALES, "scale")
+    where = scale_of(scale, answers.classes, ranked)
+    counted = tallied(answers)
+
+    def weighted(sums: Sums) -> FloatArray:
+        return random_weights(sums, np.random.default_rng(seed), draws)
+
+    sums = summed(counted, answers.n_classes, where)
+    groups = []
+    for k in range(0 if answers.group is None or answers.group_names is None else len(answers.group_names)):
+        part = answers.where(answers.group[answers.worker] == k)  # type: ignore[index]  # there are groups
+        own = summed(tallied(part), part.n_classes, where)
+        groups.append(with_intervals(own, where, weighted(own), level=level))
+    weights = weighted(sums)
+    whole = with_intervals(sums, where, weights, level=level)
+    workers = against_rest(answers, counted, level)
+    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, weights)
+
+
+def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:
+    """Find where the classes lie; None where they are only alike or not.
+
+    Args:
+        scale: one of `SCALES`.
+        classes: their names.
+        order: every class, from lowest to highest.
+
+    Raises:
+        OptionError: they have no order, or are no numbers; or the order does not name them all.
+
+    >>> scale_of("ordinal", pa.array(["high", "low"]), ["low", "high"]).places.tolist()
+    [1.0, 0.0]
+    """
+    if scale == NOMINAL:
+        if order is not None:
+            raise OptionError("an order of the classes says nothing on a nominal scale; choose ordinal (--scale)")
+        return None
+    names = classes.to_pylist()
+    numbers = _numbers(names)
+    if scale == INTERVAL:
+        if numbers is None or order is not None:
+            raise OptionError(
+                f"an interval scale needs classes that are numbers, and takes no order; they are {listing(names)}. "
+                "Choose ordinal (--scale)"
+            )
+        return Scale(ranked=False, places=numbers)
+    if order is None:
+        if numbers is None:
+            raise OptionError(
+                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest (--ranked a,b,c)"
+            )
+        return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
+    place = {str(name): rank for rank, name in enumerate(order)}
+    missing = [name for name in names if str(name) not in place]
+    if missing or len(place) != len(names):
+        what = f"{listing(missing)} is not in it" if missing else "it names others, or one twice"
+        raise OptionError(f"the order must name each of the classes {listing(names, 12)} once: {what}")
+    return Scale(ranked=True, places=np.array([float(place[str(name)]) for name in names]))
+
+
+def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> WorkerAgreement:
+    """Compare each worker with all others who answered the same tasks.
+
+    Chance is what the worker's own answers and those of all workers to tasks with several answers would give if they
+    had nothing to do with each other. The lower end of an interval has one more task, on which nobody agrees with the
+    worker, the upper end one on which all do, as in `quorate.interrater.coefficients`.
+
+    Args:
+        answers: who answered what.
+        counted: the same, counted.
+        level: of the intervals.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": list("xxyyy")})
+    >>> against_rest(answers, tallied(answers)).alike.tolist()
+    [0.75, 0.75, 0.0]
+    """
+    from scipy.special import stdtrit
+
+    r = answers.per_task[answers.task]
+    met = r > 1
+    paired = np.bincount(answers.label, met, answers.n_classes)
+    chance = (paired / max(paired.sum(), 1))[answers.label]
+    alike = (counted.n[counted.own] - 1) / np.maximum(r - 1, 1)
+    n = answers.by_worker(met)
+    with np.errstate(invalid="ignore", divide="ignore"):  # NaN where a worker shares no task
+        observed, expected = (answers.by_worker(np.where(met, each, 0.0)) / n for each in (alike, chance))
+        kappa = np.where(expected < 1, (observed - expected) / (1 - expected), np.nan)
+
+        def end(unseen: float) -> FloatArray:
+            """Return an end of Student's interval with one more task, on which so many of the others agree."""
+            agreed = (n * observed + unseen) / (n + 1)
+            centre = (agreed - expected) / (1 - expected)
+            # The change of kappa with one task more: the jackknife needs no draws.
+            moved = alike - agreed[answers.worker] - (chance - expected[answers.worker]) * (1 - centre[answers.worker])
+            squares = answers.by_worker(np.where(met, moved, 0.0) ** 2) + (unseen - agreed) ** 2
+            half = stdtrit(n, (1 + level) / 2) * np.sqrt(squares / (n * (n + 1))) / (1 - expected)
+            limit: FloatArray = centre + (half if unseen else -half)
+            return limit
+
+        low = np.minimum(np.maximum(end(0.0), -expected / (1 - expected)), kappa)
+        high = np.maximum(np.minimum(end(1.0), 1.0), kappa)
+    low[n < FEWEST] = np.nan
+    high[n < FEWEST] = np.nan
+    return WorkerAgreement(n, observed, kappa, low, high)
+
+
+def _numbers(names: Sequence[Any]) -> FloatArray | None:
+    try:
+        values = np.array([float(name) for name in names])
+    except (TypeError, ValueError):
+        return None
+    return values if np.isfinite(values).all() else None

@@ -1,0 +1,1 @@
+"""A file, a table or another tool's export -> `Answers`."""

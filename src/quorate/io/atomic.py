@@ -1,0 +1,371 @@
+"""Files that appear whole or not at all: filled in a hidden folder beside their place, then renamed, all together.
+
+The folder is locked while its writer lives. What a killed writer left is free to be locked, and the next one to write
+there takes it away.
+
+Locks on folders: they leave nothing behind, and go with the process, however that ends.
+"""
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from quorate.addresses import render_address
+from quorate.errors import OptionError, UnwritableFileError
+from quorate.io.inputs import allow_replacing, local_path, refuse_input
+
+try:
+    import fcntl
+except ImportError:  # Windows, which knows no locks on folders
+    fcntl = None  # type: ignore[assignment]
+
+
+def lock(folder: str | Path, *, wait: bool = False) -> int | None:
+    """Lock a folder, and return what `unlock` takes; None where it is gone or there are no such locks.
+
+    Raises:
+        BlockingIOError: somebody else holds it, and we do not wait.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     unlock(lock(folder))
+    """
+    if fcntl is None:
+        return None  # type: ignore[unreachable]  # not there
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:  # a file system without locks
+        os.close(handle)
+        return None
+    return handle
+
+
+def unlock(held: int | None) -> None:
+    """Let go of what `lock` gave.
+
+    >>> unlock(None)
+    """
+    if held is not None:
+        os.close(held)
+
+
+PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
+REMEDIES = {  # where it is not that the folder is missing
+    errno.ENOSPC: "Make room, or choose another disk",
+    errno.EDQUOT: "Make room, or choose another disk",
+    errno.EFBIG: "Let files be larger (ulimit -f), or choose another disk",
+    errno.EROFS: "Choose a folder that can be written to",
+    errno.EACCES: "Choose a folder that can be written to",
+    errno.EPERM: "Choose a folder that can be written to",
+    errno.ENAMETOOLONG: "Choose a shorter name",
+    errno.ELOOP: "Choose another name",
+}
+DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
+
+
+def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
+    """Let ``write`` fill a file; whoever opens the path sees what was there before, or all of it, also after Ctrl-C.
+
+    Args:
+        path: where; a link stays a link, and a file that is there keeps its permissions.
+        write: writes to the stream that it is given.
+        durable: wait until the bytes are on the disk before the name is.
+
+    Raises:
+        OptionError: the file is an input of the current call, or another of its outputs.
+        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
+    ...     Path(folder, "note.txt").read_text()
+    'all of it'
+    """
+
+    def fill(part: Path) -> None:
+        with part.open("wb") as stream:
+            write(stream)
+            if durable:
+                stream.flush()
+                os.fsync(stream.fileno())
+
+    if _is_device(path):  # nothing to rename
+        with naming(path), Path(local_path(path)).open("wb") as stream:
+            write(stream)
+    else:
+        fill_whole(path, fill)
+
+
+def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool = False) -> None:
+    """Let ``fill`` make the file under the name that it is given; it gets its own when it is complete.
+
+    Args:
+        path: where; a link stays a link, and a file that is there keeps its permissions.
+        fill: makes a file of a name that is not there yet.
+        folder: it makes a folder of files, which may take the place of one.
+
+    Raises:
+        OptionError: the file is an input of the current call, or another of its outputs.
+        UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fill_whole(f"{folder}/note.txt", lambda part: part.write_text("all of it"))
+    ...     os.listdir(folder)
+    ['note.txt']
+    """
+    place = Path(os.path.realpath(local_path(path)))
+    with together(), naming(path):
+        check_target(path, folder=folder)
+        batch = _open.get()
+        assert batch is not None
+        if any(_is_same(place, other) for _, other in batch.filled):
+            raise OptionError(f"two outputs would both be written to {path}; give each a path of its own")
+        part = batch.workplace(place.parent) / f"{len(batch.filled)}{place.suffix}"
+        fill(part)
+        if part.is_file():
+            os.chmod(part, _mode(place))
+        batch.filled.append((part, place))
+
+
+def append_whole(path: str | Path, content: bytes) -> None:
+    r"""Add to the end of a file; whoever opens the path sees what was there before, or that and all that was added.
+
+    Others who do the same in that folder wait, so that nothing of theirs is lost.
+
+    Raises:
+        UnwritableFileError: the folder is not there, may not be written to, or is full.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     append_whole(f"{folder}/note.txt", b"one\n")
+    ...     append_whole(f"{folder}/note.txt", b"two\n")
+    ...     Path(folder, "note.txt").read_text()
+    'one\ntwo\n'
+    """
+    if _is_device(path):
+        write_whole(path, lambda stream: stream.write(content))
+        return
+    place = Path(os.path.realpath(local_path(path)))
+    with together(), naming(path):
+        batch = _open.get()
+        assert batch is not None
+        check_target(path)
+        batch.folders.callback(unlock, lock(place.parent, wait=True))
+        before = place.read_bytes() if place.exists() else b""
+        write_whole(path, lambda stream: stream.write(before + content))
+
+
+def check_target(path: str | Path, *, folder: bool = False) -> None:
+    """Refuse what must not be replaced: a file that the current call reads, a read-only file, a folder by a file.
+
+    Args:
+        path: where an output is to go.
+        folder: the output is a folder of files.
+
+    Raises:
+        OptionError: the call reads that file.
+        UnwritableFileError: it is read-only, or a folder.
+
+    >>> check_target("labels.csv")
+    """
+    if _is_device(path):
+        return
+    refuse_input(path)
+    local = Path(local_path(path))
+    if local.is_dir() and not folder:
+        raise UnwritableFileError(f"cannot write {path}: it is a folder. Name a file")
+    # Renaming needs no permission of the file itself; the first test is for root, who may write to anything.
+    if local.is_file() and not (local.stat().st_mode & 0o222 and os.access(local, os.W_OK)):
+        raise UnwritableFileError(
+            f"cannot write {path}: the file is read-only. Make it writable (chmod u+w), or choose another name"
+        )
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """Let the files that are written within appear when the block ends, all of them; none where anything fails.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with together():
+    ...         write_whole(f"{folder}/a", lambda stream: stream.write(b"a"))
+    ...         before = os.path.exists(f"{folder}/a")
+    ...     before, os.path.exists(f"{folder}/a")
+    (False, True)
+    """
+    if _open.get() is not None:  # within another such block, whose end counts
+        yield
+        return
+    with ExitStack() as folders:
+        batch = _Batch(folders)
+        token = _open.set(batch)
+        try:
+            yield
+        finally:
+            _open.reset(token)
+        batch.appear()
+    for do in batch.afterwards:
+        do()
+
+
+def once_written(do: Callable[[], None]) -> None:
+    """Do something when the files that are being written together are there; at once where there are none.
+
+    >>> with together():
+    ...     once_written(lambda: print("afterwards"))
+    ...     print("first")
+    first
+    afterwards
+    """
+    batch = _open.get()
+    if batch is None:
+        do()
+    else:
+        batch.afterwards.append(do)
+
+
+def make_folder(path: str | Path) -> None:
+    """Make a folder, and those around it, where it is not there yet.
+
+    Raises:
+        UnwritableFileError: it cannot be made.
+
+    >>> make_folder(tempfile.gettempdir())
+    """
+    try:
+        Path(local_path(path)).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableFileError(f"cannot make the folder {render_address(path)}: {error.strerror or error}") from None
+
+
+@dataclass
+class _Batch:
+    """Files that are complete, and wait for the others."""
+
+    folders: ExitStack
+    workplaces: dict[Path, Path] = field(default_factory=dict)
+    filled: list[tuple[Path, Path]] = field(default_factory=list)  # under which name, and where it belongs
+    afterwards: list[Callable[[], None]] = field(default_factory=list)
+
+    def workplace(self, parent: Path) -> Path:
+        if parent not in self.workplaces:
+            self.workplaces[parent] = self.folders.enter_context(_workplace(parent))
+        return self.workplaces[parent]
+
+    def appear(self) -> None:
+        """Rename every file; where one cannot be, put back those that were."""
+        undo: list[tuple[Path | None, Path]] = []
+        try:
+            for _, place in self.filled:
+                refuse_input(place)  # again: what was read since it was filled
+            for part, place in self.filled:
+                with naming(place):
+                    before = self._kept(part, place)
+                    os.replace(part, place)
+                allow_replacing(place)
+                undo.append((before, place))
+        except BaseException:  # also when interrupted
+            for before, place in reversed(undo):
+                with suppress(OSError):
+                    os.unlink(place) if before is None else os.replace(before, place)
+            raise
+
+    def _kept(self, part: Path, place: Path) -> Path | None:
+        """Give what is there another name, by which it can be put back; a folder has to move out of the way."""
+        if not place.exists():
+            return None
+        other = part.with_name(f"{part.name}.before")
+        if place.is_dir():
+            os.rename(place, other)
+        elif len(self.filled) > 1:
+            with suppress(OSError):  # not every file system has links; then a half of what is new may stay
+                os.link(place, other)
+        return other
+
+
+_open: ContextVar[_Batch | None] = ContextVar("files that are being written together", default=None)
+
+
+@contextmanager
+def _workplace(parent: Path) -> Iterator[Path]:
+    """Make a hidden folder that is locked as long as the block runs, and is gone afterwards."""
+    _sweep(parent)
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, suffix=SUFFIX, dir=parent))
+        held = lock(folder, wait=True)
+        if folder.is_dir():
+            break
+        unlock(held)  # another writer swept it away before it was locked
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        unlock(held)
+
+
+def _sweep(parent: Path) -> None:
+    """Take away what killed writers left: folders that nobody holds."""
+    for folder in parent.glob(f"{PREFIX}*{SUFFIX}"):
+        with suppress(BlockingIOError):  # its writer lives
+            held = lock(folder)
+            if held is not None or _age(folder) > DAY:
+                shutil.rmtree(folder, ignore_errors=True)
+            unlock(held)
+
+
+def _age(folder: Path) -> float:
+    with suppress(OSError):
+        return time.time() - folder.stat().st_mtime
+    return 0.0
+
+
+def _is_device(path: str | Path) -> bool:
+    """Whether it is a device or a pipe, into which one can only write."""
+    local = Path(local_path(path))
+    return local.exists() and not local.is_file() and not local.is_dir()
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    """Whether two resolved paths are one file, also by a hard link."""
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
+
+
+@contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Let a failure say which file could not be written, and what to do.
+
+    >>> with naming("a.csv"):
+    ...     raise OSError(errno.ENOSPC, "No space left on device")
+    Traceback (most recent call last):
+    quorate.errors.UnwritableFileError: cannot write a.csv: No space left on device. Make room, or choose another disk
+    """
+    try:
+        yield
+    except BrokenPipeError:  # whoever read it has seen enough
+        raise
+    except OSError as error:
+        why = error.strerror or str(error)
+        remedy = REMEDIES.get(error.errno or 0, "Make the folder, or choose another")
+        raise UnwritableFileError(f"cannot write {render_address(path)}: {why}. {remedy}") from None
+
+
+def _mode(place: Path) -> int:
+    """Return the permissions of the file that is there, or those of a new one."""
+    try:
+        return place.stat().st_mode & 0o777
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask

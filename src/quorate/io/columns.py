@@ -1,0 +1,431 @@
+"""A column of ids or labels -> integer codes and the values behind them.
+
+A column of any Arrow type -> one of those that an id or a label can have, and that can be written again.
+
+What other people call the columns of tasks, workers and labels.
+"""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.arrays import (
+    TEXT,
+    BoolArray,
+    IntArray,
+    canonical_order,
+    from_numpy,
+    from_strings,
+    take,
+    to_numpy,
+)
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, listing, reason, shown
+from quorate.io.values import array_of_values, as_text
+
+is_kind = pa.types
+
+
+def plain(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Return a column as text, numbers, booleans, dates or times, however it was stored.
+
+    Raises:
+        ColumnTypeError: it holds lists, records, or bytes that are no text.
+
+    >>> plain(pa.chunked_array([pa.array([b"cat"], pa.binary())]), "label").to_pylist()
+    ['cat']
+    """
+    kind = column.type
+    try:
+        if isinstance(kind, pa.BaseExtensionType):
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+        elif is_kind.is_dictionary(kind):
+            column = _decoded(column, name)
+        elif is_kind.is_run_end_encoded(kind):
+            column = _chunked(column, kind.value_type, pc.run_end_decode)
+        elif _is_bytes(kind):
+            column = _as_text(column, name)
+        elif is_kind.is_string_view(kind):
+            column = _from_views(column)
+        elif is_kind.is_float16(kind):
+            column = column.cast(pa.float32())
+        elif is_kind.is_floating(kind):
+            column = one_zero(column)
+    except (pa.ArrowException, TypeError) as error:
+        raise ColumnTypeError(
+            f"column {name!r} holds {_named(kind)} values that cannot be read: {reason(error)}"
+        ) from None
+    if is_kind.is_nested(column.type) or is_kind.is_interval(column.type):
+        raise ColumnTypeError(
+            f"column {name!r} holds {_named(column.type)} values; an id or a label must be text, a number or a date"
+        )
+    return column if column.type == kind else plain(column, name)
+
+
+def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Return fractions with 0.0 in the place of -0.0, which is the same number.
+
+    >>> one_zero(pa.array([-0.0, 1.5])).to_pylist()
+    [0.0, 1.5]
+    """
+    return pc.add(column, pa.scalar(0.0, column.type))
+
+
+def exact_up_to(kind: pa.DataType) -> int | None:
+    """Return the number from which on fractions of a type do not tell whole numbers apart; None for other types.
+
+    >>> exact_up_to(pa.float64()) == 2**53, exact_up_to(pa.int64())
+    (True, None)
+    """
+    if is_kind.is_dictionary(kind) or is_kind.is_run_end_encoded(kind):
+        kind = kind.value_type
+    # IEEE 754: 11, 24 and 53 digits of the binary fraction.
+    digits = {pa.float16(): 11, pa.float32(): 24, pa.float64(): 53}
+    return 1 << digits[kind] if kind in digits else None
+
+
+def check_values(names: pa.Array, name: str) -> None:
+    """Refuse values that nobody can write again: text that is none, and dates beyond all calendars.
+
+    Raises:
+        ColumnTypeError: there are such.
+
+    >>> check_values(pa.array(["cat", "été"]), "label")
+    """
+    kind = names.type
+    try:
+        if kind in TEXT:
+            names.validate(full=True)
+        elif not (is_kind.is_integer(kind) or is_kind.is_floating(kind) or is_kind.is_boolean(kind)):
+            names.to_pylist()
+            names.cast(pa.string())
+    except (pa.ArrowException, ValueError, OverflowError, TypeError, KeyError, LookupError) as error:
+        raise ColumnTypeError(
+            f"column {name!r} holds {_named(kind)} values that cannot be written again: {reason(error)}; write them as "
+            "text"
+        ) from None
+
+
+def _decoded(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Put values in the place of codes, each of a type that can be taken."""
+    pieces = [(plain(pa.chunked_array([chunk.dictionary]), name), chunk.indices) for chunk in column.chunks]
+    kind = pieces[0][0].type if pieces else column.type.value_type
+    return pa.chunked_array([values.combine_chunks().take(codes) for values, codes in pieces], kind)
+
+
+def _from_views(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Copy text that is stored as views, as polars hands it out."""
+    try:
+        return column.cast(pa.large_string())
+    except pa.ArrowNotImplementedError:  # older versions of Arrow have no such cast
+        return _chunked(column, pa.large_string(), lambda chunk: pa.array(chunk.to_pylist(), pa.large_string()))
+
+
+def _chunked(column: pa.ChunkedArray, kind: pa.DataType, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
+    return pa.chunked_array([change(chunk) for chunk in column.chunks], kind)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(
+        is_kind.is_binary(kind)
+        or is_kind.is_large_binary(kind)
+        or is_kind.is_fixed_size_binary(kind)
+        or is_kind.is_binary_view(kind)
+    )
+
+
+def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
+    """Bytes are text where all of them are valid: some programs write text so."""
+    try:
+        return column.cast(pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        for row, value in enumerate(column):
+            found = value.as_py()
+            try:
+                (found or b"").decode()
+            except UnicodeDecodeError:
+                raise ColumnTypeError(
+                    f"column {name!r} holds {shown(found)} in row {row + 1:,}: bytes that are no text; write ids and "
+                    "labels as text"
+                ) from None
+        raise
+
+
+def _named(kind: pa.DataType) -> str:
+    text = str(kind)
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+# `quorate.io.values.BLANKS`, as a pattern.
+BLANK = r"^[\s\x0b]*$"
+NO_LABEL = r"^[\s\x0b]*((?i)nan)?[\s\x0b]*$"
+
+
+def encode(
+    column: pa.ChunkedArray, name: str, *, is_label: bool = False, is_quantity: bool = False
+) -> tuple[IntArray, pa.Array]:
+    """Codes in order of first appearance, -1 where the field is missing, and the values behind the codes.
+
+    Missing are nulls, blank text and NaN; in a label also the text ``nan``, which is how NaN is written to CSV.
+
+    Args:
+        column: ids, labels or quantities.
+        name: of the column, for messages.
+        is_label: whether the text ``nan`` is a missing value.
+        is_quantity: whether the values are measurements, as times are, of which some may be equal after rounding.
+
+    Raises:
+        ColumnTypeError: the values cannot be ids; whole numbers that became fractions too large to be told apart.
+
+    >>> codes, names = encode(pa.chunked_array([["b", " ", "a", "b"]]), "task")
+    >>> codes.tolist(), names.to_pylist()
+    ([0, -1, 1, 0], ['b', 'a'])
+    """
+    exact = exact_up_to(column.type)
+    column = plain(column, name)
+    if pa.types.is_null(column.type):
+        return np.full(len(column), -1, np.int32), from_strings([])
+    try:
+        encoded = column.dictionary_encode().combine_chunks()
+    except pa.ArrowException as error:
+        raise ColumnTypeError(
+            f"column {name!r} holds {column.type} values that cannot be told apart: {reason(error)}"
+        ) from None
+    if isinstance(encoded, pa.ChunkedArray):  # what older versions give
+        encoded = encoded.chunk(0)
+    names = encoded.dictionary
+    check_values(names, name)
+    if exact is not None and not is_quantity:
+        _refuse_inexact(names, f"column {name!r} holds", exact)
+    absent, codes = _is_missing(names, is_label), to_numpy(encoded.indices)
+    if encoded.null_count:
+        codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
+    if absent.any():  # blank text and NaN are values to Arrow, and absent to us
+        new_code = np.where(absent, -1, np.cumsum(~absent) - 1).astype(np.int32)
+        codes = np.where(codes >= 0, new_code[codes], -1)
+        names = names.filter(from_numpy(~absent))
+    return codes, names
+
+
+def _is_missing(names: pa.Array, is_label: bool) -> BoolArray:
+    if names.type in TEXT:
+        return to_numpy(pc.match_substring_regex(names, NO_LABEL if is_label else BLANK))
+    if pa.types.is_floating(names.type):
+        return to_numpy(pc.is_nan(names))
+    return np.zeros(len(names), dtype=bool)
+
+
+def _refuse_inexact(names: pa.Array, they_hold: str, exact: int) -> None:
+    """Refuse fractions that may be several whole numbers: which of them was meant is lost."""
+    values = to_numpy(names.drop_null())
+    inexact = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= exact))
+    if len(inexact):
+        raise ColumnTypeError(
+            f"{they_hold} {shown(float(values[inexact[0]]))} as a {names.type}, which does not tell whole "
+            f"numbers from {exact:,} on apart, so that two ids may have become one; give such ids as text or as "
+            "whole numbers (in pandas, read the column with dtype 'str' or 'Int64')"
+        )
+
+
+def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> pa.Array:
+    """Bring values to the type that the answers have, each to the same value and no two to one.
+
+    Raises:
+        ColumnTypeError: they cannot be.
+
+    >>> as_type([1, 2], pa.string(), "classes").to_pylist()
+    ['1', '2']
+    """
+    try:
+        given = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
+    except ColumnTypeError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); make them one type") from None
+    exact = exact_up_to(given.type)
+    if exact is not None:
+        _refuse_inexact(given, f"the {what} hold", exact)
+        given = one_zero(given)
+    if given.type == kind:
+        return given
+    if _is_zoned(given.type) is not _is_zoned(kind) and None not in (_is_zoned(given.type), _is_zoned(kind)):
+        raise ColumnTypeError(
+            f"the {what} are {given.type} values, those of the answers {kind}: a time with a time zone and one without "
+            "are not the same moment; give both a zone, or neither"
+        )
+    try:
+        brought = _texts(given).cast(kind) if kind in TEXT else given.cast(kind)
+        back = given if kind in TEXT or given.type in TEXT else brought.cast(given.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise ColumnTypeError(
+            f"the {what} are not of the type that the answers have ({kind}); write both alike"
+        ) from None
+    _refuse_changed(given, brought, back, what)
+    return brought
+
+
+def _refuse_changed(given: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
+    """Refuse values of which the type of the answers has no equal, and two that become one.
+
+    A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
+    """
+    differs = [] if back is given else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(given, back), True))).tolist()
+    for k in differs:
+        if as_text(given[k].as_py()) != as_text(_short(brought[k])):
+            raise ColumnTypeError(
+                f"the {what} hold {shown(given[k].as_py())}, which as {brought.type}, the type that the answers have, "
+                f"would become {shown(brought[k].as_py())}; write both alike"
+            )
+    if len(brought.unique()) < len(given.unique()):
+        first: dict[Any, Any] = {}
+        for value, became in zip(given.to_pylist(), brought.to_pylist(), strict=True):
+            if first.setdefault(became, value) != value:
+                raise ColumnTypeError(
+                    f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the type "
+                    "that the answers have, are one; write both alike"
+                )
+
+
+def _short(value: pa.Scalar) -> Any:
+    """Return the shortest number that single precision reads as this one; any other value as it is."""
+    return float(str(np.float32(value.as_py()))) if value.type == pa.float32() else value.as_py()
+
+
+def _is_zoned(kind: pa.DataType) -> bool | None:
+    """Whether times of a type have a time zone; None for what is no time."""
+    return kind.tz is not None if pa.types.is_timestamp(kind) else None
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Write values as text; a whole number alike, whether it is stored as one or as a fraction."""
+    if values.type in TEXT or pa.types.is_integer(values.type):
+        return values.cast(pa.string())
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        return values.cast(pa.int64()).cast(pa.string())  # in a fifth of the time
+    return pa.array([as_text(value) for value in values.to_pylist()], pa.string())
+
+
+def positions(values: pa.Array, among: pa.Array) -> IntArray:
+    """Return where each value stands among others; -1 for a stranger.
+
+    >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
+    [1, -1]
+    """
+    found = pc.index_in(values, value_set=among)
+    return np.where(to_numpy(found.is_valid()), to_numpy(found), -1).astype(np.int64)
+
+
+def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
+    """Renumber labels by the order of the classes in use (numbers by value), or of those that the caller lists.
+
+    >>> codes, classes = order_classes(np.array([0, 1, 0]), pa.array(["10", "9"]), None)
+    >>> codes.tolist(), classes.to_pylist()
+    ([1, 0, 1], ['9', '10'])
+    """
+    used: IntArray = np.flatnonzero(np.bincount(labels, minlength=len(names)))
+    in_use = take(names, used)
+    if classes is None:
+        ranked = used[canonical_order(in_use, by_ending=False)]
+        listed = take(names, ranked)
+    else:
+        listed = as_type(classes, names.type, "classes")
+        if len(listed.unique()) < len(listed):
+            raise OptionError("classes= (--classes) names one class twice")
+        unlisted = in_use.filter(pc.invert(pc.is_in(in_use, value_set=listed)))
+        if len(unlisted):
+            raise OptionError(
+                f"the answers hold classes that classes= (--classes) does not list: {listing(unlisted.to_pylist())}; "
+                "list them too"
+            )
+        ranked = positions(listed, names)
+    new_code = np.full(len(names), -1, np.int32)
+    new_code[ranked[ranked >= 0]] = np.flatnonzero(ranked >= 0)
+    return new_code[labels], listed
+
+
+def in_order_of_ids(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Renumber codes so that the names behind them are in canonical order; -1 stays.
+
+    >>> codes, names = in_order_of_ids(np.array([0, 1, -1, 0]), pa.array(["b", "a"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([1, 0, -1, 1], ['a', 'b'])
+    """
+    order = canonical_order(names)
+    if np.array_equal(order, np.arange(len(names))):
+        return codes, names
+    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code[order] = np.arange(len(names), dtype=np.int32)
+    return new_code[codes], take(names, order)
+
+
+# In the order of how sure they are; names are compared without case, spaces and underscores.
+USUAL = {
+    "task": (
+        "task taskid item itemid question questionid example exampleid unit unitid document documentid doc docid image "
+        "imageid sample sampleid instance instanceid hit hitid prompt promptid id"
+    ),
+    "worker": (
+        "worker workerid annotator annotatorid rater raterid user userid performer judge judgeid labeler labeller "
+        "labelerid coder coderid reviewer assessor grader model username email"
+    ),
+    "label": (
+        "label answer annotation response rating class category judgment judgement verdict value choice score vote "
+        "grade output"
+    ),
+}
+
+
+def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> dict[str, str] | None:
+    """Guess which columns are meant, by their names; None where a role has no such column.
+
+    Args:
+        fields: the columns there are.
+        chosen: those that the caller named, by role; None where none was.
+
+    >>> usual_columns(["item", "annotator", "answer"], {"task": None, "worker": None, "label": None})
+    {'task': 'item', 'worker': 'annotator', 'label': 'answer'}
+    >>> usual_columns(["x", "y"], {"task": None, "worker": None, "label": None})
+    """
+    plain = {"".join(name.lower().split()).replace("_", "").replace("-", ""): name for name in reversed(fields)}
+    found: dict[str, str] = {}
+    for role, names in USUAL.items():
+        given = chosen[role]
+        column = given or next((plain[name] for name in names.split() if name in plain), None)
+        if column is None or column in found.values() or column not in fields:
+            return None
+        found[role] = column
+    return found
+
+
+def as_said(columns: Mapping[str, str]) -> str:
+    """Write the mapping as a caller says it, in Python and in a shell; roles of the usual name need no word.
+
+    >>> as_said({"task": "item", "worker": "worker", "label": "my answer"})
+    "task='item', label='my answer' (--task item --label 'my answer')"
+    """
+    named = {role: column for role, column in columns.items() if role != column}
+    typed = shlex.join(word for role, column in named.items() for word in (f"--{role}", column))
+    return f"{', '.join(f'{role}={column!r}' for role, column in named.items())} ({typed})"
+
+
+def refuse_other_names(fields: Sequence[str], chosen: Mapping[str, str | None], name: str) -> None:
+    """Refuse a table whose columns seem to be meant under other names, and say how to name them.
+
+    Args:
+        fields: the columns there are.
+        chosen: those that the caller named, by role; None where none was.
+        name: of the table, for the error.
+
+    Raises:
+        MissingColumnError: every role has a column that seems to be meant.
+
+    >>> refuse_other_names(["x", "y"], {"task": None, "worker": None, "label": None}, "answers.csv")
+    """
+    meant = usual_columns(fields, chosen)
+    if meant is not None:
+        raise MissingColumnError(
+            f"{name} has the columns {listing(fields, 12)}; if they are what they seem, say {as_said(meant)}"
+        )

@@ -1,0 +1,236 @@
+"""A table object -> an Arrow table of the columns asked for: pandas, polars, Arrow, DuckDB, Hugging Face, a mapping."""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.errors import (
+    ColumnTypeError,
+    MissingColumnError,
+    QuorateError,
+    TooLargeError,
+    UnknownFormatError,
+    listing,
+    reason,
+    shown,
+)
+from quorate.io.values import array_of_values, id_text
+
+Source: TypeAlias = Any  # a path, "-", a mapping of columns, a list of records, or a table object
+Columns: TypeAlias = Mapping[str, str]  # the columns wanted and, for each, what to do where it is not there
+
+# A wide table has a column for each annotator, and ten thousand of them are read in seconds.
+MOST_COLUMNS = 10_000
+
+
+def names_of(source: Source) -> list[str] | None:
+    """Name the columns of a table object; None where it is none.
+
+    Raises:
+        UnknownFormatError: it is several tables, or cannot be read whole.
+
+    >>> names_of({"task": [1], "label": ["x"]}), names_of(42)
+    (['task', 'label'], None)
+    """
+    if isinstance(source, Mapping):
+        tables = [name for name, values in source.items() if _names(values) is not None]
+        if tables:  # as Hugging Face has the splits of a data set
+            raise UnknownFormatError(
+                f"this is no table but several, {listing(tables)}; give one of them, as in source[{tables[0]!r}]"
+            )
+    elif hasattr(source, "with_format") and not hasattr(source, "__len__"):
+        raise UnknownFormatError(
+            f"cannot read a table from {type(source).__name__!r}, which streams its rows; load the data set whole "
+            "(streaming=False)"
+        )
+    return _names(source)
+
+
+def _names(source: Source) -> list[str] | None:
+    if isinstance(source, Mapping):
+        return [str(name) for name in source]
+    if _is_records(source):
+        return [str(name) for name in dict.fromkeys(name for record in source for name in record)]
+    if _made_by(source, "polars") and hasattr(source, "collect_schema"):  # a LazyFrame's `columns` warns of its cost
+        return list(source.collect_schema().names())
+    names = getattr(source, "column_names", None)
+    names = getattr(source, "columns", None) if names is None else names
+    if names is None and isinstance(source, pa.RecordBatch):
+        names = source.schema.names
+    if names is None:
+        return None
+    index = getattr(source.index, "names", ()) if _made_by(source, "pandas") else ()
+    return [id_text(name) or str(name) for name in (*index, *names) if name is not None]
+
+
+def index_names(source: Source) -> tuple[str, ...]:
+    """Name the columns of a table that label its rows: the index of a data frame, also where Arrow or Parquet holds it.
+
+    >>> index_names({"task": [1]})
+    ()
+    """
+    if _made_by(source, "pandas"):
+        return tuple(id_text(name) or str(name) for name in getattr(source.index, "names", ()) if name is not None)
+    if not isinstance(source, pa.Schema | pa.Table | pa.RecordBatch):
+        return ()
+    schema = source if isinstance(source, pa.Schema) else source.schema
+    try:
+        index = json.loads((schema.metadata or {})[b"pandas"])["index_columns"]
+    except (KeyError, ValueError, TypeError):
+        return ()
+    return tuple(name for name in index if isinstance(name, str) and name in schema.names)
+
+
+def _is_records(source: Source) -> bool:
+    return isinstance(source, list | tuple) and bool(source) and all(isinstance(row, Mapping) for row in source)
+
+
+def read_object(source: Source, columns: Columns) -> pa.Table:
+    """Return the columns of a table object, in the order asked for; the others are not touched.
+
+    Raises:
+        UnknownFormatError: it is no table.
+        MissingColumnError: it has no such column, or has it twice.
+        ColumnTypeError: a column holds values of several types.
+
+    >>> read_object({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
+    {'label': ['a', 'b']}
+    """
+    names = names_of(source)
+    if names is None and hasattr(source, "__arrow_c_stream__"):  # speaks Arrow, and no word more
+        source = pa.table(source)
+        names = source.column_names
+    if names is None or isinstance(source, str | bytes):
+        raise UnknownFormatError(
+            f"cannot read a table from {type(source).__name__!r}; give a path, '-', a mapping of columns, or a table "
+            "of pandas, polars, pyarrow, DuckDB or Hugging Face"
+        )
+    check_columns(names, columns, "the table")
+    try:
+        return _only(source, list(columns)).select(list(columns))
+    except QuorateError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise ColumnTypeError(
+            f"the table has a column of mixed or unusable types; make each column one type ({reason(error)})"
+        ) from None
+
+
+def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
+    """Refuse a table that lacks a column, or has it twice.
+
+    Raises:
+        MissingColumnError: it does.
+
+    >>> check_columns(["task", "label"], {"task": "Name it"}, "the table")
+    """
+    if len(found) > MOST_COLUMNS:
+        raise TooLargeError(
+            f"{name} has {len(found):,} columns, and at most {MOST_COLUMNS:,} are read; it is no table of answers"
+        )
+    for column, remedy in columns.items():
+        if column not in found:
+            told = f"{name} has no column {shown(column)}; it has {listing(found, 12) or 'none'}"
+            raise MissingColumnError(". ".join(part for part in (told, _guess(found), remedy) if part))
+        if list(found).count(column) > 1:
+            raise MissingColumnError(f"{name} has the column {shown(column)} more than once; rename one of them")
+
+
+def _guess(found: Collection[str]) -> str:
+    """Say what a table without the usual columns may be."""
+    first = next(iter(found), "").lstrip().lower()
+    if first.startswith(("<!doctype", "<html")):
+        return "It is a web page, perhaps one that asks to log in: download the table itself"
+    if len(found) > 3 and not {"worker", "label"} & set(found):
+        return "If it has a column for each worker, say tool='cleanlab' (--from cleanlab)"
+    return ""
+
+
+def _only(source: Source, columns: Sequence[str]) -> pa.Table:
+    """Turn a table object into an Arrow table, of these columns alone where it lets us choose."""
+    if _is_records(source):
+        return pa.table({name: array_of_values([row.get(name) for row in source], name) for name in columns})
+    if isinstance(source, Mapping):
+        return pa.table(_aligned({str(name): values for name, values in source.items() if str(name) in columns}))
+    if _made_by(source, "pandas"):
+        there = {id_text(name) or str(name) for name in source.columns}
+        frame = source if set(columns) <= there else source.reset_index()
+        named = ((id_text(name) or str(name), place) for place, name in enumerate(frame.columns))
+        return pa.table({name: _array(frame.iloc[:, place], name) for name, place in named if name in columns})
+    if _made_by(source, "polars"):
+        chosen = source.select(columns)
+        return pa.table(chosen.collect() if hasattr(chosen, "collect") else chosen)
+    if hasattr(source, "with_format"):  # Hugging Face; `[:]` follows its list of chosen rows, where there is one
+        chosen = source.select_columns(columns) if hasattr(source, "select_columns") else source
+        return _with_names(chosen.with_format("arrow")[:], getattr(source, "features", None))
+    return source if isinstance(source, pa.Table) else pa.table(source)
+
+
+def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Make Arrow arrays of columns; Series of pandas are put in the order of the first one's index.
+
+    A row that a Series lacks is missing there.
+
+    Raises:
+        ColumnTypeError: an index has a value twice, or a column has no index, so that the order cannot be told.
+    """
+    arrays = {name: _array(values, name) for name, values in columns.items()}
+    indexes = {name: values.index for name, values in columns.items() if _is_series(values)}
+    if not indexes:
+        return arrays
+    first, *others = indexes.values()
+    if all(index is first or index.equals(first) for index in others):
+        return arrays
+    without = [name for name in columns if name not in indexes]
+    repeating = [name for name, index in indexes.items() if not index.is_unique]
+    if without or repeating:
+        why = f"{without[0]!r} has none" if without else f"that of {repeating[0]!r} has a value twice"
+        raise ColumnTypeError(
+            f"the Series {listing(indexes)} have different indexes, and {why}, so that their rows cannot be matched; "
+            "give a data frame, or Series of one index (reset_index(drop=True))"
+        )
+    every = first
+    for index in others:
+        every = every.append(index[~index.isin(every)])
+    rows = {name: index.get_indexer(every) for name, index in indexes.items()}
+    return {name: arrays[name].take(pa.array(at, mask=at < 0)) for name, at in rows.items()}
+
+
+def _array(values: Any, name: str) -> Any:
+    """Make an Arrow array of a column, whatever holds it."""
+    if isinstance(values, list | tuple):
+        return array_of_values(values, name)
+    from_pandas = _made_by(values, "pandas")
+    if getattr(values, "dtype", None) == np.dtype(object) and hasattr(values, "tolist"):
+        return array_of_values(values.tolist(), name, nan_is_missing=from_pandas)
+    if from_pandas and hasattr(values.dtype, "categories"):
+        codes = np.asarray(getattr(values, "cat", values).codes)
+        return pa.array(_array(values.dtype.categories, name)).take(pa.array(codes, mask=codes < 0))
+    return pa.array(values, from_pandas=True) if from_pandas else values
+
+
+def _is_series(values: Any) -> bool:
+    return _made_by(values, "pandas") and type(values).__name__ == "Series"
+
+
+def _with_names(table: pa.Table, features: Any) -> pa.Table:
+    """Put the names of classes in the place of their numbers, in columns that Hugging Face calls ClassLabel.
+
+    -1 stands there for no label. As of every column, only what occurs becomes a class.
+    """
+    for place, column in enumerate(table.column_names):
+        feature = features.get(column) if isinstance(features, Mapping) else None
+        names = getattr(feature, "names", None)
+        if isinstance(names, list) and pa.types.is_integer(table.schema.types[place]):
+            codes = table.column(column)
+            known = pc.if_else(pc.equal(codes, -1), pa.scalar(None, codes.type), codes)
+            table = table.set_column(place, column, pc.take(pa.array(names, pa.string()), known))
+    return table
+
+
+def _made_by(source: Source, library: str) -> bool:
+    return type(source).__module__.partition(".")[0] == library

@@ -1,0 +1,311 @@
+"""What a file is, what its columns were taken for, what it holds, and what can be done with it: `quorate doctor`."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.errors import InputError, OptionError, QuorateError, UnreadableFileError, count
+from quorate.io.column_names import quoted
+from quorate.io.detect_columns import Plan, detect
+from quorate.io.exports.content import Content
+from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
+from quorate.io.exports.formats import FORMATS
+from quorate.io.exports.pairwise import propose_rank
+from quorate.io.layouts import frame_for, names_resolved
+from quorate.io.open_file import Loaded, compression_of, head, hold
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands
+from quorate.io.read import Reading, read_source
+from quorate.io.read_table import Source, format_of
+from quorate.io.several_files import content_of
+
+SCHEMA_VERSION = 1
+LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
+BEGINNING = 1 << 23  # bytes of it that are
+FEW_WORKERS = 3  # that rating workers takes, without known labels
+# Layouts of plain tables, for `quorate doctor --formats`.
+LAYOUTS = {
+    "long": "one row per answer: columns of the task, the worker and the answer, whatever their names",
+    "wide": "one row per task and a column per worker: --workers 'judge_*'",
+    "matrix": "the same without a header, blank where nobody answered (MACE): --columns none --workers '*'",
+    "triples": "three columns without a header: --columns task,worker,label",
+    "lists": "a list of workers and a list of their answers per row: --worker annotators --label annotations",
+    "positions": "a list of answers per row without names: --workers labels",
+    "classes": "a column per class, marked 0 or 1, or with counts of votes: --label 'votes_*'",
+    "folded": "a column per question, each a task of its own: --fold 'adj_*'",
+    "one file per worker": "several files; the file name is the worker when no column says so: --worker-name",
+    "composite key": "several columns that identify the task together: --task page,sound",
+}
+FILE_TYPES = "CSV, TSV, Parquet, JSON, JSON lines, Excel (extra excel), YAML (extra yaml); also .gz, .bz2, .zst, .lz4"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A command that works on the file."""
+
+    purpose: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What `quorate doctor` says of a file."""
+
+    files: tuple[str, ...]
+    what: str  # the format or layout, in words
+    outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"
+    reason: str = ""  # why it is refused
+    columns: tuple[str, ...] = ()  # what each was taken for, and why
+    counts: Mapping[str, int] = field(default_factory=dict)
+    can: tuple[NextStep, ...] = ()
+    missing: tuple[str, ...] = ()  # what the rest would need
+    warnings: tuple[str, ...] = ()
+    sampled: str = ""  # which part was examined, where it was not all
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate doctor --json` prints."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    def lines(self) -> list[str]:
+        """Return what `quorate doctor` prints."""
+        found = [f"{_named(self.files)}: {self.what}"]
+        if self.sampled:
+            found.append(f"  {self.sampled}")
+        found += [f"  {sentence}" for sentence in self.columns]
+        if self.reason:
+            found += ["", f"Cannot be combined: {self.reason}"]
+        if self.counts:
+            found += ["", f"It holds {_counted(self.counts)}."]
+        found += [f"Warning: {each}" for each in self.warnings]
+        if self.can:
+            width = max(len(step.purpose) for step in self.can)
+            found += ["", "What you can do:"]
+            found += [f"  {step.purpose.ljust(width)}  {step.command}" for step in self.can]
+        if self.missing:
+            found += ["", "What is missing for the rest:"]
+            found += [f"  {each}" for each in self.missing]
+        return found
+
+
+def _named(files: Sequence[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} and {count(len(files) - 1, 'other file')}"
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    nouns = {"tasks": "task", "workers": "worker", "answers": "answer", "classes": "class"}
+    main = ", ".join(count(counts[name], noun) for name, noun in nouns.items())
+    rest = ", ".join(
+        f"{counts[name]:,} {text}"
+        for name, text in (
+            ("gold", "known labels"),
+            ("repeats", "repeated answers"),
+            ("conflicts", "conflicting answers"),
+            ("blanks", "blank or left out"),
+        )
+    )
+    return f"{main}; {rest}"
+
+
+def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
+    """Look at a file: what it is, which column is what, what can be done with it.
+
+    Args:
+        source: what `quorate.read` takes; of a large file, the beginning is examined.
+        reading: what the caller knows about it already.
+
+    Raises:
+        UnreadableFileError: it is not there, or may not be read.
+
+    >>> table = {"item": [1, 1, 2, 2] * 3, "annotator": list("abab") * 3, "answer": list("xyxx") * 3}
+    >>> found = examine(table)
+    >>> found.outcome, found.counts["tasks"], found.counts["workers"]
+    ('read', 2, 2)
+    """
+    _check_there(source)
+    files = _files(source)
+    source = hold(source)
+    part, sampled = _beginning(source)
+    what = "unreadable"
+    columns: tuple[str, ...] = ()
+    plan: Plan | None = None
+    try:
+        content = content_of(part, reading)
+        files = content.files or files
+        pairs = propose_rank(content) if reading == AS_USUAL and not content.parts else None
+        if pairs is not None:
+            steps = (NextStep(PURPOSES["rank"], pairs.command),)
+            what = "a file of pairwise comparisons"
+            return Examination(files, what, "refused", pairs.sentence, can=steps, sampled=sampled)
+        resolved = names_resolved(reading, content.fields)
+        tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
+        what = _describe(content, tool)
+        if tool in (LAYOUT, TABLE):
+            plan = detect(frame_for(content, sample=True), resolved)
+            columns = _columns(content, resolved, plan, tool)
+        elif tool in FORMATS:
+            columns = (f"recognised by {FORMATS[tool].signs}",)
+        found, options, refused = _read(part, reading)
+    except InputError as error:
+        return Examination(files, what, "refused", str(error), columns, sampled=sampled)
+    if found is None:
+        commands = [] if plan is None else list(other_commands(plan, files))
+        can = tuple(NextStep(PURPOSES[command.split()[1]], command) for command in commands)
+        return Examination(files, what, "refused", refused, columns, can=can, sampled=sampled)
+    outcome = "proposed" if options else "read"
+    chosen = {**_given(reading), **options}
+    warnings = tuple(dict.fromkeys([*(plan.warnings if plan is not None else ()), *found.warnings()]))
+    return Examination(
+        files,
+        what,
+        outcome,
+        "",
+        (*columns, *found.notes, *(() if found.export is None else found.export.notes)),
+        _counts(found),
+        tuple(_steps(found, files, chosen, plan)),
+        tuple(_missing(found, files, chosen)),
+        warnings,
+        sampled,
+    )
+
+
+def _check_there(source: Source) -> None:
+    if (
+        isinstance(source, str | Path)
+        and "://" not in str(source)
+        and str(source) != "-"
+        and not any(mark in str(source) for mark in "*?[")
+    ):
+        if not os.path.exists(source):
+            raise UnreadableFileError(f"there is no file {source}")
+    elif isinstance(source, list | tuple):
+        for each in source:
+            if isinstance(each, str | Path):
+                _check_there(each)
+
+
+def _files(source: Source) -> tuple[str, ...]:
+    if isinstance(source, list | tuple) and source and isinstance(source[0], str | Path):
+        return tuple(map(str, source))
+    return (str(source),) if isinstance(source, str | Path) else ("the table",)
+
+
+def _beginning(source: Source) -> tuple[Source, str]:
+    """Return the beginning of a large file of lines, and which part that is."""
+    if not isinstance(source, str | Path) or not os.path.isfile(source):
+        return source, ""
+    size = os.path.getsize(source)
+    is_lines = format_of(source) in ("csv", "tsv", "jsonl") and compression_of(Path(source)) is None
+    if size <= LARGE or not is_lines:
+        return source, ""
+    raw = head(source, BEGINNING)
+    data = raw[: raw.rfind(b"\n") + 1] or raw
+    said = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
+    return Loaded(str(source), pa.py_buffer(data)), said
+
+
+def _describe(content: Content, tool: str) -> str:
+    if tool in FORMATS:
+        return FORMATS[tool].about
+    if content.parts:
+        return f"{count(len(content.parts), 'file')} of one layout"
+    if content.headerless:
+        return "a table without a header"
+    if content.layout == "rows":
+        return f"a table with {count(len(content.fields), 'column')}"
+    if content.json_lines:
+        return "JSON: one object per line, or one object"
+    return "JSON" if content.layout == "records" else "a file of unknown content"
+
+
+def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> tuple[str, ...]:
+    if tool == TABLE:
+        task, worker, label = reading.columns
+        return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
+    said = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
+    return (*said, *([plan.question] if plan.question else []))
+
+
+def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
+    """Read a file as it is, or by the options that are proposed for it; else say why it is refused."""
+    options: dict[str, Any] = {}
+    error: QuorateError | None = None
+    for _ in range(3):  # a proposal may be followed by one about conflicts
+        try:
+            return read_source(source, replace(reading, **options)), options, ""
+        except (InputError, OptionError) as found:
+            error = found
+            if not found.proposal or set(found.proposal.items()) <= set(options.items()):
+                break
+            options |= found.proposal
+    if error is not None and error.proposal is None:
+        for lenient in (
+            {"on_conflict": "first"},
+            {"skip_missing": True},
+            {"on_conflict": "first", "skip_missing": True},
+        ):
+            try:
+                return read_source(source, replace(reading, **options, **lenient)), {**options, **lenient}, ""
+            except (InputError, OptionError, TypeError):
+                continue
+    return None, {}, str(error)
+
+
+def _given(reading: ReadOptions) -> dict[str, Any]:
+    usual = AS_USUAL
+    names = ("task", "worker", "label", "workers", "worker_name", "fold", "gold_column", "column_names", "question")
+    return {name: getattr(reading, name) for name in names if getattr(reading, name) != getattr(usual, name)}
+
+
+def _counts(found: Reading) -> dict[str, int]:
+    answers = found.answers
+    gold = found.export.gold if found.export is not None else None
+    left_out = sum(found.export.left_out.values()) if found.export is not None else 0
+    return {
+        "tasks": answers.n_tasks,
+        "workers": answers.n_workers,
+        "answers": answers.n_answers,
+        "classes": answers.n_classes,
+        "gold": 0 if gold is None else len(gold),
+        "repeats": answers.n_repeats,
+        "conflicts": answers.n_conflicting,
+        "blanks": answers.n_skipped + left_out,
+    }
+
+
+def _has_overlap(answers: Answers) -> bool:
+    return bool(np.any(np.bincount(answers.task, minlength=answers.n_tasks) > 1))
+
+
+def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], plan: Plan | None) -> list[NextStep]:
+    """Return the commands that work on the answers, the most useful first."""
+    steps = [("aggregate", "One label per task, and a rating of every worker")]
+    if _has_overlap(found.answers):
+        steps.append(("agreement", "How far the workers agree"))
+        steps.append(("diagnose", "Find unreliable workers and unclear tasks"))
+    if found.export is not None and found.export.gold is not None:
+        steps.append(("estimate", "Class shares and accuracy, with intervals"))
+    done = [NextStep(purpose, command_line(name, files, options)) for name, purpose in steps if has_command(name)]
+    also = [name for name in (plan.also if plan is not None else ()) if has_command(name)]
+    return [*done, *(NextStep(PURPOSES[name], command_line(name, files, {})) for name in also)]
+
+
+def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+    answers = found.answers
+    said = []
+    if answers.n_workers < FEW_WORKERS:
+        said.append(
+            f"To rate workers: at least {FEW_WORKERS} of them on the same tasks; there "
+            f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}"
+        )
+    if not _has_overlap(answers):
+        said.append("To combine answers: several answers per task; every task has one")
+    if found.export is None or found.export.gold is None:
+        advise = command_line("advise", files, options)
+        said.append(f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30")
+    return said

@@ -1,0 +1,88 @@
+"""A workbook of Excel -> an Arrow table of text, by openpyxl, which the extra ``excel`` installs.
+
+openpyxl both reads and writes, is pure Python of 250 kB with one small dependency, and is what pandas uses;
+python-calamine reads faster but does not write.
+"""
+
+import io
+import zipfile
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import NoRowsError, TooLargeError, UnreadableFileError, WrongFormatError, reason
+from quorate.io.csv_files import header_names
+from quorate.io.open_file import Loaded, room_for
+from quorate.io.values import as_text
+
+INSTALL = "pip install 'quorate[excel]'"
+
+
+def read_workbook(loaded: Loaded) -> tuple[pa.Table, tuple[str, ...]]:
+    """Read the first sheet that has rows below a header.
+
+    Returns:
+        the columns, every cell as text, and what a reader must know: which sheet it is.
+
+    Raises:
+        UnreadableFileError: openpyxl is not installed.
+        WrongFormatError: it is no workbook.
+        TooLargeError: it unpacks to too much.
+        NoRowsError: no sheet has rows below a header.
+    """
+    try:
+        import openpyxl
+    except ImportError:
+        raise UnreadableFileError(
+            f"{loaded.name} is an Excel workbook, which openpyxl reads: {INSTALL}, or save the sheet as CSV (in Excel: "
+            "Save As, CSV UTF-8)"
+        ) from None
+    _check_room(loaded)
+    try:
+        workbook = openpyxl.load_workbook(io.BytesIO(loaded.data), read_only=True, data_only=True)
+        names = list(workbook.sheetnames)
+        name, rows = "", []
+        for name in names:
+            rows = [row for row in workbook[name].iter_rows(values_only=True) if any(map(_has_value, row))]
+            if len(rows) > 1:
+                break
+    except Exception as error:  # zipfile, XML and openpyxl each have exceptions of their own for a damaged file
+        raise WrongFormatError(f"{loaded.name} cannot be read as an Excel workbook: {reason(error)}") from None
+    if len(rows) < 2:
+        raise NoRowsError(f"{loaded.name} has no sheet with rows below a header")
+    header = _unique(header_names([_cell(value) or "" for value in rows[0]], None))
+    columns = {
+        title: pa.array([_cell(row[k]) if k < len(row) else None for row in rows[1:]], pa.string())
+        for k, title in enumerate(header)
+    }
+    n_others = len(names) - 1
+    notes = (f'Read the sheet "{name}" of {n_others + 1}.',) if n_others else ()
+    return pa.table(columns), notes
+
+
+def _check_room(loaded: Loaded) -> None:
+    try:
+        with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
+            size = sum(info.file_size for info in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise WrongFormatError(f"{loaded.name} is a damaged workbook: {reason(error)}") from None
+    if size > room_for(len(loaded.data)):
+        raise TooLargeError(f"{loaded.name} unpacks to {size / 1e9:.3g} GB, far more than a sheet of answers does")
+
+
+def _has_value(value: Any) -> bool:
+    return _cell(value) is not None
+
+
+def _cell(value: Any) -> str | None:
+    return as_text(value)
+
+
+def _unique(names: tuple[str, ...]) -> list[str]:
+    """Add a number to names that come again."""
+    seen: dict[str, int] = {}
+    found = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return found

@@ -1,0 +1,154 @@
+"""Argilla 2: its records in any of three layouts, and results as its suggestions.
+
+Field names: https://docs.argilla.io/latest/how_to_guides/import_export (what `to_json`, `to_list` and `to_dict`
+write), https://docs.argilla.io/latest/reference/argilla/records/responses and .../suggestions.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quorate.errors import WrongFormatError, shown
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import NEVER, OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+LEFT_OUT = ("draft", "discarded")  # the statuses of responses that were not submitted
+
+Response = tuple[str, Any, Any, str | None]  # question, value, user, status
+
+# What Argilla writes, of what is read here: responses by question (to_json), or as the server has them.
+WHO = {"user_id": VALUE, "status": VALUE}
+RECORD = {
+    **dict.fromkeys(("id", "external_id", "_server_id"), VALUE),
+    **dict.fromkeys(("fields", "metadata"), Each(ANYTHING)),
+    "responses": Either(Each([{"value": ANYTHING, **WHO}]), [{"values": Each({"value": ANYTHING}), **WHO}]),
+    "suggestions": Either(Each(ANYTHING), [ANYTHING]),
+}
+
+
+def _recognise(content: Content) -> bool:
+    flat = any(name.endswith(".responses") and f"{name}.users" in content.fields for name in content.fields)
+    nested = "responses" in content.fields and bool({"fields", "suggestions", "values"} & set(content.fields))
+    return flat or (content.layout == "records" and nested)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, RECORD, "Argilla", "record")
+    responses = [list(_responses(record, number)) for number, record in enumerate(content.records, start=1)]
+    questions = list(dict.fromkeys(question for some in responses for question, *_ in some if question))
+    asked = (reading.question,) if reading.question else questions
+    untold = sum(status is None for some in responses for question, *_, status in some if question in asked)
+    notes: tuple[str, ...] = ()
+    if untold:
+        notes = (
+            f"{untold:,} responses come without a status, as `to_json` writes them, so drafts and discarded ones are "
+            "among the answers; `to_list(flatten=True)` writes the status",
+        )
+    return assemble(
+        "argilla",
+        content,
+        reading,
+        questions,
+        lambda q: _find(content.records, responses, reading, q),
+        notes=notes,
+        takes_results=True,
+    )
+
+
+FORMAT = Format(
+    "argilla",
+    "Argilla 2 records: to_json, to_list or to_dict, nested or flattened",
+    "objects with 'responses' beside 'fields' or 'suggestions', or 'QUESTION.responses' and 'QUESTION.responses.users'",
+    _recognise,
+    _read,
+)
+
+
+def _responses(record: Record, number: int) -> Iterator[Response]:
+    """Give every response of a record, whatever its layout."""
+    given = record.get("responses")
+    if isinstance(given, Mapping):  # to_json: {question: [{value, user_id}]}
+        for question, responses in given.items():
+            for response in responses or []:
+                yield question, response.get("value"), response.get("user_id"), _status(response.get("status"))
+    elif isinstance(given, list):  # as the server has it: [{values: {question: {value}}, user_id, status}]
+        for response in given:
+            user, status = response.get("user_id"), _status(response.get("status"))
+            for question, answer in (response.get("values") or {"": {}}).items():  # discarded: to no question
+                yield question, (answer or {}).get("value"), user, status
+    for name in record:  # flattened: three lists of one length
+        if isinstance(name, str) and name.endswith(".responses") and f"{name}.users" in record:
+            for value, user, status in _flattened(record, name, number):
+                yield name.removesuffix(".responses"), value, user, _status(status)
+
+
+def _flattened(record: Record, name: str, number: int) -> list[tuple[Any, Any, Any]]:
+    values, users, statuses = (record.get(f"{name}{part}") for part in ("", ".users", ".status"))
+    columns = {name: [ANYTHING], f"{name}.users": [VALUE], f"{name}.status": [VALUE]}
+    check_records([{key: record.get(key) for key in columns}], columns, "Argilla", f"record {number:,}, of which part")
+    values = values or []
+    users, statuses = users or [None] * len(values), statuses or [None] * len(values)
+    if not len(values) == len(users) == len(statuses):
+        raise WrongFormatError(
+            f"record {number:,} has {len(values):,} values in {shown(name)}, but {len(users):,} users and "
+            f"{len(statuses):,} statuses; Argilla writes as many of each"
+        )
+    return list(zip(values, users, statuses, strict=True))
+
+
+def _status(value: Any) -> str | None:
+    return None if value is None else str(value).lower()
+
+
+def _find(
+    records: list[Record], responses: list[list[Response]], reading: ReadOptions, question: str
+) -> Iterator[FoundAnswer]:
+    for number, (record, some) in enumerate(zip(records, responses, strict=True), start=1):
+        task = _task_of(record, reading.task)
+        own = [response for response in some if response[0] in (question, "")]
+        if not own:
+            yield FoundAnswer(task, None, None, f"record {shown(task)}", NEVER)
+        for asked, value, user, status in some:
+            where = f"the response of {shown(user)} to record {shown(task or number)}"
+            why = OTHER_QUESTION if asked not in (question, "") else status if status in LEFT_OUT else ""
+            yield FoundAnswer(task, user, value, where, why)
+
+
+def _task_of(record: Record, name: str | None) -> Any:
+    if name is not None:
+        return next(
+            (part[name] for part in (record, record.get("fields"), record.get("metadata")) if part and name in part),
+            None,
+        )
+    own = (record.get(name) for name in ("external_id", "id", "_server_id"))
+    return next((each for each in own if as_text(each) is not None), None)
+
+
+def suggestions(export: Export, labels: Mapping[str, tuple[Any, float | None]], agent: str) -> list[Record]:
+    """Write labels as suggestions, in the layout that `Record.from_dict` and `dataset.records.from_json` read.
+
+    Responses are left out, so that importing the file changes nothing but the suggestions.
+
+    Args:
+        export: what `read_export` read.
+        labels: task -> its label, as it was in the export, and how sure it is.
+        agent: what Argilla shows as the origin of the suggestion.
+
+    >>> from quorate.io.exports.detect import read_export
+    >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
+    >>> suggestions(read_export([record]), {"7": ("glad", 0.9)}, "quorate")[0]["suggestions"]
+    {'tone': {'value': 'glad', 'score': 0.9, 'agent': 'quorate'}}
+    """
+    written = []
+    for record in export.records:
+        label = labels.get(as_text(_task_of(record, export.task_field)) or "")
+        kept: Record = {
+            name: record[name] for name in ("fields", "metadata", "vectors", "_server_id") if name in record
+        }
+        given = record.get("suggestions")
+        others: Record = {**given} if isinstance(given, Mapping) else {}
+        if label is not None:
+            others[export.question] = {"value": label[0], "score": label[1], "agent": agent}
+        written.append({"id": _task_of(record, None), **kept, "suggestions": others})
+    return written

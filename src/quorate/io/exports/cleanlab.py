@@ -1,0 +1,145 @@
+"""cleanlab's wide table: one row a task, one column an annotator, blank where there is no answer.
+
+https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html (`labels_multiannotator`). Annotators are columns, so
+nothing but the values tells such a table from any other; see `_recognise`.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import Table, from_strings, table_of, take
+from quorate.errors import MissingColumnError, NoRowsError, OptionError, WrongFormatError, listing
+from quorate.io.columns import encode
+from quorate.io.exports.content import Content, as_text
+from quorate.io.exports.export import NEVER, Export, Format
+from quorate.io.options import ReadOptions
+from quorate.io.values import id_text
+
+MOST_CLASSES = 50  # more different values than this are no classes, in a table that nobody vouches for
+
+
+def _recognise(content: Content) -> bool:
+    """Tell a wide table by its values: ids, each once, then three columns or more that share values and have blanks.
+
+    Without a blank it may as well be a long table under other names (an id, a rater, a rating), so that one must be
+    named.
+    """
+    if content.layout != "rows" or len(content.fields) < 3 or len(set(content.fields)) < len(content.fields):
+        return False
+    fields = [*content.index[:1], *_not_in_index(content)]
+    ids, *annotators = [[as_text(row.get(name)) for row in content.sample] for name in fields]
+    if not content.index and len(set(ids)) < len(ids):  # no ids, so perhaps an annotator like the others
+        annotators = [ids, *annotators]
+    return len(annotators) > 2 and any(None in column for column in annotators) and _share(annotators)
+
+
+def _share(columns: list[list[str | None]]) -> bool:
+    """Whether each column that has values shares one with another, and there are few different ones."""
+    given = [{value for value in column if value is not None} for column in columns]
+    given = [values for values in given if values]
+    return (
+        len(given) > 1
+        and len(set().union(*given)) <= MOST_CLASSES
+        and all(any(values & other for other in given if other is not values) for values in given)
+    )
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    if reading.question is not None:
+        raise OptionError("a wide table holds the answers to one question; leave out question= (--question)")
+    if content.layout != "rows" or len(content.fields) < 2:
+        raise WrongFormatError(f"{content.name} is no table with a row a task and a column an annotator")
+    id_column, annotators = _roles(content, reading.task)
+    if id_column is None:
+        tasks = _row_labels(content)
+    else:
+        codes, names = encode(content.table.column(id_column), id_column)
+        texts_of_ids = [as_text(name) or "" for name in names.to_pylist()]
+        tasks = ["" if code < 0 else texts_of_ids[code] for code in codes.tolist()]
+        _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
+    rows, columns, labels = [], [], []
+    for k, name in enumerate(annotators):
+        codes, names = encode(content.table.column(name), name, is_label=True)
+        answered = np.flatnonzero(codes >= 0)
+        texts = np.array([as_text(value) for value in names.to_pylist()], dtype=object)
+        rows.append(answered)
+        columns.append(np.full(len(answered), k))
+        labels.append(texts[codes[answered]] if len(answered) else np.array([], dtype=object))
+    row, column, label = np.concatenate(rows), np.concatenate(columns), np.concatenate(labels)
+    if not len(row):
+        raise NoRowsError(f"{content.name} has columns, but no answers in them")
+    order = np.lexsort([column, row])  # by task, then by annotator, as one reads it
+    table = {
+        "task": take(from_strings(tasks), row[order]),
+        "worker": take(from_strings(annotators), column[order]),
+        "label": from_strings(label[order].tolist()),
+    }
+    unanswered = len(tasks) - len(np.unique(row))
+    left_out = {"blank": len(tasks) * len(annotators) - len(row), NEVER: unanswered}
+    if id_column is not None:
+        ids = f"ids in {id_column!r}"
+    elif tasks == [str(number) for number in range(len(tasks))]:
+        ids = "no column of ids, so tasks are numbered from 0"
+    else:
+        ids = "ids in the index"
+    return Export(
+        Table(table_of(table)),
+        None,
+        "cleanlab",
+        "label",
+        ("label",),
+        {why: n for why, n in left_out.items() if n},
+        (f"read as one row a task: {ids}, answers in {listing(annotators)}",),
+    )
+
+
+FORMAT = Format(
+    "cleanlab",
+    "a wide table, as cleanlab takes it: one row a task, one column an annotator",
+    "a column of ids, each once, then three columns or more that share their values and have blanks",
+    _recognise,
+    _read,
+)
+
+
+def _roles(content: Content, task: str | None) -> tuple[str | None, list[str]]:
+    """Return the column of ids, None where the first column is an annotator like the others, and the annotators."""
+    if task is not None and task not in content.fields:
+        raise MissingColumnError(f"{content.name} has no column {task!r}; it has {listing(content.fields, 12)}")
+    first, *others = [*content.index[:1], *_not_in_index(content)]
+    if task is None and content.index:
+        task = first
+    if task is None:
+        ids = {value for value in content.column(first) if value is not None}
+        rest = {as_text(row.get(name)) for row in content.sample for name in others}
+        task = None if ids and ids <= rest else first
+    return task, [name for name in _not_in_index(content) if name != task]
+
+
+def _not_in_index(content: Content) -> list[str]:
+    return [name for name in content.fields if name not in content.index]
+
+
+def _row_labels(content: Content) -> list[str]:
+    """Return the labels that a data frame has for its rows, if they tell the rows apart; else number the rows."""
+    index: Any = getattr(content.source, "index", None)
+    if getattr(index, "nlevels", 0) == 1 and index.is_unique:
+        labels = [id_text(label) for label in index.tolist()]
+        if None not in labels:
+            return [label or "" for label in labels]
+    return [str(row) for row in range(content.table.num_rows)]
+
+
+def _check_ids(tasks: list[str], column: str, name: str, *, is_chosen: bool) -> None:
+    seen: dict[str, int] = {}
+    for number, task in enumerate(tasks, start=1):
+        if not task.strip() or task in seen:
+            why = "is blank" if not task.strip() else f"repeats {task!r} of row {seen[task]:,}"
+            remedy = (
+                "Let task= (--task) name another column" if is_chosen else "Name the column of ids with task= (--task)"
+            )
+            raise OptionError(
+                f"{column!r} of {name} {why} in row {number:,}; a wide table has one row a task. {remedy}"
+            )
+        seen[task] = number

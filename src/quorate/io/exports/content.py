@@ -1,0 +1,470 @@
+"""A source of unknown format -> what its first bytes tell, and all of it once somebody knows how to read it.
+
+What holds several files -> the records in them: the archive of an Inspect log, and a folder of logs.
+"""
+
+import csv
+import io
+import json
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from json.decoder import scanstring  # type: ignore[attr-defined]  # what Python's own decoder is made of
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.addresses import render_address
+from quorate.errors import (
+    ColumnTypeError,
+    QuorateError,
+    RaggedRowsError,
+    TooLargeError,
+    WrongFormatError,
+    reason,
+    shown,
+)
+from quorate.io.csv_files import first_row, header_names, is_data_row, padded, sniff_delimiter, with_header
+from quorate.io.dataframes import index_names, names_of
+from quorate.io.json_lines import each_line, what_is_wrong
+from quorate.io.open_file import Loaded, head, hold, load, room_for
+from quorate.io.options import AS_USUAL, HEADER, NO_HEADER, ReadOptions
+from quorate.io.parquet_files import parquet_schema
+from quorate.io.read_table import Source, read_table
+from quorate.io.values import as_text as as_text
+
+ZIP = b"PK\x03\x04"
+MARK = b"\xef\xbb\xbf"
+ZSTANDARD = 93  # the number of the method in a ZIP file, which Python knows from 3.14 on
+LOCAL = struct.Struct("<4s5H3I2H")  # what stands before a member's name: the last two are the lengths of name and extra
+HEAD_FILE, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
+LOGS = (".json", ".jsonl", ".ndjson", ".eval")  # how the names of logs end
+
+
+def is_archive(raw: bytes) -> bool:
+    r"""Tell whether the first bytes are those of a ZIP file.
+
+    >>> is_archive(b"PK\x03\x04..."), is_archive(b"task,worker")
+    (True, False)
+    """
+    return raw.removeprefix(MARK).startswith(ZIP)
+
+
+def is_workbook(loaded: Loaded) -> bool:
+    """Tell whether a ZIP file is a workbook of Excel.
+
+    >>> is_workbook(Loaded("a.xlsx", pa.py_buffer(b"PK")))
+    False
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except DAMAGES:
+        return False
+
+
+def log_in(loaded: Loaded) -> dict[str, Any]:
+    """Return the log that an archive holds, as its JSON file would have it.
+
+    A run that was cut short has no header yet; what it began with serves.
+
+    Raises:
+        WrongFormatError: it is damaged, or no log.
+        TooLargeError: it unpacks to too much.
+
+    >>> log_in(Loaded("a.eval", pa.py_buffer(b"PK")))
+    Traceback (most recent call last):
+    quorate.errors.WrongFormatError: a.eval is a damaged archive: File is not a zip file
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(loaded.data)) as archive:
+            members = {info.filename: info for info in archive.infolist()}
+            head = next((members[name] for name in (HEAD_FILE, START) if name in members), None)
+            if "content.xml" in members:
+                raise WrongFormatError(
+                    f"{loaded.name} is an OpenDocument spreadsheet, which is not read: save its sheet of answers as "
+                    "CSV or .xlsx, and give that"
+                )
+            if head is None:
+                raise WrongFormatError(
+                    f"{loaded.name} is a ZIP archive without {HEAD_FILE}, so it is no Inspect log; unpack it, and give "
+                    "a file that is in it"
+                )
+            samples = [info for name, info in members.items() if name.startswith(SAMPLES)]
+            _check_room([head, *samples], loaded)
+            log = _parsed(archive, head, loaded)
+            if not isinstance(log, dict):
+                raise WrongFormatError(f"{loaded.name}: {head.filename} is no JSON object: {shown(log)}")
+            return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
+    except QuorateError:  # some are ValueErrors, and have said what is wrong
+        raise
+    except DAMAGES as error:
+        raise WrongFormatError(f"{loaded.name} is a damaged archive: {reason(error)}") from None
+
+
+# What Python and Arrow raise over archives that are none, are cut, locked, or lie about themselves.
+DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    pa.ArrowException,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    OSError,
+    ValueError,
+    KeyError,
+    IndexError,
+    OverflowError,
+    MemoryError,
+)
+
+
+def _check_room(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
+    size, most = sum(info.file_size for info in members), room_for(len(loaded.data))
+    if size > most:
+        raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, far more than a log does")
+
+
+def _parsed(archive: zipfile.ZipFile, info: zipfile.ZipInfo, loaded: Loaded) -> Any:
+    data = _unpacked(info, loaded) if info.compress_type == ZSTANDARD else archive.read(info)
+    try:
+        return json.loads(bytes(data).decode())
+    except (ValueError, RecursionError) as error:
+        raise WrongFormatError(f"{loaded.name}: {shown(info.filename)} is not JSON: {reason(error)}") from None
+
+
+def _unpacked(info: zipfile.ZipInfo, loaded: Loaded) -> Any:
+    """Unpack a member by Arrow's Zstandard; the archive says how long it will be."""
+    start = info.header_offset
+    *_, name, extra = LOCAL.unpack(bytes(loaded.data[start : start + LOCAL.size]))
+    start += LOCAL.size + name + extra
+    packed = loaded.data[start : start + info.compress_size]
+    return pa.decompress(packed, decompressed_size=info.file_size, codec="zstd") if info.file_size else b""
+
+
+def logs_in(folder: Path) -> list[Path]:
+    """Name the logs in a folder and those in it, in order.
+
+    >>> logs_in(Path("no such folder"))
+    []
+    """
+    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in LOGS and path.is_file())
+
+
+HEAD = 1 << 18  # bytes that are looked at to recognise a format
+MOST_CELLS = 1_000_000  # that are looked at to recognise a format
+
+WHOLE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
+PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # what a page says besides
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A source and the names of its fields; its rows or records are read when they are first asked for."""
+
+    source: Source
+    name: str  # of the file, for messages
+    layout: str = "unknown"  # "rows" (a header and rows), "records" (JSON objects), or "unknown"
+    fields: tuple[str, ...] = ()  # of the header, or of the first record
+    json_lines: bool = False  # records, one a line: what `quorate.read` takes as a table
+    head: str = ""
+    reading: ReadOptions = AS_USUAL  # for `read_table`
+    given: list[Record] | None = None  # the records, where they had to be read to tell the fields
+    index: tuple[str, ...] = ()  # the fields that label the rows, as the index of a data frame does
+    parsed: Any = None  # what the file holds, where it is no JSON but as good as that
+    ready: pa.Table | None = None  # the rows, where they had to be read to tell the fields
+    headerless: bool = False  # whether the first row of the file is data, so that the fields are numbered
+    notes: tuple[str, ...] = ()  # how the file was read, where that is not plain
+    files: tuple[str, ...] = ()  # the names of several files that were read together
+    parts: "tuple[Content, ...]" = ()  # those files, where they are no export of a tool
+
+    @cached_property
+    def _rows_and_padding(self) -> tuple[pa.Table, tuple[str, ...]]:
+        if self.ready is not None:
+            return self.ready, ()
+        wanted = dict.fromkeys(self.fields, "")
+        try:
+            return read_table(self.source, wanted, self.reading), ()
+        except RaggedRowsError:
+            if not isinstance(self.source, str | Path | Loaded) or self.headerless:
+                raise
+            data, missing = padded(load(self.source).data, self.reading.delimiter or ",", self.reading.encoding)
+            if not missing:
+                raise
+            return read_table(Loaded(self.name, data), wanted, replace(self.reading, encoding="utf-8")), missing
+
+    @property
+    def table(self) -> pa.Table:
+        """All columns; those of a CSV file as text."""
+        return self._rows_and_padding[0]
+
+    @property
+    def padding(self) -> tuple[str, ...]:
+        """The last columns of a CSV file, where every row ends before them."""
+        return () if self.layout != "rows" else self._rows_and_padding[1]
+
+    @cached_property
+    def document(self) -> Any:
+        """What a JSON file holds, as it stands there."""
+        if self.parsed is not None:
+            return self.parsed
+        if self.given is not None:
+            return self.given
+        if isinstance(self.source, str | Path | Loaded):
+            return _parse_json(_read_all(self.source), self.name, lines=self.json_lines)
+        return self.source
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The objects of a JSON file, the rows of a table as objects."""
+        if self.layout == "rows":
+            return _rows(self.table, self.name)
+        if self.given is not None:
+            return self.given
+        return as_records(self.document, self.name)
+
+    def column(self, name: str) -> list[str | None]:
+        """One column as text; None where it is blank."""
+        if self.layout == "records":
+            return [as_text(record.get(name)) for record in self.records]
+        return [as_text(row[name]) for row in _rows(self.table.select([name]), self.name)]
+
+    @cached_property
+    def sample(self) -> list[Record]:
+        """The rows that the first bytes hold, or the first thousand."""
+        if not self.head:
+            return _rows(self.table.slice(0, 1000), self.name)
+        return self._parsed_rows(self.head, HEAD, 1000)
+
+    def first_records(self, most: int) -> list[Any]:
+        """Return the first objects of a JSON file; of JSON lines, only so many are parsed."""
+        if self.json_lines and self.given is None and isinstance(self.source, str | Path | Loaded):
+            lines = _decoded(head(self.source, HEAD), "utf-8").split("\n")[: most + 1]
+            found = []
+            for line in lines[:-1]:
+                with suppress(ValueError, RecursionError):
+                    found.append(json.loads(line))
+            return found[:most]
+        document = self.document
+        return document[:most] if isinstance(document, list) else [document]
+
+    def sample_rows(self, size: int) -> list[Record]:
+        """Return the rows that so many bytes at the beginning of a CSV file hold."""
+        if not isinstance(self.source, str | Path | Loaded):
+            return self.sample
+        return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
+
+    def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
+        whole = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
+        reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
+        rows: list[list[str]] = []
+        with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
+            for row in reader:
+                rows += [row] if row else []
+                if len(rows) > min(most, MOST_CELLS // max(len(self.fields), 1)):
+                    break
+        return [dict(zip(self.fields, row, strict=False)) for row in rows[0 if self.headerless else 1 :]]
+
+
+def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
+    """Look at the first bytes of a source; what cannot be read has the layout ``unknown``.
+
+    Args:
+        source: a path, ``"-"``, a list of records, or what `quorate.read` takes.
+        reading: its format, delimiter and encoding, as far as they are known; by default the delimiter is the one that
+            gives most fields.
+
+    >>> look([{"_input_hash": 1, "answer": "accept"}]).fields
+    ('_input_hash', 'answer')
+    """
+    source = hold(source)
+    if not isinstance(source, str | Path | Loaded):
+        return _look_at_object(source)
+    name = source.name if isinstance(source, Loaded) else render_address(source)
+    raw = head(source, HEAD)
+    if raw[:4] == b"PAR1" or reading.format == "parquet":
+        schema = parquet_schema(load(source).data)
+        known = replace(reading, format="parquet")
+        return Content(source, name, "rows", tuple(schema.names), reading=known, index=index_names(schema))
+    if is_archive(raw) and (reading.format == "xlsx" or is_workbook(load(source))):
+        from quorate.io.excel_files import read_workbook
+
+        table, sheet = read_workbook(load(source))
+        return Content(source, name, "rows", tuple(table.column_names), ready=table, notes=sheet)
+    if is_archive(raw):
+        log = log_in(load(source))
+        return Content(source, name, "records", tuple(log), given=[log])
+    text = _decoded(raw, reading.encoding)
+    start = text.lstrip()[:1]
+    if reading.format == "yaml" or name.lower().endswith((".yaml", ".yml")):
+        from quorate.io.yaml_files import read_yaml
+
+        document = read_yaml(load(source))
+        first = document[0] if isinstance(document, list) and document else document
+        fields = tuple(map(str, first)) if isinstance(first, Mapping) else ()
+        return Content(source, name, "records", fields, parsed=document)
+    if start in ("{", "["):
+        return Content(source, name, "records", _fields_of_first(source, text), json_lines=start == "{")
+    if not text.strip() or "\0" in text[:4096]:
+        return Content(source, name)
+    text = with_header(lambda size: _decoded(raw if size == HEAD else head(source, size), reading.encoding))
+    delimiter = reading.delimiter
+    if delimiter is None:
+        delimiter = "\t" if reading.format == "tsv" else sniff_delimiter(text)
+    known = replace(reading, format="csv", delimiter=delimiter)
+    first = [field.strip() for field in first_row(text, delimiter)]
+    notes: tuple[str, ...] = ()
+    if reading.delimiter is None and delimiter not in (",", "\t") and len(first) > 1:
+        notes = (f'Read with "{delimiter}" as separator.',)
+    names = None if reading.column_names is None else tuple(reading.column_names)
+    if names is None and not set(reading.columns) <= set(first) and is_data_row(text, delimiter):
+        names = NO_HEADER
+        known = replace(known, column_names=names)
+    fields = header_names(first, names)
+    headerless = names is not None and names != HEADER
+    return Content(source, name, "rows", fields, head=text, reading=known, headerless=headerless, notes=notes)
+
+
+def _rows(table: pa.Table, name: str) -> list[Record]:
+    try:
+        rows: list[Record] = table.to_pylist()
+    except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
+        raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
+    return rows
+
+
+def as_records(data: Any, name: str) -> list[Record]:
+    """Make a list of objects of what a JSON file holds: a list, one object, objects by their id, or columns.
+
+    >>> as_records({"id": [1, 2], "responses": [{}, {}]}, "x.json")
+    [{'id': 1, 'responses': {}}, {'id': 2, 'responses': {}}]
+    """
+    if isinstance(data, Mapping) and is_page(data):
+        data = data["data"]
+    if isinstance(data, Mapping) and set(data) != WHOLE:
+        values = list(data.values())
+        if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
+            return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
+        data = values if values and _all_records(values) else [data]
+    records = list(data) if isinstance(data, list | tuple) else [data]
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, Mapping):
+            raise WrongFormatError(f"item {number:,} of {name} is no JSON object: {shown(record)}")
+    return [record if isinstance(record, dict) else dict(record) for record in records]
+
+
+def is_page(data: Mapping[str, Any]) -> bool:
+    """Tell whether an object is a page of records, as services hand them out: a list under ``data``, and where it ends.
+
+    >>> is_page({"data": [{"id": 1}], "next_cursor": None}), is_page({"data": {"text": "hi"}})
+    (True, False)
+    """
+    listed = data.get("data")
+    return set(data) - {"data"} <= PAGE and isinstance(listed, list) and bool(listed) and _all_records(listed)
+
+
+def _all_records(values: Iterable[Any]) -> bool:
+    return all(isinstance(value, Mapping) for value in values)
+
+
+# --- the first bytes ---
+
+
+def _look_at_object(source: Source) -> Content:
+    if isinstance(source, list | tuple):
+        return Content(source, "the list", "records", tuple(dict.fromkeys(_keys(source[:1]))))
+    if isinstance(source, Mapping) and any(str(key) == "responses" or ".responses" in str(key) for key in source):
+        return Content(source, "the mapping", "records", tuple(map(str, source)))
+    names = names_of(source)
+    if names is None:
+        return Content(source, "the table")
+    return Content(source, "the table", "rows", tuple(names), index=index_names(source))
+
+
+def _keys(records: Iterable[Any]) -> list[str]:
+    return [str(key) for record in records if isinstance(record, Mapping) for key in record]
+
+
+def _decoded(raw: bytes, encoding: str) -> str:
+    """Decode the first bytes as far as they can be; what comes after the last of them may be cut anywhere."""
+    try:
+        text = raw.decode(encoding, errors="replace")
+    except UnicodeError:  # an encoding that replaces nothing
+        return ""
+    return text.removeprefix("\ufeff")
+
+
+def _fields_of_first(source: str | Path | Loaded, text: str) -> tuple[str, ...]:
+    """Return the fields of the first object; where it is longer than the first bytes, more is read."""
+    size = HEAD
+    fields = _record_fields(text)
+    while fields is None:
+        size *= 8
+        raw = head(source, size)
+        fields = _record_fields(_decoded(raw, "utf-8"))
+        if fields is None and len(raw) < size:  # that was all of it
+            return _names_in(text)
+    return fields
+
+
+def _record_fields(text: str) -> tuple[str, ...] | None:
+    """Return the fields of the first object; None where it is cut, or is no JSON."""
+    try:
+        first, _ = json.JSONDecoder().raw_decode(text, max(text.find("{"), 0))
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(first, dict) and is_page(first):
+        first = first["data"][0]
+    elif isinstance(first, dict) and first.keys() != WHOLE and _all_records(first.values()):
+        first = next(iter(first.values()), None)  # objects by their id
+    return tuple(first) if isinstance(first, dict) else ()
+
+
+def _names_in(text: str) -> tuple[str, ...]:
+    """Return every name of a field in a text that is no JSON, however deep: what it was meant to be."""
+    names: dict[str, None] = {}
+    at = text.find('"')
+    while at >= 0:
+        try:
+            name, at = scanstring(text, at + 1, False)
+        except ValueError:  # cut within
+            break
+        if COLON.match(text, at):
+            names[name] = None
+        at = text.find('"', at)
+    return tuple(names)
+
+
+COLON = re.compile(r"\s*:")
+
+# --- all of it ---
+
+
+def _read_all(source: str | Path | Loaded) -> str:
+    loaded = load(source)
+    try:
+        return bytes(loaded.data).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise WrongFormatError(f"{loaded.name} is not UTF-8 text, as JSON must be; convert it to UTF-8") from None
+
+
+def _parse_json(text: str, name: str, *, lines: bool = False) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg != "Extra data":
+            raise WrongFormatError(f"line {error.lineno:,} of {name} is not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or lists in lists in lists
+        if lines:
+            return list(each_line(text, name))
+        raise WrongFormatError(f"{name} {what_is_wrong(error, shown(text.strip()))}") from None
+    return list(each_line(text, name))

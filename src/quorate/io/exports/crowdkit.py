@@ -1,0 +1,43 @@
+"""crowd-kit's table: task, worker, label, one row an answer, as https://crowd-kit.readthedocs.io has it.
+
+Before version 1.0 the worker was called performer; cleanlab's long table calls it annotator
+(https://docs.cleanlab.ai/stable/cleanlab/multiannotator.html).
+"""
+
+from collections.abc import Iterator
+
+from quorate.io.dataframes import check_columns
+from quorate.io.exports.content import Content
+from quorate.io.exports.export import Export, Format, FoundAnswer, assemble
+from quorate.io.options import ReadOptions
+
+WORKERS = ("worker", "performer", "annotator")
+
+
+def _recognise(content: Content) -> bool:
+    return {"task", "label"} <= set(content.fields) and any(name in content.fields for name in WORKERS)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    worker = reading.worker or next((name for name in WORKERS if name in content.fields), "worker")
+    names = (reading.task or "task", worker, reading.label or reading.question or "label")
+    check_columns(content.fields, dict(zip(names, reading.wanted().values(), strict=True)), content.name)
+    return assemble("crowdkit", content, reading, [names[2]], lambda _: _find(content, names), typed_labels=True)
+
+
+FORMAT = Format(
+    "crowdkit",
+    "a plain table, as crowd-kit takes it: task, worker, label",
+    "the columns 'task', 'worker' (or 'performer', 'annotator') and 'label'",
+    _recognise,
+    _read,
+)
+
+
+def _find(content: Content, names: tuple[str, str, str]) -> Iterator[FoundAnswer]:
+    if content.layout == "rows":
+        rows = zip(*(content.table.column(name).to_pylist() for name in names), strict=True)
+    else:
+        rows = zip(*([record.get(name) for record in content.records] for name in names), strict=True)
+    for number, (task, worker, label) in enumerate(rows, start=1):
+        yield FoundAnswer(task, worker, label, f"row {number:,}")

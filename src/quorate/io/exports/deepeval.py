@@ -1,0 +1,105 @@
+"""DeepEval: a test run, as its results folder has it or as `evaluate` returns it. The judge is the evaluation model.
+
+Field names: https://deepeval.com/docs/evaluation-introduction and https://deepeval.com/docs/evaluation-flags-and-configs
+(results_folder); seen in a run of version 4.3.1 (``tools/judge_samples.py``).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from quorate.errors import NoRowsError, count
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, passed
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, check_records
+from quorate.io.options import ReadOptions
+
+# What DeepEval writes, of what is read here: a file has the names of its service, an object those of Python.
+METRIC = dict.fromkeys(("name", "success", "score", "error", "evaluationModel", "evaluation_model"), VALUE)
+CASE = {
+    "name": VALUE,
+    "order": VALUE,
+    "metricsData": [METRIC],
+    "metrics_data": [METRIC],
+    "metadata": Each(ANYTHING),
+    "additionalMetadata": Each(ANYTHING),
+}
+METRICS = ("metricsData", "metrics_data")
+CACHE = "test_cases_lookup_map"
+CASES = ("testCases", "conversationalTestCases", "test_results")
+LISTS = {name: [CASE] for name in CASES}
+RUN = {**LISTS, "testRunData": LISTS}
+
+
+def _recognise(content: Content) -> bool:
+    fields = set(content.fields)
+    return content.layout == "records" and (
+        bool({"testCases", "test_results", "testRunData"} & fields) or _is_cache(content)
+    )
+
+
+def _is_cache(content: Content) -> bool:
+    """Whether it is DeepEval's cache, whose keys are test cases written as JSON."""
+    fields = content.fields
+    return CACHE in fields or (bool(fields) and all(name.startswith("{") and '"input"' in name for name in fields))
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    if _is_cache(content):
+        cases = _cached(content.records)
+    else:
+        check_records(content.records, RUN, "DeepEval", "test run")
+        runs = [record.get("testRunData") or record for record in content.records]
+        cases = [case for run in runs for name in CASES for case in run.get(name) or []]
+    metrics = [metric for case in cases for name in METRICS for metric in case.get(name) or []]
+    if metrics and all(metric.get("score") is None and not metric.get("error") for metric in metrics):
+        raise NoRowsError(
+            f"{content.name} is an unfinished run of DeepEval: none of its "
+            f"{count(len(metrics), 'metric')} has a score, and "
+            "success is only the initial value"
+        )
+    verdicts = list(_verdicts(cases, reading))
+    return judged("deepeval", content, reading, verdicts, needs_panel=True, can_pool=False)
+
+
+def _cached(records: list[Record]) -> list[Record]:
+    """Return the test cases of a cache, in the shape of a run."""
+    found = []
+    for record in records:
+        inside = record.get(CACHE) if isinstance(record.get(CACHE), dict) else record
+        for key, case in (inside or {}).items():
+            listed = case.get("cached_metrics_data") if isinstance(case, dict) else None
+            metrics = [each.get("metric_data") for each in listed or [] if isinstance(each, dict)]
+            found.append({"name": key, "metricsData": [metric for metric in metrics if isinstance(metric, dict)]})
+    return found
+
+
+FORMAT = Format("deepeval", "DeepEval test runs: JSON", "'testCases', or 'test_results'", _recognise, _read)
+
+
+def _verdicts(cases: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
+    for number, case in enumerate(cases):
+        usual = next((each for each in (case.get("name"), case.get("order")) if as_text(each) is not None), number)
+        task = first_of(reading.task, usual, case, case.get("metadata"), case.get("additionalMetadata"))
+        metrics = [*(case.get("metricsData") or []), *(case.get("metrics_data") or [])]
+        if not metrics:
+            yield Verdict("", task, None, None, f"test case {number + 1:,}", left_out=UNJUDGED)
+        for metric in metrics:
+            name = as_text(metric.get("name")) or "metric"
+            model = as_text(metric.get("evaluationModel") or metric.get("evaluation_model"))
+            yield Verdict(
+                name,
+                task,
+                model or name,  # a metric without a model is a rule
+                passed(metric.get("success")),
+                f"metric {name!r} of test case {number + 1:,}",
+                score=metric.get("score"),
+                abstained=_abstained(metric.get("error")),
+                alone=model is None,
+            )
+
+
+def _abstained(error: Any) -> str:
+    if error is None:
+        return ""
+    return UNPARSED if "JSON" in str(error) else FAILED

@@ -1,0 +1,196 @@
+"""Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
+
+from dataclasses import replace
+from typing import Any, Unpack
+
+from quorate.errors import OptionError, PairwiseFileError, UnknownFormatError, WrongFormatError, listing
+from quorate.io.exports.content import Content, look
+from quorate.io.exports.export import Export
+from quorate.io.open_file import hold
+from quorate.io.options import AS_USUAL, ExportKeywords, ReadOptions, read_options
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+from quorate.io.wide import layout_is_plain
+
+LAYOUT = "layout"  # a table that is read by its layout: wide, lists, other names of columns
+TABLE = "table"  # what `quorate.io.rows` reads by itself
+PLAIN = "crowdkit"  # the same, read here
+UNCHECKED = (PLAIN, "cleanlab")  # these check their columns themselves
+MEANINGFUL = ExportKeywords.__optional_keys__ | {"tool"}
+
+
+def recognise(source: Source, reading: ReadOptions = AS_USUAL) -> str:
+    """Name the tool that made an export by its first bytes; ``table`` is a plain table with the columns asked for.
+
+    What cannot be read at all is called a table too: whoever reads it says what is wrong with it.
+
+    Args:
+        source: what `quorate.read` takes.
+        reading: how it is read.
+
+    Raises:
+        UnknownFormatError: it is none of those known, or may be two of them.
+        MissingColumnError: it is a table whose columns have other names than asked for, which seem clear.
+
+    >>> recognise({"task": [1], "worker": ["ann"], "label": ["cat"]})
+    'table'
+    >>> recognise([{"_input_hash": 1, "answer": "accept"}])
+    'prodigy'
+    """
+    content = _look(source, reading)
+    found = recognise_content(content, names_resolved(reading, content.fields))
+    if found != LAYOUT:
+        return found
+    from quorate.io.layouts import read_unknown_layout
+
+    read_unknown_layout(content, reading)
+    return TABLE
+
+
+def fields_of(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, ...]:
+    """Name the columns or fields of a source by its first bytes; none where it cannot be read.
+
+    >>> fields_of({"task": [1], "score": [2.5]})
+    ('task', 'score')
+    """
+    return tuple(_look(source, reading).fields)
+
+
+def _look(source: Source, reading: ReadOptions) -> Content:
+    if reading.tool == TABLE and not isinstance(source, list | tuple):
+        return look(source, reading)
+    from quorate.io.several_files import content_of
+
+    return content_of(source, reading)
+
+
+def recognise_content(content: Content, reading: ReadOptions) -> str:
+    """Name the tool that made an export, ``table``, or ``layout`` for a table that is read by its layout.
+
+    Raises:
+        UnknownFormatError: it may be two exports.
+
+    >>> recognise_content(look({"task": [1], "worker": ["ann"], "label": ["cat"]}), AS_USUAL)
+    'table'
+    """
+    if not content.fields and not content.parts and content.layout == "unknown":
+        return TABLE
+    from quorate.io.layouts import lists_workers
+
+    is_plain = layout_is_plain(reading) and not content.parts and content.ready is None
+    readable = content.layout == "rows" or content.json_lines or isinstance(content.source, list | tuple)
+    met = set(reading.columns) & set(content.fields)
+    if is_plain and readable and len(met) == len(set(reading.columns)):
+        return LAYOUT if lists_workers(content, reading) else TABLE
+    from quorate.io.exports.formats import matching
+
+    named = [name for name in (reading.worker, reading.label) if name is not None]
+    is_there = bool(named) and all(name in content.fields for name in named)
+    names_columns = (is_there and reading.worker is not None) or reading.workers is not None
+    found = [] if names_columns or content.parts or reading.worker_name is not None else matching(content)
+    if len(found) > 1:
+        raise UnknownFormatError(f"{content.name} may be {' or '.join(found)}; say which with tool= (--from)")
+    if found and not content.parts:
+        return found[0]
+    if content.layout == "rows" and len(content.fields) < 2 and not content.parts and not content.headerless:
+        return TABLE  # which says what it may be
+    if layout_is_plain(reading) and not content.parts and not named:
+        refuse_pairs(content)
+    return LAYOUT
+
+
+def refuse_pairs(content: Content) -> None:
+    """Refuse a file of pairwise comparisons, and name the command that ranks its items.
+
+    Raises:
+        PairwiseFileError: it is one.
+    """
+    from quorate.io.exports.pairwise import propose_rank
+
+    proposal = propose_rank(content)
+    if proposal is not None:
+        error = PairwiseFileError(f"{content.name}: {proposal.sentence}. Rank its items with: {proposal.command}")
+        error.commands = (proposal.command,)
+        raise error
+
+
+@keep_pipes()
+def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeywords]) -> Export:
+    """Read the answers to one question from another tool's export.
+
+    Args:
+        source: a path, ``"-"``, a list of records, or a table object.
+        tool: whose export it is, a name from `quorate.io.exports.formats.FORMATS`; by default the content tells.
+        question: which, if there are several.
+        task: the field that tells tasks apart, where it is not the tool's own id.
+        worker: the column of workers, of a plain table.
+        label: the column of labels, of a plain table.
+        join_choices: take several classes chosen at once for a class of their own, ``a|b``.
+        keep_rejected: count assignments that the requester rejected (Mechanical Turk, Toloka).
+        skip_missing: leave out answers without a task or worker, and count them, instead of refusing.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
+        delimiter: what separates the fields of a CSV file.
+        encoding: of a CSV file.
+
+    Raises:
+        UnknownFormatError: the content does not tell the format.
+        OptionError: there are several questions, and none was chosen.
+        InputError: the answers cannot be used; the message names the row.
+
+    >>> row = {"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}
+    >>> export = read_export([row, {**row, "_annotator_id": "bob", "answer": "ignore"}])
+    >>> export.tool, export.left_out, export.table.to_pylist()
+    ('prodigy', {'ignored': 1}, [{'task': '7', 'worker': 'ann', 'label': 'accept'}])
+    """
+    given: dict[str, Any] = {"tool": tool, **reading}
+    options = read_options(given)
+    options.refuse_but(MEANINGFUL, "before the answers of an export are read; quorate.read takes it")
+    return export_of(source, options)
+
+
+def export_of(source: Source, reading: ReadOptions) -> Export:
+    """Do what `read_export` does.
+
+    >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
+    'prodigy'
+    """
+    from quorate.io.exports.formats import FORMATS
+
+    source = hold(source)
+    content = _look(source, reading)
+    if content.layout == "unknown":
+        # It says what is wrong with it.
+        read_table(source, reading.wanted(), replace(reading, format=reading.format or "csv"))
+    reading = names_resolved(reading, content.fields)
+    name = recognise_content(content, reading) if reading.tool == "auto" else reading.tool
+    if name == LAYOUT:
+        return _layout_export(content, reading)
+    name = PLAIN if name == TABLE else name
+    if name != PLAIN and (reading.worker or reading.label):
+        raise OptionError(
+            f"{name} has its own fields for workers and labels; leave out worker= and label= (--worker, --label), "
+            "and choose with question= (--question)"
+        )
+    if reading.tool == name and name not in UNCHECKED and not FORMATS[name].recognise(content):
+        raise WrongFormatError(
+            f"{content.name} is not of the format {name}, which has {FORMATS[name].signs}; "
+            f"it has the fields {listing(content.fields, 12)}"
+        )
+    return FORMATS[name].read(content, reading)
+
+
+def _layout_export(content: Content, reading: ReadOptions) -> Export:
+    from quorate.io.layouts import frame_for, read_unknown_layout
+    from quorate.io.wide import read_layout
+
+    found = read_unknown_layout(content, reading)
+    if found.export is not None:
+        return found.export
+    return read_layout(frame_for(content, sample=False), found.options)
+
+
+def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions:
+    """Return options whose columns are spelled as the file spells them."""
+    from quorate.io import layouts
+
+    return layouts.names_resolved(reading, fields)

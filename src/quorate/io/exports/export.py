@@ -1,0 +1,402 @@
+"""What was found in an export -> `Export`: the answers to one question, the known labels, and what was left out.
+
+Several choices in one answer of an export: one text with a bar between two, and what is said of it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import Table, from_strings, table_of
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    MissingColumnError,
+    NoRowsError,
+    OptionError,
+    QuorateError,
+    count,
+    listing,
+    shown,
+)
+from quorate.io.columns import order_classes
+from quorate.io.exports.content import Content, Record
+from quorate.io.options import ReadOptions
+from quorate.io.values import id_text
+
+JOINT = "|"  # between the choices of one answer
+
+
+def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return choices that can be told apart again, with their place.
+
+    Raises:
+        ColumnTypeError: the bar stands in one of them.
+
+    >>> check_choices("row 1", ["cat", "dog"])
+    ('row 1', ['cat', 'dog'])
+    """
+    if any(JOINT in name for name in chosen):
+        raise ColumnTypeError(
+            f"{where} chooses {listing(chosen)}, and {JOINT!r}, which is put between two labels, is in one; rename it"
+        )
+    return where, chosen
+
+
+def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """Say how answers of several choices are read; nothing where there are none.
+
+    >>> several_note([("row 1", ["cat", "dog"])])[0][:60]
+    "1 answer chooses several labels (row 1 has 'cat', 'dog'): ea"
+    """
+    if not multiple:
+        return ()
+    (where, chosen), n = multiple[0], len(multiple)
+    return (
+        f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
+        "each label is a question of its own, yes or no; join_choices=True (--join-choices) takes each combination "
+        "for a class",
+    )
+
+
+GROUP = "group"  # the column that says which workers belong together, in an export that does
+FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
+# Why something was left out.
+NO_ANSWER = "without an answer"
+NEVER = "never answered"  # a task that comes without any
+OTHER_QUESTION = "to another question"
+KNOWN_BEFORE = "known, and said so before"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAnswer:
+    """One answer as an export holds it."""
+
+    task: Any
+    worker: Any
+    value: Any  # a class, or a list of the classes chosen together
+    where: str  # for messages: "annotation 7 of task 3"
+    left_out: str = ""  # why it does not count, if it does not
+    known: bool = False  # a known label, and nobody's answer
+    is_row: bool = True  # counts by itself, as a row or an annotation; else it stands in one beside the answer
+    abstained: str = ""  # why its worker gave no class, if so: a reason of a few words, of which there are few
+    group: str | None = None  # whom the worker may err together with; said of every worker, or of none
+
+
+@dataclass(frozen=True)
+class Export:
+    """The answers to one question of an export, as `quorate.read` takes them."""
+
+    table: Table  # task, worker, label and, of judges, group (their family): all text
+    gold: Table | None  # task, label: the labels that the export says are known, of tasks that were answered
+    tool: str  # whose export it is
+    question: str
+    questions: tuple[str, ...]  # every question there is
+    left_out: Mapping[str, int]  # why -> how many answers
+    notes: tuple[str, ...] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)  # label -> the value it was before it became text
+    records: Sequence[Record] = ()  # the tasks themselves, for formats that take results back
+    task_field: str | None = None  # what told tasks apart, if the caller chose it
+    several: bool = False  # whether an answer may choose several labels, which stand in `table` with JOINT between two
+    abstentions: Table | None = None  # task, worker, reason: all text; of those who gave no class
+
+    @property
+    def classes(self) -> list[str]:
+        """Every class in the answers and the known labels, in order."""
+        labels = set(self.table["label"].to_pylist())
+        labels |= set() if self.gold is None else set(self.gold["label"].to_pylist())
+        names = from_strings(sorted(labels))
+        return list(order_classes(np.arange(len(names)), names, None)[1].to_pylist())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what `quorate convert --json` prints."""
+        return {
+            "format": self.tool,
+            "question": self.question,
+            "questions": list(self.questions),
+            "answers": len(self.table),
+            "workers": len(set(self.table["worker"].to_pylist())),
+            "tasks": len(set(self.table["task"].to_pylist())),
+            "known": 0 if self.gold is None else len(self.gold),
+            **({} if self.abstentions is None else {"abstained": len(self.abstentions)}),
+            "left_out": dict(self.left_out),
+            "notes": list(self.notes),
+        }
+
+    def omissions(self) -> list[str]:
+        """Say what the export held that was not read, and why, a sentence each."""
+        return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
+
+    def lines(self) -> list[str]:
+        """Say what was read, and what was left out."""
+        counts = self.to_dict()
+        asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
+        said = [
+            f"{self.tool}: {asked}, {count(counts['answers'], 'answer')} by {count(counts['workers'], 'worker')} "
+            f"on {count(counts['tasks'], 'task')}"
+        ]
+        if self.gold is not None:
+            said.append(
+                f"{count(len(self.gold), 'known label')} in the export: taken as known, and as nobody's answer; --gold "
+                "takes their place"
+            )
+        if self.abstentions is not None:
+            reasons = Counter(self.abstentions["reason"].to_pylist())
+            said.append("abstained: " + ", ".join(f"{n:,} {why}" for why, n in reasons.items()))
+        if self.left_out:
+            said.append("left out: " + ", ".join(f"{n:,} {why}" for why, n in self.left_out.items()))
+        return [*said, *self.notes]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how it is known, and how it is read."""
+
+    name: str
+    about: str
+    signs: str  # what it is recognised by, in words
+    recognise: Callable[[Content], bool]
+    read: Callable[[Content, ReadOptions], Export]
+
+
+def choose_question(questions: Sequence[str], asked: str | None, name: str, told: "Asked | None" = None) -> str:
+    """Return the question asked for, or the only one there is.
+
+    Args:
+        questions: every question there is.
+        asked: the one that the caller chose.
+        name: of the export, for messages.
+        told: what is known about the questions, and which of them to propose.
+
+    Raises:
+        OptionError: there are several and none was chosen, or there is no such question.
+
+    >>> choose_question(["tone"], None, "export.json")
+    'tone'
+    """
+    if asked is not None and asked in questions:
+        return asked
+    there = f"{name} has the question{'s' if len(questions) > 1 else ''} {listing(questions, 30)}"
+    if told is not None and questions:
+        said = [
+            f"{question} ({told.about[question]})" if question in told.about else question for question in questions
+        ]
+        more = f" and {len(said) - 12} more" if len(said) > 12 else ""
+        there = f"{name} asks {count(len(questions), 'question')}: {', '.join(said[:12])}{more}"
+        if told.note:
+            there = f"{told.note} {there}"
+    if not questions:
+        raise NoRowsError(f"{name} holds no answers that are one of several classes")
+    if asked is not None:
+        raise OptionError(f"there is no question {shown(asked)}: {there}")
+    if len(questions) > 1:
+        error: QuorateError = OptionError(f"{there}; choose one with question= (--question)")
+        if told is not None and told.options:
+            from quorate.io.proposals import command_line, running_command, with_command
+
+            error = with_command(error, told.files or (name,), told.options)
+            others = [command_line(running_command.get(), told.files or (name,), each) for each in told.others]
+            error.commands = (*error.commands, *others)
+        raise error
+    return questions[0]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known about the questions of an export before one is chosen."""
+
+    about: Mapping[str, str] = field(default_factory=dict)  # question -> what its answers are like
+    options: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # that read one of them; none where there is none to propose
+    files: tuple[str, ...] = ()
+    note: str = ""
+    others: tuple[Mapping[str, Any], ...] = ()  # options that read the answers in other ways
+
+
+def assemble(
+    tool: str,
+    content: Content,
+    reading: ReadOptions,
+    questions: Sequence[str],
+    find: Callable[[str], Iterable[FoundAnswer]],
+    *,
+    notes: tuple[str, ...] = (),
+    takes_results: bool = False,
+    typed_labels: bool = False,
+    told: Asked | None = None,
+) -> Export:
+    """Choose a question, gather its answers, and count what does not count.
+
+    Args:
+        tool: whose export it is.
+        content: the export.
+        reading: what the caller chose, where an export leaves a choice.
+        questions: every question there is.
+        find: question -> what there is about it, in the order of the export.
+        notes: what a reader must know.
+        takes_results: keep the records, so that results can be written into them.
+        told: what is known about the questions, for the error where none was chosen.
+        typed_labels: refuse labels of two types that are written alike, as ids are; judges may say true and "true".
+
+    Raises:
+        InputError: an answer has no task or worker, or several classes at once; or no answer is left.
+
+    >>> from quorate.io.exports.content import look
+    >>> found = [FoundAnswer(1, "ann", ["glad"], "row 1")]
+    >>> export = assemble("mine", look([{}]), ReadOptions(), ["tone"], lambda q: found)
+    >>> export.table.to_pylist(), export.question
+    ([{'task': '1', 'worker': 'ann', 'label': 'glad'}], 'tone')
+    """
+    question = choose_question(questions, reading.question, content.name, told)
+    sorted_out = _sort_out(find(question), reading.join_choices, typed_labels)
+    left_out = sorted_out.left_out
+    if sorted_out.missing and not reading.skip_missing:
+        _refuse_missing(sorted_out, content.name, reading.task)
+    if sorted_out.missing:
+        left_out["without a task or worker"] += len(sorted_out.missing)
+    if not sorted_out.answers:
+        reasons = ", ".join(f"{n:,} {why}" for why, n in left_out.items()) or "there were none"
+        raise NoRowsError(f"{content.name} has no answers to {shown(question)} that count: {reasons}")
+    _refuse_free_text(sorted_out.answers, question, content.name)
+    gold = _gold(sorted_out.known, {task for task, *_ in sorted_out.answers}, left_out)
+    return Export(
+        _table(("task", "worker", "label"), sorted_out.answers, sorted_out.groups),
+        gold,
+        tool,
+        question,
+        tuple(questions),
+        dict(left_out),
+        (*notes, *several_note(sorted_out.multiple)),
+        sorted_out.values,
+        content.records if takes_results else (),
+        reading.task,
+        bool(sorted_out.multiple),
+        _table(("task", "worker", "reason"), sorted_out.abstained, sorted_out.groups) if sorted_out.abstained else None,
+    )
+
+
+def _refuse_free_text(answers: Sequence[tuple[str, str, str]], question: str, name: str) -> None:
+    """Refuse answers that are nearly all different."""
+    n = len(answers)
+    classes = len({label for _, _, label in answers})
+    if n >= 20 and classes > max(FREE_TEXT * n, 20):
+        raise ColumnTypeError(
+            f"{classes:,} different answers among {n:,} to {shown(question)} of {name}: this looks "
+            "like free text, not a "
+            "choice. Quorate needs a limited set of labels"
+        )
+
+
+def _table(names: Sequence[str], rows: Sequence[tuple[str, ...]], groups: Mapping[str, str]) -> Table:
+    """Make a table of rows, whose second column names the worker; with the worker's group where there are groups."""
+    columns: dict[str, Sequence[str]] = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if groups:
+        columns[GROUP] = [groups[row[1]] for row in rows]
+    return Table(table_of({name: from_strings(column) for name, column in columns.items()}))
+
+
+@dataclass
+class _SortedOut:
+    """Answers, known labels, and what is neither."""
+
+    typed: tuple[str, ...]  # the roles of which values of two types are not written alike
+    answers: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, label
+    abstained: list[tuple[str, str, str]] = field(default_factory=list)  # task, worker, reason
+    groups: dict[str, str] = field(default_factory=dict)  # worker -> group, the first that was said
+    known: dict[tuple[str, str], None] = field(default_factory=dict)  # task, label
+    left_out: Counter[str] = field(default_factory=Counter)
+    values: dict[str, Any] = field(default_factory=dict)
+    multiple: list[tuple[str, Sequence[str]]] = field(default_factory=list)  # where, the classes chosen at once
+    missing: list[tuple[str, str]] = field(default_factory=list)  # where, what is not there
+    first: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)  # role, text -> its value, and where
+
+    def text_of(self, role: str, value: Any, where: str) -> str | None:
+        """Write an id or a label as text; refuse two values of different types that are written alike."""
+        text = id_text(value)
+        if text is None or role not in self.typed:
+            return text
+        before, there = self.first.setdefault((role, text), (value, where))
+        if isinstance(before, str) is not isinstance(value, str):
+            raise ColumnTypeError(
+                f"the {role} is {shown(before)} in {there} and {shown(value)} in {where}, which would be one {role}; "
+                "write both alike"
+            )
+        return text
+
+
+def _sort_out(found: Iterable[FoundAnswer], join_choices: bool, typed_labels: bool) -> _SortedOut:
+    out = _SortedOut(("task", "worker", "label") if typed_labels else ("task", "worker"))
+    for item in found:
+        if item.left_out:
+            out.left_out[item.left_out] += 1
+            continue
+        classes = [item.abstained] if item.abstained else _classes_of(item, out)
+        if not classes:
+            out.left_out[NO_ANSWER] += 1
+            continue
+        for what, value in (("task", item.task), ("worker", item.worker)):
+            if isinstance(value, dict | list | tuple):
+                raise ColumnTypeError(f"the {what} of {item.where} is no id but {shown(value)}; choose another field")
+        task = out.text_of("task", item.task, item.where)
+        worker = out.text_of("worker", item.worker, item.where)
+        label = JOINT.join(classes)
+        _check_text(item.where, task, worker, label)
+        if not item.abstained:
+            out.values.setdefault(label, item.value)
+        if item.group is not None:
+            out.groups.setdefault(worker or "", item.group)
+        if len(classes) > 1 and not join_choices:
+            out.multiple.append(check_choices(item.where, classes))
+        if task is None or (worker is None and not item.known):
+            out.missing.append((item.where, "task" if task is None else "worker"))
+        elif item.abstained:
+            out.abstained.append((task, worker or "", label))
+        elif item.known:
+            if (task, label) in out.known and item.is_row:
+                out.left_out[KNOWN_BEFORE] += 1
+            out.known[task, label] = None
+        else:
+            out.answers.append((task, worker or "", label))
+    return out
+
+
+def _check_text(where: str, *texts: str | None) -> None:
+    for text in texts:
+        try:
+            (text or "").encode()
+        except UnicodeEncodeError:
+            raise ColumnTypeError(
+                f"{where} has {shown(text)}, which holds half a character and is no valid text; mend it"
+            ) from None
+
+
+def _classes_of(item: FoundAnswer, out: _SortedOut) -> list[str]:
+    """Return the classes of an answer as text, each once, in order."""
+    given = item.value if isinstance(item.value, list | tuple) else [item.value]
+    if any(isinstance(value, dict | list | tuple) for value in given):
+        raise ColumnTypeError(f"{item.where} is no class but {shown(item.value)}; choose another question")
+    texts = (out.text_of("label", value, item.where) for value in given)
+    return sorted({text for text in texts if text is not None})
+
+
+def _gold(known: Collection[tuple[str, str]], answered: set[str], left_out: Counter[str]) -> Table | None:
+    """Make the table of known labels; those of tasks that nobody answered can serve nothing, and are counted."""
+    kept = [(task, label) for task, label in known if task in answered]
+    strangers = len(known) - len(kept)
+    if strangers:
+        left_out["known, of tasks that nobody answered"] += strangers
+    return _table(("task", "label"), kept, {}) if kept else None
+
+
+def _refuse_missing(found: _SortedOut, name: str, task: str | None) -> None:
+    where, what = found.missing[0]
+    if task is not None and not found.answers and all(lacking == "task" for _, lacking in found.missing):
+        raise MissingColumnError(f"no answer of {name} has a field {shown(task)}; let task= (--task) name another")
+    raise BlankFieldError(
+        f"{count(len(found.missing), 'answer')} of {name} lack a task or a worker: {where} has no {what}. "
+        "Fill it in, or leave such answers out with skip_missing=True (--skip-missing)"
+    )

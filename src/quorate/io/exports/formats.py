@@ -1,0 +1,40 @@
+"""Every format by its name."""
+
+from quorate.io.exports import (
+    argilla,
+    cleanlab,
+    crowdkit,
+    deepeval,
+    figure8,
+    inspect_ai,
+    label_studio,
+    langfuse,
+    lm_eval,
+    mlflow,
+    mturk,
+    openai_batch,
+    phoenix,
+    prodigy,
+    promptfoo,
+    toloka,
+    zooniverse,
+)
+from quorate.io.exports.content import Content
+from quorate.io.exports.export import Format
+
+# In the order in which they are told.
+ANNOTATION_TOOLS = (label_studio, argilla, mturk, toloka, figure8, zooniverse, prodigy, crowdkit, cleanlab)
+JUDGE_LOGS = (inspect_ai, promptfoo, lm_eval, deepeval, mlflow, langfuse, phoenix, openai_batch)
+FORMATS: dict[str, Format] = {each.FORMAT.name: each.FORMAT for each in (*ANNOTATION_TOOLS, *JUDGE_LOGS)}
+LAST = "cleanlab"  # known by its values only, so looked for when nothing else fits
+
+
+def matching(content: Content) -> list[str]:
+    """Name the formats that the content may be.
+
+    >>> from quorate.io.exports.content import look
+    >>> matching(look([{"_input_hash": 1, "answer": "accept"}]))
+    ['prodigy']
+    """
+    found = [name for name, each in FORMATS.items() if name != LAST and each.recognise(content)]
+    return found or [name for name in (LAST,) if FORMATS[name].recognise(content)]

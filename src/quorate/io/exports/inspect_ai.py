@@ -1,0 +1,178 @@
+"""Inspect: an evaluation's log, as JSON or as the archive ``.eval``. The judge is the model that graded.
+
+Field names: https://inspect.aisi.org.uk/eval-logs.html and https://inspect.aisi.org.uk/reference/inspect_ai.log.html;
+what `model_graded_qa` writes was seen in logs of version 0.3.285 (``tools/judge_samples.py``).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from quorate.errors import NoRowsError
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, part
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+# What Inspect writes, of what is read here.
+VALUES = Either(VALUE, [VALUE], Each(VALUE))
+GRADED = {"value": VALUES, "reason": VALUE, "explanation": VALUE, "metadata": Each(ANYTHING)}
+SAMPLE = {"id": VALUE, "epoch": VALUE, "scores": Each(GRADED), "metadata": Each(ANYTHING)}
+SCORER = {"name": VALUE, "options": {"model": ANYTHING}}
+LOG = {"eval": {"task": VALUE, "model": VALUE, "scorers": [SCORER], "model_roles": ANYTHING}, "samples": [SAMPLE]}
+COMPARING = ("match", "choice", "pattern", "answer", "exact")  # scorers that take an answer out of the reply
+LONGEST_ANSWER = 40  # characters of an answer that is a class
+MARKS = {1.0: "C", 0.0: "I"}
+UNGRADED = "Grade not found"  # how an explanation begins, where a version before 0.3.200 made "incorrect" of it
+
+
+def _recognise(content: Content) -> bool:
+    return content.layout == "records" and {"eval", "version", "status"} <= set(content.fields)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, LOG, "Inspect", "log")
+    unfinished = [log for log in content.records if log.get("status") not in ("success", "started", None)]
+    notes = tuple(f"the run {_run(log)} ended as {as_text(log.get('status'))!r}" for log in unfinished)
+    if not any(log.get("samples") for log in content.records):
+        said = f": {notes[0]}" if notes else ""
+        raise NoRowsError(f"{content.name} holds no samples{said}. Run the evaluation to its end, and give that log")
+    verdicts = _same_marks(list(_verdicts(content.records, reading)))
+    return judged("inspect", content, reading, verdicts, (*content.notes, *notes))
+
+
+FORMAT = Format(
+    "inspect",
+    "Inspect logs: .eval or JSON",
+    "'eval', 'version' and 'status', or an archive that holds header.json",
+    _recognise,
+    _read,
+)
+
+
+def _same_marks(verdicts: list[Verdict]) -> list[Verdict]:
+    """Write 1 and 0 as C and I, where scorers of one question use both."""
+    lettered = {each.question for each in verdicts if each.value in ("C", "I")}
+    return [
+        replace(each, value=MARKS.get(float(each.value), each.value))
+        if each.question in lettered and isinstance(each.value, int | float) and each.value == each.value
+        else each
+        for each in verdicts
+    ]
+
+
+def _verdicts(logs: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
+    samples = [(log, sample) for log in logs for sample in log.get("samples") or []]
+    several = len({_run(log) for log in logs}) > 1
+    several_tasks = len({as_text(part(log, "eval", "task")) for log in logs}) > 1
+    epochs = any(sample.get("epoch") not in (None, 1) for _, sample in samples)
+    for log, sample in samples:
+        usual = as_text(sample.get("id"))
+        if usual is not None and epochs:  # each epoch is an output of its own
+            usual = f"{usual}#{as_text(sample.get('epoch'))}"
+        asked = usual
+        if usual is not None and several_tasks:
+            asked = f"{as_text(part(log, 'eval', 'task'))}/{usual}"
+        if usual is not None and several:
+            usual = f"{_run(log)}/{usual}"
+        task = first_of(reading.task, usual, sample, sample.get("metadata"))
+        scorers = _scorers(log)
+        scores = sample.get("scores") or {}
+        if not scores:
+            yield Verdict("", task, None, None, f"sample {usual}", left_out=UNJUDGED)
+        for key, score in scores.items():
+            name, model = scorers.get(key, (key, None))
+            if _has_answer(name, score or {}):
+                same = first_of(reading.task, asked, sample, sample.get("metadata"))
+                yield from _of_answer(log, name, same, score or {}, sample, f"score {key!r} of sample {usual}")
+                continue
+            yield from _of_score(log, name, model, task, score or {}, f"score {key!r} of sample {usual}")
+
+
+def _has_answer(name: str, score: Record) -> bool:
+    """Whether a scorer compares an answer with the target, so that the answer is a class and its model the worker."""
+    answer = score.get("answer")
+    if name not in COMPARING or not isinstance(answer, str):
+        return False
+    return 0 < len(answer.strip()) <= LONGEST_ANSWER and "\n" not in answer.strip()
+
+
+def _of_answer(log: Record, name: str, task: Any, score: Record, sample: Record, where: str) -> Iterator[Verdict]:
+    """Give the answer of the model under test, and the target as the known label."""
+    model = as_text(part(log, "eval", "model"))
+    yield Verdict(name, task, model, score["answer"].strip(), where)
+    targets = sample.get("target")
+    target = targets[0] if isinstance(targets, list) and len(targets) == 1 else targets
+    if isinstance(target, str) and target.strip():
+        yield Verdict(name, task, None, target.strip(), where, known=True)
+
+
+def _run(log: Record) -> str:
+    """Name what was evaluated: the task and the model."""
+    about = log.get("eval") or {}
+    return f"{as_text(about.get('task'))}/{as_text(about.get('model'))}"
+
+
+def _scorers(log: Record) -> dict[str, tuple[str, Any]]:
+    """Return the scorer's name and model by the key of its scores, in which a name that comes again is numbered."""
+    found: dict[str, tuple[str, Any]] = {}
+    seen: Counter[str] = Counter()
+    for scorer in part(log, "eval", "scorers") or []:
+        name = (as_text(part(scorer, "name")) or "").removeprefix("inspect_ai/")
+        model = part(scorer, "options", "model") or None
+        if isinstance(model, dict):
+            model = model.get("model")
+        found[f"{name}{seen[name] or ''}"] = (name, None if isinstance(model, list | dict) else model)
+        seen[name] += 1
+    return found
+
+
+def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, where: str) -> Iterator[Verdict]:
+    """Give the verdicts of one score: several, where a panel voted or its value is a record of several."""
+    votes = _votes(score)
+    if votes:
+        for voter, vote in votes:
+            yield Verdict(name, task, voter, vote, where, abstained="" if as_text(vote) is not None else UNPARSED)
+        return
+    graded = part(score, "metadata", "grading")
+    said_by = part(graded[-1], "model") if isinstance(graded, list) and graded else None
+    bound = part(log, "eval", "model_roles", "grader", "model") if said_by or graded else None
+    judge = next((each for each in (said_by, model, bound) if isinstance(each, str) and each), None)
+    value = score.get("value")
+    for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
+        yield Verdict(
+            f"{name}.{inner}" if inner else name,
+            task,
+            judge or name,
+            each,
+            where,
+            abstained=_abstained(score, each),
+            alone=judge is None,
+        )
+
+
+def _votes(score: Record) -> list[tuple[str, Any]]:
+    """Return the votes of a panel of models, by model: a list of records, or a mapping."""
+    votes = part(score, "metadata", "panel", "votes")
+    pairs = votes.items() if isinstance(votes, dict) else enumerate(votes) if isinstance(votes, list) else []
+    found = []
+    for key, vote in pairs:
+        judge: Any = key if isinstance(votes, dict) else f"judge {int(key) + 1}"
+        value = vote
+        if isinstance(vote, dict):
+            named = (vote.get(field) for field in ("model", "judge", "grader", "name"))
+            judge = next((each for each in named if isinstance(each, str) and each), judge)
+            value = next((vote[field] for field in ("value", "grade", "vote", "score") if field in vote), None)
+        if not isinstance(value, dict | list):
+            found.append((str(judge), value))
+    return found
+
+
+def _abstained(score: Record, value: Any) -> str:
+    explanation = score.get("explanation")
+    if isinstance(explanation, str) and explanation.startswith(UNGRADED):
+        return UNPARSED
+    missing = value is None or value != value  # NaN is what Inspect calls unscored
+    return (UNPARSED if score.get("reason") in (None, "grader_failed") else FAILED) if missing else ""

@@ -1,0 +1,329 @@
+"""Label Studio: its JSON export, and results as its predictions. The flat exports have a file of their own.
+
+Field names: https://labelstud.io/guide/task_format (tasks and annotations) and https://labelstud.io/guide/predictions
+(what is imported as a prediction). Before version 1.0 annotations were called completions.
+
+Label Studio's flat exports: JSON_MIN, CSV and TSV, one row an annotation.
+
+Field names: https://labelstud.io/guide/export (JSON_MIN, CSV). A row holds the task's own data, one field for each
+control, and these, which Label Studio adds.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quorate.errors import NoRowsError, OptionError, WrongFormatError, shown
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import NEVER, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.schema import ANYTHING, TEXT, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+NAMES = ("email", "first_name", "last_name", "username", "id")
+PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object where the export was asked for users, an id where not
+KNOWN = "ground_truth"
+YES, NO = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no", "none", "null")
+ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE, KNOWN: VALUE}
+ADDED = (
+    *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
+    *("history", "review", KNOWN),
+)
+FEW_VALUES = 6  # of a column, below which nobody can say whether it is free text
+WORDS = 3  # in the middle value of free text, at the least
+
+
+def name_of(person: Any) -> Any:
+    """Return the best name that an export has of an annotator: e-mail address, name, user name, or number.
+
+    >>> name_of({"id": 3, "first_name": "Ann", "last_name": "Lee"}), name_of(3), name_of({"id": 3, "email": "a@b.c"})
+    ('Ann Lee', 3, 'a@b.c')
+    """
+    if not isinstance(person, Mapping):
+        return person
+    called = " ".join(str(person[part]) for part in ("first_name", "last_name") if person.get(part))
+    return person.get("email") or called or person.get("username") or person.get("id")
+
+
+def is_flat(content: Content) -> bool:
+    """Tell a flat export by the fields that Label Studio adds.
+
+    >>> from quorate.io.exports.content import look
+    >>> is_flat(look([{"id": 1, "tone": "glad", "annotator": 3, "annotation_id": 9}]))
+    True
+    """
+    return "annotator" in content.fields and bool({"annotation_id", "lead_time"} & set(content.fields))
+
+
+def read(content: Content, reading: ReadOptions) -> Export:
+    """Read a flat export.
+
+    >>> from quorate.io.exports.content import look
+    >>> rows = [{"text": "hi", "id": 1, "tone": "glad", "annotator": 3, "annotation_id": 9}]
+    >>> read(look(rows), ReadOptions()).table.to_pylist()
+    [{'task': '1', 'worker': '3', 'label': 'glad'}]
+    """
+    check_records(content.records, ROW, "Label Studio", "row")
+    questions, note = _questions(content)
+    if reading.question is not None and reading.question in content.fields:
+        questions = list(dict.fromkeys([*questions, reading.question]))
+    notes = (note,) if note and reading.question is None else ()
+    return assemble("labelstudio", content, reading, questions, lambda q: _find_flat(content, reading, q), notes=notes)
+
+
+def _questions(content: Content) -> tuple[list[str], str]:
+    """Tell the controls from the task's own data, which stand among them without a mark."""
+    if content.layout == "records":  # JSON_MIN writes the data, then the id, then the controls, then the annotator
+        named: dict[str, None] = {}
+        for record in content.records:
+            names = list(record)
+            if {"id", "annotator"} <= set(names):
+                named |= dict.fromkeys(names[names.index("id") + 1 : names.index("annotator")])
+        return _classes(content, [name for name in named if name not in ADDED]), ""
+    # CSV sorts its columns by name. Within a task the data never differ, and answers do.
+    candidates = _classes(content, [name for name in content.fields if name not in ADDED])
+    if len(candidates) == 1 or "id" not in content.fields:
+        return candidates, ""
+    tasks = content.column("id")
+    differing = [name for name in candidates if _differs(tasks, content.column(name))]
+    if not differing:
+        return candidates, ""
+    note = f"question {differing[0]!r}: the only column in which annotators of one task differ"
+    return differing, note if len(differing) == 1 else ""
+
+
+def _classes(content: Content, names: list[str]) -> list[str]:
+    """Leave out what holds no classes: free text, and marks on an image or in a text; all stay if nothing would."""
+    kept = [name for name in names if not _is_free([record.get(name) for record in content.records])]
+    return kept or names
+
+
+def _is_free(values: list[Any]) -> bool:
+    """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
+    told = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
+    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in told):
+        return True
+    texts = [each for each in told if isinstance(each, str)]
+    if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
+        return False
+    return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
+
+
+def _of_records(values: list[Any]) -> bool:
+    return any(isinstance(each, Mapping) for each in values)
+
+
+def _differs(tasks: list[str | None], values: list[str | None]) -> bool:
+    first: dict[str | None, str] = {}
+    return any(
+        value is not None and first.setdefault(task, value) != value for task, value in zip(tasks, values, strict=True)
+    )
+
+
+def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
+    name = reading.task or "id"
+    for number, row in enumerate(content.records, start=1):
+        cancelled = (as_text(row.get("was_cancelled")) or "").lower() in YES
+        value, where, task = _class_in_flat(row.get(question)), f"row {number:,}", row.get(name)
+        told = as_text(row.get(KNOWN)) or ""
+        is_known = told.lower() in YES
+        yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)
+        if told and told.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
+            yield FoundAnswer(task, None, told, f"{KNOWN} of row {number:,}", known=True, is_row=False)
+
+
+def _class_in_flat(value: Any) -> Any:
+    """Unwrap a value: text, or JSON of what the control holds where that is more than one choice."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, dict):
+        record: Record = value
+        for key in ("choices", "rating", "selected"):
+            if key in record:
+                return record[key]
+    return value
+
+
+# The types of result that are one class, and the field of `value` that holds it: https://labelstud.io/tags/choices,
+# rating, pairwise. Others (rectangles, spans, free text) are no answers that can be voted on.
+CLASS_OF = {"choices": "choices", "rating": "rating", "pairwise": "selected"}
+
+MARKS = {
+    "rectanglelabels": "boxes",
+    "rectangle": "boxes",
+    "polygonlabels": "polygons",
+    "ellipselabels": "ellipses",
+    "keypointlabels": "points",
+    "brushlabels": "masks",
+    "labels": "text spans",
+    "hypertextlabels": "text spans",
+    "paragraphlabels": "text spans",
+    "timeserieslabels": "time spans",
+    "textarea": "free texts",
+    "taxonomy": "taxonomies of regions",
+}
+# What Label Studio writes, of what is read here.
+CLASSES = Either(VALUE, [VALUE])
+RESULT = {"type": TEXT, "from_name": TEXT, "to_name": TEXT, "value": dict.fromkeys(CLASS_OF.values(), CLASSES)}
+ANNOTATION = {
+    "id": VALUE,
+    "completed_by": PERSON,
+    "result": [RESULT],
+    **dict.fromkeys(("was_cancelled", "skipped", "ground_truth"), VALUE),
+}
+TASK = {
+    "id": VALUE,
+    "data": Each(ANYTHING),
+    "annotations": [Either(ANNOTATION, VALUE)],
+    "completions": [Either(ANNOTATION, VALUE)],
+}
+
+
+def _recognise(content: Content) -> bool:
+    fields = set(content.fields)
+    nested = content.layout == "records" and bool(fields & {"annotations", "completions"}) and "data" in fields
+    return nested or is_flat(content)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    if is_flat(content):
+        return read(content, reading)
+    check_records(content.records, TASK, "Label Studio", "task")
+    questions = list(dict.fromkeys(result["from_name"] for result in _results(content)))
+    if not questions:
+        _refuse_marks(content)
+    return assemble(
+        "labelstudio", content, reading, questions, lambda q: _find(content, reading, q), takes_results=True
+    )
+
+
+def _refuse_marks(content: Content) -> None:
+    """Say what annotations hold that are no classes."""
+    kinds: Counter[str] = Counter()
+    for task in content.records:
+        for annotation in [*(task.get("annotations") or []), *(task.get("completions") or [])]:
+            for result in annotation.get("result") or [] if isinstance(annotation, dict) else []:
+                kinds[str(result.get("type"))] += 1
+    if kinds:
+        said = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
+        raise NoRowsError(
+            f"{content.name} holds {said}, and no answers that are one of several classes (choices, rating, pairwise). "
+            "Spans, boxes and free text cannot be combined"
+        )
+
+
+FORMAT = Format(
+    "labelstudio",
+    "Label Studio: JSON, JSON_MIN, CSV or TSV",
+    "objects with 'data' and 'annotations', or the fields 'annotator' and 'annotation_id'",
+    _recognise,
+    _read,
+)
+
+
+def _annotations(record: Record) -> list[Record]:
+    given = [*(record.get("annotations") or []), *(record.get("completions") or [])]
+    for annotation in given:
+        if not isinstance(annotation, Mapping):
+            raise WrongFormatError(
+                f"task {shown(record.get('id'))} names its annotations by id only; export the project as JSON instead"
+            )
+    return given
+
+
+def _results(content: Content) -> Iterator[Record]:
+    """Give every result that is one class; the questions are the names of their controls."""
+    for record in content.records:
+        for annotation in _annotations(record):
+            for result in annotation.get("result") or []:
+                if result.get("type") in CLASS_OF and result.get("from_name") is not None:
+                    yield result
+
+
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
+    for number, record in enumerate(content.records, start=1):
+        task = _task_of(record, reading.task)
+        annotations = _annotations(record)
+        if not annotations:
+            yield FoundAnswer(task, None, None, f"task {shown(task)}", NEVER)
+        for annotation in annotations:
+            worker = name_of(annotation.get("completed_by"))
+            where = f"annotation {shown(annotation.get('id'))} of task {shown(task or number)}"
+            cancelled = annotation.get("was_cancelled") or annotation.get("skipped")
+            chosen = [
+                _class_in(result)
+                for result in annotation.get("result") or []
+                if result.get("from_name") == question and result.get("type") in CLASS_OF
+            ]
+            value = [each for some in chosen for each in (some if isinstance(some, list) else [some])]
+            known = bool(annotation.get("ground_truth"))
+            yield FoundAnswer(task, worker, value, where, "cancelled" if cancelled else "", known)
+
+
+def _task_of(record: Record, name: str | None) -> Any:
+    if name is None:
+        return record.get("id")
+    return record[name] if name in record else (record.get("data") or {}).get(name)
+
+
+def _class_in(result: Record) -> Any:
+    return (result.get("value") or {}).get(CLASS_OF[result["type"]])
+
+
+def predictions(export: Export, labels: Mapping[str, tuple[Any, float | None]], model_version: str) -> list[Record]:
+    """Write labels as predictions, each into its task, with the control that the export's own results name.
+
+    Args:
+        export: what `read_export` read.
+        labels: task -> its label, as it was in the export, and how sure it is.
+        model_version: what Label Studio shows as the origin of the prediction.
+
+    Raises:
+        OptionError: the export is flat, and does not say which control labels what.
+
+    >>> from quorate.io.exports.detect import read_export
+    >>> result = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}
+    >>> task = {"id": 7, "data": {"text": "hi"}, "annotations": [{"id": 1, "completed_by": 3, "result": [result]}]}
+    >>> predictions(read_export([task]), {"7": ("glad", 0.9)}, "quorate")[0]["predictions"][0]["score"]
+    0.9
+    """
+    if not export.records or "annotator" in export.records[0]:
+        raise OptionError(
+            "a flat export does not say which control labels what; export the project as JSON to write predictions"
+        )
+    written = []
+    control: Record = {}
+    for record in export.records:  # a task that nobody annotated takes the control of the others
+        own = [
+            result
+            for annotation in _annotations(record)
+            for result in annotation.get("result") or []
+            if result.get("from_name") == export.question and result.get("type") in CLASS_OF
+        ]
+        control = control or (own[0] if own else {})
+    for record in export.records:
+        label = labels.get(as_text(_task_of(record, export.task_field)) or "")
+        found = [] if label is None else [_prediction(control, *label, model_version)]
+        written.append({"id": record.get("id"), "data": record.get("data"), "predictions": found})
+    return written
+
+
+def _prediction(control: Record, value: Any, score: float | None, model_version: str) -> Record:
+    kind = control["type"]
+    if kind == "choices" and not isinstance(value, list):
+        value = [value]
+    elif isinstance(value, list) and kind != "choices":
+        value = value[0] if value else None
+    result = {
+        "id": "quorate",
+        "from_name": control["from_name"],
+        "to_name": control.get("to_name"),
+        "type": kind,
+        "value": {CLASS_OF[kind]: value},
+    }
+    return {"model_version": model_version, "score": score, "result": [result]}

@@ -1,0 +1,104 @@
+"""Langfuse: scores, from the API, the interface's export or blob storage. The judge is the model that a score names.
+
+Field names: https://api.reference.langfuse.com (scores) and
+https://langfuse.com/docs/api-and-data-platform/features/blob-storage-export-fields, which writes them with underscores.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from quorate.errors import shown
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import Verdict, first_of, judged, model_in
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+JUDGED = ("observationId", "traceId", "sessionId", "datasetRunId")  # what a score is about, the nearest first
+# What Langfuse writes, of what is read here.
+SCORE = {
+    **dict.fromkeys(("name", "source", "dataType", "value", "stringValue", "authorUserId", *JUDGED), VALUE),
+    "metadata": Either(Each(ANYTHING), VALUE),
+}
+WORDS = ("CATEGORICAL", "BOOLEAN", "TEXT")  # types of data whose value is a text, beside a number
+
+
+def _recognise(content: Content) -> bool:
+    fields = {_name(field) for field in content.fields}
+    is_score = {"name", "source", "dataType", "value"} <= fields and bool(set(JUDGED) & fields)
+    return is_score or _are_traces(content)
+
+
+def _are_traces(content: Content) -> bool:
+    """Whether a file holds traces, each with its scores: under ``trace``, or as they are listed."""
+    fields = set(content.fields)
+    listed = {"scores", "observations"} <= fields and bool({"projectId", "timestamp"} & fields)
+    return content.layout == "records" and ({"trace", "observations"} <= fields or listed)
+
+
+def _scores_in(records: list[Record]) -> list[Record]:
+    """Return the scores of traces; each names its trace."""
+    found = []
+    for record in records:
+        trace = record["trace"] if isinstance(record.get("trace"), dict) else record
+        scores = trace.get("scores")
+        for score in scores if isinstance(scores, list) else []:
+            if isinstance(score, dict):
+                found.append({"traceId": trace.get("id"), **score})
+    return found
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    records = _scores_in(content.records) if _are_traces(content) else content.records
+    scores = [{_name(field): value for field, value in record.items()} for record in records]
+    check_records(scores, SCORE, "Langfuse", "score")
+    verdicts = list(_verdicts(scores, records, reading))
+    return judged("langfuse", content, reading, verdicts, needs_panel=_are_traces(content))
+
+
+FORMAT = Format(
+    "langfuse",
+    "Langfuse scores, or traces with scores: JSON, JSON lines or CSV",
+    "'name', 'source', 'dataType' and 'value', and 'traceId' or the like, or the same with underscores",
+    _recognise,
+    _read,
+)
+
+
+def _name(field: Any) -> str:
+    """Write trace_id as traceId."""
+    first, *rest = str(field).split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
+    for number, (score, record) in enumerate(zip(scores, records, strict=True), start=1):
+        usual = next((score[name] for name in JUDGED if as_text(score.get(name)) is not None), None)
+        name = as_text(score.get("name")) or "score"
+        told = {**score, "metadata": unpacked(score.get("metadata"))}
+        model, author = model_in(told), as_text(score.get("authorUserId"))
+        kind = (as_text(score.get("dataType")) or "").upper()
+        words = kind in WORDS and "stringValue" in score
+        yield Verdict(
+            name,
+            first_of(reading.task, usual, record, score, told["metadata"]),
+            model or author or score.get("source") or name,
+            score.get("stringValue") if words else score.get("value"),
+            f"score {number:,}, {shown(name)}",
+            score=score.get("value"),
+            left_out="a correction" if kind == "CORRECTION" else "",
+            alone=model is None,
+        )
+
+
+def unpacked(metadata: Any) -> Any:
+    """Return metadata as a record, where a table holds them as the text of JSON.
+
+    >>> unpacked('{"model": "gpt-4o"}'), unpacked("none")
+    ({'model': 'gpt-4o'}, 'none')
+    """
+    try:
+        return json.loads(metadata) if isinstance(metadata, str) and metadata[:1] == "{" else metadata
+    except (ValueError, RecursionError):
+        return metadata

@@ -1,0 +1,221 @@
+"""What logs of LLM judges have in common: a verdict -> an answer, whose worker is the judge and whose group its family.
+
+A log holds, for each output that was judged, scores of one name or several. A name is a question; several judges of
+one question are told apart by their model. Where a log gives every judge a name of its own instead, the question ``*``
+takes all of them for judges of the same thing, and ``NAME.score`` asks for the number behind a verdict.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quorate.errors import NoRowsError, OptionError, count, listing, shown
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import OTHER_QUESTION, Export, FoundAnswer, assemble
+from quorate.io.options import ReadOptions
+from quorate.io.proposals import with_command
+
+EVERY = "*"
+SCORE = ".score"
+# Why a judge gave no verdict: few reasons, for each is told apart from the others.
+UNPARSED = "no verdict in the reply"
+FAILED = "the judge failed"
+REFUSED = "the judge refused"
+UNJUDGED = "never judged"  # an output without any score
+# They serve models that others made, so their names say nothing about a family; the first is Inspect's stand-in.
+HOSTS = frozenset({
+    "mockllm", "mock", "azure", "azureai", "azureopenai", "bedrock", "vertex", "vertexai", "vertex_ai", "sagemaker",
+    "openrouter", "together", "together_ai", "fireworks", "fireworks_ai", "groq", "replicate", "deepinfra",
+    "cloudflare", "databricks", "litellm", "litellm_proxy", "portkey", "hf", "huggingface", "hf_inference", "ollama",
+    "ollama_chat", "vllm", "hosted_vllm", "sglang", "lmstudio", "llamafile", "localai", "exec", "file", "http",
+    "https", "python",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One score of one output, as a log holds it."""
+
+    question: str
+    task: Any
+    judge: Any  # the model, the person, or the name of a rule
+    value: Any
+    where: str  # for messages
+    score: Any = None  # the number behind the value, where a log has both
+    abstained: str = ""  # why there is no value
+    left_out: str = ""  # why it does not count
+    known: bool = False  # somebody vouches for it
+    alone: bool = False  # whether the judge is of no family: a person, or a rule
+
+
+def family(judge: str) -> str:
+    """Name the family of a model: who made it, or else what its name begins with.
+
+    The maker is what stands before the last slash, without a host before it; of names with colons, what stands before
+    the first. Where that is a host that serves others' models, or nothing, the letters that begin the model's name.
+
+    >>> [family(each) for each in ("openai/gpt-4o", "openai:chat:gpt-4o", "openrouter/anthropic/claude-4", "gpt-4o")]
+    ['openai', 'openai', 'anthropic', 'gpt']
+    >>> family("groq/llama-3.1-70b"), family("llama3"), family("7")
+    ('llama', 'llama', '7')
+    """
+    maker, slash, model = judge.rpartition("/")
+    if slash:
+        maker = re.split(r"[/:]", maker.rstrip(":/"))[-1]
+    else:
+        maker, _, model = judge.partition(":") if ":" in judge else ("", "", judge)
+        model = model.rpartition(":")[2]
+    if maker and maker.lower() not in HOSTS:
+        return maker
+    letters = re.match(r"[^\W\d_]+", model)
+    return letters[0].lower() if letters else judge
+
+
+def judged(
+    tool: str,
+    content: Content,
+    reading: ReadOptions,
+    verdicts: Sequence[Verdict],
+    notes: tuple[str, ...] = (),
+    *,
+    needs_panel: bool = False,
+    can_pool: bool = True,
+) -> Export:
+    """Choose a question, and make answers of its verdicts.
+
+    Args:
+        tool: whose log it is.
+        content: the log.
+        reading: what the caller chose.
+        verdicts: all there are.
+        notes: what a reader must know.
+        needs_panel: refuse a log in which every question has one judge, unless the question was chosen.
+        can_pool: whether scores of several names may be taken for judges of the same thing.
+
+    Raises:
+        OptionError: there are several questions, and none was chosen.
+        NoRowsError: there are no verdicts, or those of one judge only.
+
+    >>> from quorate.io.exports.content import look
+    >>> found = [Verdict("tone", 1, "openai/gpt-4o", "glad", "line 1")]
+    >>> judged("mine", look([{}]), ReadOptions(), found).table.to_pylist()
+    [{'task': '1', 'worker': 'openai/gpt-4o', 'label': 'glad', 'group': 'openai'}]
+    """
+    questions = list(dict.fromkeys(each.question for each in verdicts if each.question and not each.known))
+    asked = reading.question
+    if not questions:
+        unjudged = sum(each.left_out == UNJUDGED for each in verdicts)
+        raise NoRowsError(f"{content.name} holds no verdicts: nothing was graded ({count(unjudged, 'output')})")
+    judges = _judges_of(verdicts)
+    if asked is None and needs_panel and max(len(judges[name]) for name in questions) < 2:
+        said = ", ".join(f"{shown(name, 40)} (by {listing(judges[name], 1) or 'nobody'})" for name in questions[:6])
+        raise NoRowsError(
+            f"{content.name} has one judge only for each question: {said}. There is nothing to combine; a panel has "
+            "several judges of the same outputs. To read one question anyway, choose it with question= (--question)"
+        )
+    if asked is None and len(questions) > 1:
+        pooled = f", or take each for a judge of the same thing with {EVERY!r}" if can_pool else ""
+        error = OptionError(
+            f"{content.name} has scores of the names {listing(questions, 30)}; choose one with question= (--question)"
+            f"{pooled}"
+        )
+        best = max(questions, key=lambda name: len(judges[name]))
+        if len(judges[best]) < 2:
+            raise error
+        raise with_command(error, content.files or (content.name,), {"question": best})
+    if asked == EVERY and not can_pool:
+        raise OptionError(
+            f"the metrics of {content.name} ask different things, and cannot be pooled; choose one of "
+            f"{listing(questions, 12)} with question= (--question)"
+        )
+    if questions and asked is not None and (asked == EVERY or asked.removesuffix(SCORE) in questions):
+        questions += [] if asked in questions else [asked]
+    return assemble(tool, content, reading, questions, lambda q: _answers(verdicts, q, questions), notes=notes)
+
+
+def _judges_of(verdicts: Iterable[Verdict]) -> dict[str, list[str]]:
+    """Return the judges of each question, in order."""
+    found: dict[str, dict[str, None]] = {}
+    for each in verdicts:
+        people = found.setdefault(each.question, {})
+        if not each.known and not each.left_out and not isinstance(each.judge, dict | list | tuple):
+            people |= {as_text(each.judge) or "": None}
+    return {name: list(people) for name, people in found.items()}
+
+
+def _answers(verdicts: Iterable[Verdict], question: str, questions: Sequence[str]) -> Iterator[FoundAnswer]:
+    """Give every verdict as an answer, or as left out."""
+    scores = question.endswith(SCORE) and question.removesuffix(SCORE) in questions
+    name = question.removesuffix(SCORE) if scores else question
+    for each in verdicts:
+        if each.question not in (name, "") and question != EVERY:
+            yield FoundAnswer(None, None, None, each.where, OTHER_QUESTION)
+            continue
+        judge = as_text(each.judge) if not isinstance(each.judge, dict | list | tuple) else each.judge
+        worker: Any = judge
+        if question == EVERY and each.question:
+            worker = each.question if judge in (None, each.question) else f"{each.question} by {judge}"
+        group = (judge if each.alone else family(judge)) if isinstance(judge, str) else as_text(worker)
+        value = each.score if scores else each.value
+        silent = each.abstained if each.abstained or as_text_of(value) is not None else UNPARSED
+        yield FoundAnswer(
+            each.task,
+            worker,
+            None if silent else value,
+            each.where,
+            each.left_out,
+            each.known,
+            abstained="" if each.left_out or each.known else silent,
+            group=group,
+        )
+
+
+def as_text_of(value: Any) -> str | None:
+    """Write a value as text, None where it is blank or a list without anything in it.
+
+    >>> as_text_of(["a"]), as_text_of([]), as_text_of(" ")
+    ("['a']", None, None)
+    """
+    return None if isinstance(value, list | tuple | dict) and not value else as_text(value)
+
+
+def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
+    """Return what tells tasks apart: the field that the caller named, wherever it stands, or else the usual one.
+
+    >>> first_of("number", 7, {"id": 1}, {"number": 2}), first_of(None, 7)
+    (2, 7)
+    """
+    if name is None:
+        return usual
+    return next((part[name] for part in parts if isinstance(part, dict) and name in part), None)
+
+
+def passed(value: Any) -> Any:
+    """Write true as ``pass`` and false as ``fail``, as people speak of tests.
+
+    >>> passed(True), passed(None)
+    ('pass', None)
+    """
+    return ("pass" if value else "fail") if isinstance(value, bool) else value
+
+
+def part(record: Any, *names: str) -> Any:
+    """Return what stands in a record under names inside each other; an empty record where one is not there.
+
+    >>> part({"info": {"id": 7}}, "info", "id"), part({}, "info", "id")
+    (7, {})
+    """
+    for name in names:
+        record = record.get(name) if isinstance(record, dict) else None
+    return {} if record is None else record
+
+
+def model_in(record: Record) -> Any:
+    """Return the judge that a score's metadata name, if they do.
+
+    >>> model_in({"metadata": {"model": "openai/gpt-4o"}}), model_in({})
+    ('openai/gpt-4o', None)
+    """
+    told = (part(record, "metadata", name) for name in ("judge", "model", "evaluator"))
+    return next((each for each in told if not isinstance(each, dict | list) and as_text(each) is not None), None)

@@ -1,0 +1,97 @@
+"""lm-evaluation-harness: the samples of a run (``--log_samples``). The model is the worker, its reply the answer.
+
+Field names: https://github.com/EleutherAI/lm-evaluation-harness/blob/main/docs/interface.md; seen in files of version
+0.4.13 (``tools/judge_samples.py``). A file is of one model, which it does not name: its folder does. Of a folder, all
+files are read; where they were put into one, each line must say ``model``.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import UNPARSED, Verdict, first_of, judged
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+# What lm-evaluation-harness writes, of what is read here.
+SAMPLE = {
+    **dict.fromkeys(("doc_id", "filter", "model", "model_name", "task_name"), VALUE),
+    "doc": Either(Each(ANYTHING), VALUE),
+    "filtered_resps": Either([ANYTHING], VALUE),
+}
+FILE = re.compile(r"samples_(.+)_\d{4}-\d\d-\d\dT")
+INVALID = "[invalid]"  # what its filters put where they find nothing
+
+
+def _recognise(content: Content) -> bool:
+    return content.layout == "records" and {"doc_id", "filtered_resps"} <= set(content.fields)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, SAMPLE, "lm-evaluation-harness", "sample")
+    return judged("lm-eval", content, reading, list(_verdicts(content, reading)))
+
+
+FORMAT = Format(
+    "lm-eval",
+    "lm-evaluation-harness samples: JSON lines, or the folder of a run",
+    "lines with 'doc_id' and 'filtered_resps'",
+    _recognise,
+    _read,
+)
+
+
+def _verdicts(content: Content, reading: ReadOptions) -> Iterator[Verdict]:
+    asked = [_task(sample, content.name) for sample in content.records]
+    filters = {as_text(sample.get("filter")) for sample in content.records}
+    for number, (sample, task) in enumerate(zip(content.records, asked, strict=True), start=1):
+        usual = as_text(sample.get("doc_id"))
+        filtered = as_text(sample.get("filter")) or "none"
+        question = filtered
+        if len(set(asked)) > 1:  # each benchmark asks something else
+            question = task if len(filters) == 1 else f"{task} ({filtered})"
+        value = _answer(sample.get("filtered_resps"))
+        yield Verdict(
+            question,
+            first_of(reading.task, usual, sample, sample.get("doc")),
+            _model(sample, content.name),
+            value,
+            f"sample {number:,}",
+            abstained=UNPARSED if value == INVALID or as_text(value) is None else "",
+        )
+
+
+def _model(sample: Record, file: str) -> str | None:
+    """Return the model that a sample names, or else its file's folder: a model's name, in which ``/`` is ``__``."""
+    told = as_text(sample.get("model")) or as_text(sample.get("model_name"))
+    return told or PurePath(as_text(sample.get("from_file")) or file).parent.name.replace("__", "/") or None
+
+
+def _task(sample: Record, file: str) -> str:
+    """Return the task that a sample names, or else its file: ``samples_TASK_DATE.jsonl``."""
+    named = FILE.match(PurePath(as_text(sample.get("from_file")) or file).name)
+    return as_text(sample.get("task_name")) or (named[1] if named else "")
+
+
+def _answer(given: Any) -> Any:
+    """Return a reply or, of a multiple choice, the number of the choice that the model finds likeliest."""
+    if not isinstance(given, list):
+        return given
+    if len(given) > 1 and all(isinstance(each, list) and each for each in given):
+        likely = [_number(each[0]) for each in given]
+        return None if None in likely else max(range(len(likely)), key=lambda k: likely[k] or 0.0)
+    only = given[0] if given else None
+    while isinstance(only, list):
+        only = only[0] if only else None
+    return only if not isinstance(only, dict) else None
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return None if number != number else number

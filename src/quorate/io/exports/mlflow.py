@@ -1,0 +1,91 @@
+"""MLflow: traces and their assessments. The judge is the source of a feedback; an expectation is a known label.
+
+Field names: https://mlflow.org/docs/latest/genai/concepts/trace and
+https://mlflow.org/docs/latest/api_reference/python_api/mlflow.entities.html (Assessment, AssessmentSource); seen in
+what `Trace.to_json` of version 3.17.2 writes (``tools/judge_traces.py``).
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from quorate.errors import shown
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, part
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+# What MLflow writes, of what is read here; `search_traces` gives the parts of `info` as columns.
+GIVEN = {"value": ANYTHING, "serialized_value": {"value": VALUE}, "error": {"error_code": VALUE}}
+ASSESSMENT = {
+    **dict.fromkeys(("assessment_name", "name", "valid"), VALUE),
+    "source": {"source_type": VALUE, "source_id": VALUE},
+    **dict.fromkeys(("feedback", "expectation"), GIVEN),
+    "error": {"error_code": VALUE},
+}
+INFO = {"trace_id": VALUE, "request_id": VALUE, "assessments": [ASSESSMENT], "tags": Either(Each(ANYTHING), [ANYTHING])}
+TRACE = {**INFO, "info": INFO}
+OVERRIDDEN = "overridden by a later one"
+
+
+def _recognise(content: Content) -> bool:
+    fields = set(content.fields)
+    return fields == {"info", "data"} or {"trace_id", "assessments"} <= fields
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, TRACE, "MLflow", "trace")
+    return judged("mlflow", content, reading, list(_verdicts(content.records, reading)))
+
+
+FORMAT = Format(
+    "mlflow",
+    "MLflow traces with assessments: JSON, JSON lines, or the table of search_traces",
+    "'info' and 'data' and nothing else, or 'trace_id' and 'assessments'",
+    _recognise,
+    _read,
+)
+
+
+def _verdicts(traces: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
+    for number, trace in enumerate(traces, start=1):
+        info = trace.get("info") or trace
+        usual = info.get("trace_id") or info.get("request_id")
+        task = first_of(reading.task, usual, info, info.get("tags"))
+        where = f"trace {shown(usual or number)}"
+        if not info.get("assessments"):
+            yield Verdict("", task, None, None, where, left_out=UNJUDGED)
+        for each in info.get("assessments") or []:
+            name = as_text(each.get("assessment_name") or each.get("name")) or "feedback"
+            told = each.get("feedback") or {}
+            known = bool(each.get("expectation"))
+            kind = as_text(part(each, "source", "source_type")) or "CODE"
+            yield Verdict(
+                name,
+                task,
+                part(each, "source", "source_id") or kind,
+                _value(each.get("expectation") if known else told),
+                f"assessment {name!r} of {where}",
+                abstained=_abstained(told.get("error") or each.get("error")),
+                left_out=OVERRIDDEN if each.get("valid") is False else "",
+                known=known,
+                alone=kind not in ("LLM_JUDGE", "AI_JUDGE"),
+            )
+
+
+def _value(given: Record | None) -> Any:
+    """Return a value as it was given; lists are kept as the text of JSON."""
+    serialized = part(given, "serialized_value", "value")
+    if not isinstance(serialized, str):
+        return (given or {}).get("value")
+    try:
+        return json.loads(serialized)
+    except (ValueError, RecursionError):
+        return serialized
+
+
+def _abstained(error: Any) -> str:
+    if not error:
+        return ""
+    return UNPARSED if "PARSE" in str(part(error, "error_code")).upper() else FAILED

@@ -1,0 +1,389 @@
+"""Amazon Mechanical Turk: the CSV file of a batch's results.
+
+Field names: the requester site's batch results, and
+https://docs.aws.amazon.com/AWSMechTurk/latest/AWSMturkAPI/ApiReference_AssignmentDataStructureArticle.html for
+HITId, WorkerId and AssignmentStatus (Submitted, Approved, Rejected). A form field becomes a column Answer.NAME;
+a radio button or a check box one column Answer.NAME.OPTION, true or false, for each option; newer forms put all
+their answers as JSON into Answer.taskAnswers.
+"""
+
+import fnmatch
+import json
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
+from quorate.io.csv_files import NUMBER
+from quorate.io.exports.content import Content, as_text
+from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
+from quorate.io.options import ReadOptions, split_names
+from quorate.io.proposals import with_command
+from quorate.io.values import FROM_FILE, natural_order
+
+PREFIX = "Answer."
+INPUT = "Input."
+MOST_CLASSES = 50  # different values of a question that is a choice
+MOST_PER_TASK = 5  # different answers to one task, where the options are written for each task
+MOST_WORDS = 12  # of an answer that is a choice: options of forms are short
+AMOUNT = re.compile(r"[$€£]?\s*\d+(?:[.,]\d+)?\s*[$€£]?")
+EMPTY = "{}"  # what MTurk writes for a field that was left blank
+FORM = "Answer.taskAnswers"
+TRUTH = {"true": True, "false": False}
+
+
+def _recognise(content: Content) -> bool:
+    answers = any(name.startswith(PREFIX) for name in content.fields)
+    return {"HITId", "WorkerId"} <= set(content.fields) and answers
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    columns = _answers(content)
+    questions = natural_questions(_fold(columns))
+    hidden = [*_hidden(content, columns), *_repeated(questions)]
+    questions = {name: values for name, values in questions.items() if name not in hidden}
+    notes = _notes(content, hidden)
+    if reading.fold is not None:
+        return _read_folded(content, reading, {**columns, **questions}, notes)
+    hits = content.column("HITId")
+    kinds = {name: describe_question(values, hits) for name, values in questions.items()}
+    kinds |= _numbered_texts(questions)
+    usable = [name for name, kind in kinds.items() if kind.is_class]
+    if reading.question is None and not usable:
+        _refuse_text(content, kinds)
+    asked = reading.question
+    answers: dict[str, list[Any]] = {**columns, **questions}
+    if asked is not None and asked.removeprefix(PREFIX) in answers:
+        reading = replace(reading, question=asked.removeprefix(PREFIX))
+    names = list(questions) if reading.question in (None, *questions) else [*questions, str(reading.question)]
+    if reading.question is None and len(usable) == 1 and len(questions) > 1:
+        texts = [name for name in questions if name not in usable]
+        notes = (*notes, f"the question {usable[0]!r} was read; left out as free text: {listing(texts, 8)}")
+        reading = replace(reading, question=usable[0])
+    told = Asked(
+        {name: kind.about for name, kind in kinds.items()},
+        _proposal(content, kinds, usable, columns),
+        content.files,
+        _assignments(content),
+        _folds(kinds, usable),
+    )
+    if reading.task is None and "task" in told.options:
+        error = OptionError(
+            f"{_assignments(content)} The batches have no HIT in common, but {told.options['task']} "
+            "has the same values in "
+            "them: take it as the task with task= (--task)"
+        )
+        raise with_command(error, content.files, told.options)
+    names = [name for name in names if name in answers] or list(questions)
+    return assemble(
+        "mturk",
+        content,
+        reading,
+        names,
+        lambda q: _find(content, reading, _choices(answers[q], kinds.get(q))),
+        notes=notes,
+        told=told,
+    )
+
+
+FORMAT = Format(
+    "mturk",
+    "Mechanical Turk batch results: CSV",
+    "the columns 'HITId' and 'WorkerId', and one that begins with 'Answer.'",
+    _recognise,
+    _read,
+)
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """What the answers to a question are like."""
+
+    kind: str  # "choice", "boxes", "joined", "scale" or "text"
+    about: str  # in a few words
+    n_values: int
+
+    @property
+    def is_class(self) -> bool:
+        """Whether the answers are labels out of a limited set."""
+        return self.kind != "text"
+
+
+def natural_questions(questions: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Put questions into the order in which people count: q2 before q10.
+
+    >>> list(natural_questions({"q10": [], "q2": []}))
+    ['q2', 'q10']
+    """
+    return {name: questions[name] for name in natural_order(list(questions))}
+
+
+def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> QuestionKind:
+    """Say what the answers to a question are: a choice, tick-boxes, a scale, or free text.
+
+    Args:
+        values: the answers.
+        tasks: of each answer, so that options which are written for each task are known as a choice.
+
+    >>> describe_question(["yes", "no", "yes"]).about, describe_question([["a"], ["a", "b"]]).kind
+    ('2 values', 'boxes')
+    """
+    given = [value for value in values if value is not None]
+    lists = [value for value in given if isinstance(value, list)]
+    if lists:
+        options = natural_order(list({option for chosen in lists for option in chosen}))
+        if all(len(chosen) == 1 for chosen in lists):
+            return QuestionKind("choice", f"one of {', '.join(options[:4])}", len(options))
+        return QuestionKind("boxes", f"tick-boxes {', '.join(options[:4])}", len(options))
+    different = {str(value).strip() for value in given}
+    different.discard("{}")
+    parts = {part for value in different for part in value.split("|")}
+    if any("|" in value for value in different) and parts & different and len(parts) <= MOST_CLASSES:
+        return QuestionKind("joined", f'{len(parts)} labels joined by "|"', len(parts))
+    n = len(given)
+    words = max((len(value.split()) for value in different), default=0)
+    if len(different) > 10 and len(different) <= n / 3 and _few_per_task(values, tasks):
+        return QuestionKind(
+            "choice", f"{count(len(different), 'value')}, at most {MOST_PER_TASK} per task", len(different)
+        )
+    if len(different) > MOST_CLASSES or (n >= 10 and len(different) > n / 3) or words > MOST_WORDS:
+        return QuestionKind("text", "free text", len(different))
+    if len(different) > 4 and all(NUMBER.fullmatch(value) for value in different):
+        return QuestionKind("scale", f"numbers, {count(len(different), 'value')}", len(different))
+    return QuestionKind("choice", count(len(different), "value"), len(different))
+
+
+def _few_per_task(values: Sequence[Any], tasks: Sequence[Any]) -> bool:
+    """Whether every task has few different answers, however many there are over all tasks."""
+    per_task: dict[Any, set[str]] = {}
+    for task, value in zip(tasks, values, strict=False):
+        if value is not None:
+            per_task.setdefault(task, set()).add(str(value).strip())
+    return len(per_task) > 1 and max(map(len, per_task.values())) <= MOST_PER_TASK
+
+
+def _choices(values: list[Any], kind: QuestionKind | None) -> list[Any]:
+    """Part labels that are joined in one field."""
+    if kind is None or kind.kind != "joined":
+        return values
+    return [None if value is None else value.split("|") for value in values]
+
+
+def _hidden(content: Content, columns: Mapping[str, list[str | None]]) -> list[str]:
+    """Name the fields of the form that only repeat what the requester put in."""
+    inputs = [content.column(name) for name in content.fields if name.startswith(INPUT)]
+    found = []
+    for name, values in columns.items():
+        given = [(value or "").strip() for value in values]
+        if any(given) and any(given == [(each or "").strip() for each in column] for column in inputs):
+            found.append(name)
+    return found
+
+
+def _repeated(questions: Mapping[str, list[Any]]) -> list[str]:
+    """Name the fields that hold the same words as another, in another order or with other marks between."""
+    seen: dict[tuple[Any, ...], str] = {}
+    found = []
+    for name, values in questions.items():
+        if any(isinstance(value, list) for value in values) or not any(values):
+            continue
+        key = tuple(tuple(sorted(re.split(r"[|\s,;]+", value.lower().strip()))) if value else () for value in values)
+        if len(set(key)) > 2 and seen.setdefault(key, name) != name:
+            found.append(name)
+    return found
+
+
+def _numbered_texts(questions: Mapping[str, list[Any]]) -> dict[str, QuestionKind]:
+    """Tell numbered fields (item1, item2, ...) that are free text together, however few values one of them has."""
+    families: dict[str, list[str]] = {}
+    for name in questions:
+        stem = re.sub(r"\d+", "#", name)
+        families.setdefault(stem, []).append(name)
+    found: dict[str, QuestionKind] = {}
+    for names in families.values():
+        pooled = [str(value).strip() for name in names for value in questions[name] if value is not None]
+        if len(names) > 2 and (len(set(pooled)) > MOST_CLASSES or _are_amounts(pooled)):
+            found |= {name: QuestionKind("text", "free text", len(set(map(str, questions[name])))) for name in names}
+    return found
+
+
+def _are_amounts(values: Collection[str]) -> bool:
+    """Whether values are amounts, such as prices: mostly numbers, some with a fraction or a sign of currency."""
+    numbers = [value for value in values if AMOUNT.fullmatch(value)]
+    return 10 * len(numbers) >= 7 * len(values) and any(not value.isdecimal() for value in numbers)
+
+
+def _notes(content: Content, hidden: Sequence[str]) -> tuple[str, ...]:
+    notes = []
+    if content.padding:
+        notes.append(f"{' and '.join(content.padding)} are empty, as MTurk leaves them")
+    if hidden:
+        notes.append(f"{listing(hidden, 6)} repeat another field, and are no answers of their own")
+    return tuple(notes)
+
+
+def _assignments(content: Content) -> str:
+    workers = content.column("WorkerId")
+    padding = f" {' and '.join(content.padding)} are empty, as MTurk leaves them." if content.padding else ""
+    people = count(len({worker for worker in workers if worker}), "worker")
+    return f"MTurk results: {count(len(workers), 'assignment')} by {people}.{padding}"
+
+
+def _refuse_text(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
+    said = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
+    more = f" and {len(kinds) - 6} more" if len(kinds) > 6 else ""
+    raise ColumnTypeError(
+        f"{_assignments(content)} Every question of {content.name} is answered in free text: "
+        f"{said}{more}. Quorate needs "
+        "a limited set of labels"
+    )
+
+
+def _proposal(
+    content: Content, kinds: Mapping[str, QuestionKind], usable: Sequence[str], columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Choose the question to propose: a choice before tick-boxes, those before a scale."""
+    if not usable:
+        return {}
+    order = ("choice", "joined", "boxes", "scale")
+    best = min(usable, key=lambda name: (order.index(kinds[name].kind), list(kinds).index(name)))
+    options: dict[str, Any] = {"question": best}
+    if kinds[best].kind == "boxes":  # each box is a question of its own
+        boxes = natural_order([name for name in columns if name.startswith(f"{best}.")])
+        options["question"] = boxes[0] if boxes else best
+    task = _shared_input(content)
+    if task:
+        options["task"] = task
+    return options
+
+
+def _folds(kinds: Mapping[str, QuestionKind], usable: Sequence[str]) -> tuple[dict[str, Any], ...]:
+    """Return the options that read numbered questions of the same classes as tasks of their own."""
+    families: dict[str, list[str]] = {}
+    for name in usable:
+        if re.search(r"\d", name):
+            families.setdefault(re.sub(r"\d+", "*", name), []).append(name)
+    alike = {stem: names for stem, names in families.items() if len(names) > 1}
+    return tuple({"fold": stem} for stem, names in alike.items() if len({kinds[name].kind for name in names}) == 1)
+
+
+def _shared_input(content: Content) -> str:
+    """Return the input that identifies a task across batches whose HITs differ; nothing for one batch."""
+    if len(content.files) < 2 or content.ready is None or FROM_FILE not in content.ready.column_names:
+        return ""
+    files = content.ready.column(FROM_FILE).to_pylist()
+    hits = content.column("HITId")
+    if _shares(hits, files):
+        return ""
+    for name in content.fields:
+        if name.startswith(INPUT):
+            values = content.column(name)
+            per_hit: dict[Any, set[Any]] = {}
+            for hit, value in zip(hits, values, strict=True):
+                per_hit.setdefault(hit, set()).add(value)
+            n_pairs = len(set(zip(values, files, strict=True)))
+            one_each = all(len(each) == 1 for each in per_hit.values()) and n_pairs == len(per_hit)
+            if None not in values and one_each and _shares(values, files):
+                return name
+    return ""
+
+
+def _shares(values: Sequence[Any], files: Sequence[Any]) -> bool:
+    return len(set(zip(values, files, strict=True))) > len(set(values))
+
+
+def _read_folded(
+    content: Content, reading: ReadOptions, questions: Mapping[str, list[Any]], notes: tuple[str, ...]
+) -> Export:
+    """Read several questions as tasks of their own."""
+    assert reading.fold is not None  # or one question is read
+    patterns = [pattern.removeprefix(PREFIX) for pattern in split_names(reading.fold)]
+    names = [name for name in questions if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+    if any("." not in pattern for pattern in patterns):  # a question, and not the options of one
+        names = [name for name in names if "." not in name] or names
+    names = natural_order(names)
+    if not names:
+        raise OptionError(f"no question of {content.name} is like {reading.fold!r}; it asks {listing(questions, 12)}")
+
+    def find(_: str) -> Iterator[FoundAnswer]:
+        for name in names:
+            values = _choices(questions[name], describe_question(questions[name]))
+            for found in _find(content, reading, values):
+                yield replace(found, task=None if found.task is None else f"{found.task} / {name}")
+
+    notes = (*notes, f"{count(len(names), 'question')} folded into tasks: {listing(names, 12)}")
+    return assemble("mturk", content, replace(reading, question=None), [reading.fold], find, notes=notes)
+
+
+def _answers(content: Content) -> dict[str, list[str | None]]:
+    """Return every answer column by its name, those inside Answer.taskAnswers among them."""
+    columns = {
+        name.removeprefix(PREFIX): [None if value == EMPTY else value for value in content.column(name)]
+        for name in content.fields
+        if name.startswith(PREFIX) and name != FORM
+    }
+    if FORM in content.fields:
+        rows = [_flatten(text, number) for number, text in enumerate(content.column(FORM), start=1)]
+        for name in dict.fromkeys(name for row in rows for name in row):
+            columns[name] = [row.get(name) for row in rows]
+    return columns
+
+
+def _flatten(text: str | None, number: int) -> dict[str, str | None]:
+    """Flatten [{"tone": {"label": "glad"}}] to {"tone.label": "glad"}."""
+    try:
+        forms = json.loads(text) if text else []
+        pairs = [(name, value) for form in forms for name, value in form.items()]
+    except (ValueError, RecursionError, AttributeError, TypeError):
+        raise WrongFormatError(f"row {number:,}: {FORM} is not the JSON of a form: {shown(text)}") from None
+    flat: dict[str, str | None] = {}
+    for name, value in pairs:
+        if isinstance(value, dict):
+            flat |= {f"{name}.{key}": as_text(inner) for key, inner in value.items()}
+        else:
+            flat[name] = as_text(value)
+    return flat
+
+
+def _fold(columns: dict[str, list[str | None]]) -> dict[str, list[Any]]:
+    """Make one question of the columns that are the options of one; each answer is the list of those ticked."""
+    options = defaultdict(list)
+    for name, values in columns.items():
+        if "." in name and all(value is None or value.lower() in TRUTH for value in values):
+            options[name.rpartition(".")[0]].append(name)
+    folded: dict[str, list[Any]] = {}
+    for name, values in columns.items():
+        group = options.get(name.rpartition(".")[0], [])
+        if name not in group or len(group) < 2:
+            folded[name] = list(values)
+            continue
+        question = name.rpartition(".")[0]
+        if question not in folded:
+            folded[question] = [
+                [
+                    option.rpartition(".")[2]
+                    for option, ticked in zip(group, row, strict=True)
+                    if ticked and TRUTH[ticked.lower()]
+                ]
+                for row in zip(*(columns[option] for option in group), strict=True)
+            ]
+    return folded
+
+
+def _find(content: Content, reading: ReadOptions, values: list[Any]) -> Iterator[FoundAnswer]:
+    name = reading.task or "HITId"
+    if name not in content.fields and f"Input.{name}" in content.fields:
+        name = f"Input.{name}"
+    if name not in content.fields:
+        raise MissingColumnError(
+            f"{content.name} has no column {name!r}; 'HITId' or one of "
+            f"{listing([field for field in content.fields if field.startswith('Input.')], 12)} tells tasks apart"
+        )
+    n = len(values)
+    statuses = content.column("AssignmentStatus") if "AssignmentStatus" in content.fields else [None] * n
+    rows = zip(content.column(name), content.column("WorkerId"), statuses, values, strict=True)
+    for number, (task, worker, status, value) in enumerate(rows, start=1):
+        rejected = (status or "").lower() == "rejected" and not reading.keep_rejected
+        yield FoundAnswer(task, worker, value, f"row {number:,}", "rejected" if rejected else "")

@@ -1,0 +1,270 @@
+"""Pairwise and ranking questions in the exports of Label Studio and Argilla -> a plain table of comparisons.
+
+Label Studio: `pairwise` results name a side (https://labelstud.io/tags/pairwise); `ranker` results hold ids in order
+(https://labelstud.io/tags/ranker). Argilla: a RankingQuestion's value is a list of {value, rank}.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
+from quorate.io.exports.content import Content, Record, as_text, look
+from quorate.io.exports.label_studio import name_of
+from quorate.io.open_file import hold
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.pairs import (
+    ITEM_NAMES,
+    PairLayout,
+    PairOptions,
+    PairProposal,
+    PairRows,
+    find_layout,
+    looks_like_pairs,
+    normal_name,
+    read_pair_rows,
+)
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+
+SAMPLE_ROWS = 200  # that decide whether a table looks like comparisons
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """A table of comparisons, where its columns are, and what the source is called."""
+
+    table: pa.Table
+    layout: PairLayout
+    name: str
+
+
+@keep_pipes()
+def read_pairs(source: Source, options: PairOptions | None = None, reading: ReadOptions = AS_USUAL) -> PairRows:
+    """Read pairwise comparisons from a file, a table object, or an export of Label Studio or Argilla.
+
+    Raises:
+        InputError: the comparisons cannot be used; each cause has its own class, and the message names the rows.
+
+    >>> rows = read_pairs({"left": ["a", "b"], "right": ["b", "a"], "winner": ["left", "tie"]})
+    >>> rows.items, rows.outcome.tolist()
+    (('a', 'b'), [1, 0])
+    """
+    options = options or PairOptions()
+    found = pair_table(source, options, reading)
+    return read_pair_rows(found.table, found.layout, options, name=found.name)
+
+
+def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_USUAL) -> PairTable:
+    """Find the comparisons in a source, and read the columns that they need.
+
+    Raises:
+        MissingColumnError: no columns look like comparisons.
+    """
+    content = look(hold(source), reading)
+    nested = nested_pairs(content, options)
+    if nested is not None:
+        layout = find_layout(nested.column_names, PairOptions())
+        assert layout is not None  # the table was made here
+        return PairTable(nested, layout, content.name)
+    layout = find_layout(content.fields, options) if content.fields else None
+    if layout is None:
+        if not content.fields:
+            read_table(content.source, {"left": ""}, reading)  # says what is wrong with the file
+        raise MissingColumnError(
+            f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
+            "winner; name them with left=, right=, winner= (--left, --right, --winner)"
+        )
+    wanted = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
+    if options.by is not None:
+        wanted.append(options.by)
+    columns = dict.fromkeys(wanted, "Name the columns with --left, --right and --winner")
+    known = content.reading if content.layout == "rows" else reading
+    return PairTable(read_table(content.source, columns, known), layout, content.name)
+
+
+def propose_rank(content: Content) -> PairProposal | None:
+    """Recognise comparisons in a source that was looked at; None where it holds something else.
+
+    For `aggregate` and `doctor`: the proposal carries the exact `quorate rank` command.
+    """
+    kinds = set(_question_kinds(content))
+    if kinds and kinds <= {"pairwise", "ranker", "ranking"}:
+        return PairProposal(
+            PairLayout("rankings" if "pairwise" not in kinds else "winner", "left", "right"),
+            f"quorate rank {content.name}",
+        )
+    if content.layout not in ("rows", "records") or not content.fields:
+        return None
+    if looks_like_pairs(content.fields) is None:
+        return None
+    try:
+        head = content.sample[:SAMPLE_ROWS] if content.layout == "rows" else content.records[:SAMPLE_ROWS]
+        columns = {
+            name: pa.array([as_text(record.get(name)) for record in head], pa.string()) for name in content.fields
+        }
+    except Exception:
+        return None
+    return looks_like_pairs(pa.table(columns), content.name)
+
+
+def nested_pairs(content: Content, options: PairOptions) -> pa.Table | None:
+    """Return the comparisons of a Label Studio or Argilla export as a plain table; None for any other source."""
+    if content.layout != "records":
+        return None
+    fields = set(content.fields)
+    if "data" in fields and fields & {"annotations", "completions"}:
+        return _from_label_studio(content, options)
+    if "responses" in fields and fields & {"fields", "suggestions"}:
+        return _from_argilla(content)
+    return None
+
+
+def _question_kinds(content: Content) -> Iterator[str]:
+    """Give the kind of every question of a nested export; nothing for other sources."""
+    if content.layout != "records":
+        return
+    fields = set(content.fields)
+    try:
+        if "data" in fields and fields & {"annotations", "completions"}:
+            for record in content.records[:SAMPLE_ROWS]:
+                for _, result in _results(record):
+                    yield str(result.get("type"))
+        elif "responses" in fields and fields & {"fields", "suggestions"}:
+            for record in content.records[:SAMPLE_ROWS]:
+                for _, value, _ in _argilla_values(record):
+                    yield "ranking" if _argilla_order(value) is not None else "other"
+    except (AttributeError, TypeError):
+        return
+
+
+def _results(record: Record) -> Iterator[tuple[Record, Record]]:
+    for annotation in [*(record.get("annotations") or []), *(record.get("completions") or [])]:
+        if not isinstance(annotation, Mapping) or annotation.get("was_cancelled") or annotation.get("skipped"):
+            continue
+        for result in annotation.get("result") or []:
+            if isinstance(result, Mapping):
+                yield dict(annotation), dict(result)
+
+
+def _from_label_studio(content: Content, options: PairOptions) -> pa.Table:
+    pairs: list[dict[str, Any]] = []
+    rankings: list[dict[str, Any]] = []
+    for number, record in enumerate(content.records, start=1):
+        data = record.get("data") or {}
+        task = as_text(record.get("id")) or str(number)
+        for annotation, result in _results(record):
+            judge = as_text(name_of(annotation.get("completed_by"))) or "judge"
+            value = result.get("value") or {}
+            if result.get("type") == "pairwise":
+                left, right = _sides_in(data, options, content.name, task)
+                selected = value.get("selected")
+                selected = selected[0] if isinstance(selected, list) and selected else selected
+                row = {"left": as_text(data.get(left)), "right": as_text(data.get(right)), "winner": as_text(selected)}
+                pairs.append({**row, "judge": judge, "task": task})
+            elif result.get("type") == "ranker":
+                order = _ranker_order(value.get("ranker"), content.name, task)
+                rankings.append({"order": [[name] for name in order], "judge": judge, "task": task})
+    return _plain_table(pairs, rankings, content.name, "pairwise or ranker results")
+
+
+def _sides_in(data: Record, options: PairOptions, name: str, task: str) -> tuple[str, str]:
+    """Name the two fields of a task's data that were compared."""
+    if options.left is not None and options.right is not None:
+        for column in (options.left, options.right):
+            if column not in data:
+                raise MissingColumnError(
+                    f"task {shown(task)} of {name} has no field {shown(column)}; it has {listing(data, 12)}"
+                )
+        return options.left, options.right
+    plain = {normal_name(field): field for field in data}
+    sides = next(((plain[a], plain[b]) for a, b in ITEM_NAMES if a in plain and b in plain), None)
+    if sides is None:
+        raise MissingColumnError(
+            f"the tasks of {name} have the fields {listing(data, 12)}, and it is not clear which two were compared; "
+            "name them with left= and right= (--left, --right)"
+        )
+    return sides
+
+
+def _ranker_order(value: Any, name: str, task: str) -> list[str]:
+    lists = [each for key, each in value.items() if key != "_"] if isinstance(value, Mapping) else [value]
+    if len(lists) != 1 or not isinstance(lists[0], Sequence):
+        raise InputError(
+            f"the ranker of task {shown(task)} in {name} sorts items into buckets, whose order is unknown; only a "
+            "ranker without buckets is a ranking"
+        )
+    return [text for each in lists[0] if (text := as_text(each)) is not None]
+
+
+def _argilla_values(record: Record) -> Iterator[tuple[str, Any, str]]:
+    given = record.get("responses")
+    if isinstance(given, Mapping):
+        for question, responses in given.items():
+            for response in responses or []:
+                yield question, response.get("value"), as_text(response.get("user_id")) or "judge"
+    elif isinstance(given, list):
+        for response in given:
+            for question, answer in (response.get("values") or {}).items():
+                yield question, (answer or {}).get("value"), as_text(response.get("user_id")) or "judge"
+
+
+def _argilla_order(value: Any) -> list[list[str]] | None:
+    """Return the ranked values, best first, equals together; None where the value is no ranking."""
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(each, Mapping) and "rank" in each for each in value)
+    ):
+        return None
+    ranks: dict[int, list[str]] = {}
+    for each in value:
+        text = as_text(each.get("value"))
+        if text is not None and each.get("rank") is not None:
+            ranks.setdefault(int(each["rank"]), []).append(text)
+    return [ranks[rank] for rank in sorted(ranks)]
+
+
+def _from_argilla(content: Content) -> pa.Table:
+    rankings: list[dict[str, Any]] = []
+    questions: dict[str, None] = {}
+    for number, record in enumerate(content.records, start=1):
+        task = as_text(record.get("id")) or str(number)
+        for question, value, judge in _argilla_values(record):
+            order = _argilla_order(value)
+            if order is not None:
+                questions[question] = None
+                rankings.append({"order": order, "judge": judge, "task": task})
+    if len(questions) > 1:
+        raise OptionError(
+            f"{content.name} has several ranking questions, {listing(questions)}; export the records of one of them"
+        )
+    return _plain_table([], rankings, content.name, "answers to a ranking question")
+
+
+def _plain_table(pairs: list[dict[str, Any]], rankings: list[dict[str, Any]], name: str, expected: str) -> pa.Table:
+    if pairs and rankings:
+        raise OptionError(f"{name} holds both pairwise and ranker results; export one of them")
+    if pairs:
+        return pa.table({key: pa.array([row[key] for row in pairs], pa.string()) for key in pairs[0]})
+    if not rankings:
+        raise InputError(f"{name} holds no {expected}, so there is nothing to rank")
+    width = max(sum(len(level) for level in row["order"]) for row in rankings)
+    columns: dict[str, list[Any]] = {f"item{place + 1}": [] for place in range(width)}
+    columns |= {f"rank{place + 1}": [] for place in range(width)}
+    for row in rankings:
+        flat: list[tuple[Any, Any]] = [
+            (item, rank) for rank, level in enumerate(row["order"], start=1) for item in level
+        ]
+        flat += [(None, None)] * (width - len(flat))
+        for place, (item, rank) in enumerate(flat, start=1):
+            columns[f"item{place}"].append(item)
+            columns[f"rank{place}"].append(rank)
+    table = {
+        key: pa.array(values, pa.string() if key.startswith("item") else pa.int64()) for key, values in columns.items()
+    }
+    table["judge"] = pa.array([row["judge"] for row in rankings], pa.string())
+    table["task"] = pa.array([row["task"] for row in rankings], pa.string())
+    return pa.table(table)

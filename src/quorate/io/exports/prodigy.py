@@ -1,0 +1,91 @@
+"""Prodigy: the JSON lines that `prodigy db-out` writes.
+
+Field names: https://prodi.gy/docs/api-interfaces (answer, accept, options, label), https://prodi.gy/docs/api-loaders
+(_input_hash, _task_hash), https://prodi.gy/docs/review (_session_id, _annotator_id).
+"""
+
+from collections.abc import Iterator
+
+from quorate.errors import ColumnTypeError, NoRowsError, listing
+from quorate.io.exports.content import Content, Record
+from quorate.io.exports.export import OTHER_QUESTION, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.schema import VALUE, Either, check_records
+from quorate.io.options import ReadOptions
+
+MARKS = ("spans", "relations", "audio_spans")
+CHOICE = "choice"  # the question of rows made with the choice interface
+# What Prodigy writes, of what is read here.
+ROW = {
+    **dict.fromkeys(("_input_hash", "_annotator_id", "_session_id", "answer"), VALUE),
+    "accept": Either([VALUE], VALUE),
+}
+ANSWER = "answer"  # the question of rows without a label to accept or reject
+
+
+def _recognise(content: Content) -> bool:
+    return content.layout == "records" and {"_input_hash", "answer"} <= set(content.fields)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    check_records(content.records, ROW, "Prodigy", "line")
+    questions = list(dict.fromkeys(map(_question, content.records)))
+    _check_marks(content)
+    return assemble("prodigy", content, reading, questions, lambda q: _find(content, reading, q))
+
+
+FORMAT = Format(
+    "prodigy",
+    "Prodigy annotations: JSON lines",
+    "objects with '_input_hash' and 'answer'",
+    _recognise,
+    _read,
+)
+
+
+def _check_marks(content: Content) -> None:
+    """Refuse spans and relations, of which ``answer`` only says that they were accepted, and rows of nobody."""
+    rows = content.records
+    marked = sorted({name for row in rows for name in MARKS if row.get(name)})
+    statuses = {row.get("answer") for row in rows}
+    if marked and statuses <= {"accept", None} and not any(_is_choice(row) for row in rows):
+        raise ColumnTypeError(
+            f"{content.name} holds marks by Prodigy ({listing(marked)}), and answer is 'accept' in "
+            "every line: a status, "
+            "not a label. Spans and relations cannot be combined"
+        )
+    if not any(row.get("_annotator_id") or row.get("_session_id") for row in rows):
+        raise NoRowsError(
+            f"no line of {content.name} names its annotator, so there is one annotator and nothing to "
+            "combine. Let each "
+            "annotator have a session of its own (?session=NAME)"
+        )
+
+
+def _question(row: Record) -> str:
+    """Name what a row asks: which option, whether its label applies, or whether it is accepted."""
+    if _is_choice(row):
+        return CHOICE
+    label = row.get("label")
+    return label if isinstance(label, str) and label else ANSWER
+
+
+def _is_choice(row: Record) -> bool:
+    return "options" in row or isinstance(row.get("accept"), list)
+
+
+def _find(content: Content, reading: ReadOptions, question: str) -> Iterator[FoundAnswer]:
+    name = reading.task or "_input_hash"
+    for number, row in enumerate(content.records, start=1):
+        if _question(row) != question:
+            yield FoundAnswer(None, None, None, f"line {number:,}", OTHER_QUESTION)
+            continue
+        worker = row.get("_annotator_id") or row.get("_session_id")
+        answer = row.get("answer")
+        where, left_out = f"line {number:,}", ""
+        value = answer
+        if answer == "ignore":
+            left_out = "ignored"
+        elif question == CHOICE:  # rejecting a choice says that the task is bad, not which option is right
+            left_out = "rejected" if answer == "reject" else ""
+            value = row.get("accept") or []
+        yield FoundAnswer(row.get(name), worker, value, where, left_out)

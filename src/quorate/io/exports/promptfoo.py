@@ -1,0 +1,171 @@
+"""promptfoo: the results of an evaluation, as JSON or JSON lines. The judge is the provider that graded an assertion.
+
+Field names: https://www.promptfoo.dev/docs/configuration/outputs and
+https://www.promptfoo.dev/docs/configuration/reference (GradingResult); what a failed grader writes was seen in results
+of version 0.121.20 (``tools/judge_samples.py``).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from quorate.errors import NoRowsError, listing
+from quorate.io.exports.content import Content, Record, as_text
+from quorate.io.exports.export import Export, Format
+from quorate.io.exports.llm_judges import FAILED, UNJUDGED, UNPARSED, Verdict, first_of, judged, part, passed
+from quorate.io.exports.schema import ANYTHING, VALUE, Each, Either, check_records
+from quorate.io.options import ReadOptions
+
+# What promptfoo writes, of what is read here.
+PROVIDER = Either(VALUE, Each(ANYTHING))
+ASSERTION = {"type": VALUE, "metric": VALUE, "provider": PROVIDER}
+GRADED = {"pass": VALUE, "score": VALUE, "reason": VALUE, "assertion": ASSERTION, "metadata": Each(ANYTHING)}
+RESULT = {
+    **dict.fromkeys(("testIdx", "promptIdx", "id"), VALUE),
+    "vars": Each(ANYTHING),
+    "testCase": {"options": {"provider": PROVIDER}},
+    "gradingResult": {"componentResults": [GRADED]},
+}
+MODEL_GRADED = (
+    "llm-rubric",
+    "model-graded",
+    "factuality",
+    "answer-relevance",
+    "context-",
+    "g-eval",
+    "agent-rubric",
+    "select-best",
+    "similar",
+    "moderation",
+    "pi",
+    "promptfoo:",
+)
+MEASURED = ("cost", "latency", "perplexity", "perplexity-score")
+MOST_RUBRICS = 12  # different texts that are questions; more are written for each test
+LONGEST_RUBRIC = 60  # characters of a rubric that name its question
+RULE = "graded by a rule"
+FILE = {"results": {"results": [RESULT]}}
+
+
+def _recognise(content: Content) -> bool:
+    fields = set(content.fields)
+    whole = "results" in fields and bool({"evalId", "shareableUrl", "createdAt"} & fields)
+    return content.layout == "records" and (whole or {"promptIdx", "gradingResult"} <= fields)
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    whole = "results" in content.fields
+    check_records(content.records, FILE if whole else RESULT, "promptfoo", "record")
+    results: list[Record] = content.records
+    if whole:
+        results = [
+            {"evalId": record.get("evalId"), **result}
+            for record in content.records
+            for result in part(record, "results", "results") or []
+        ]
+    verdicts = list(_verdicts(results, reading))
+    graded = [each for each in verdicts if not each.left_out]
+    judges = {each.question for each in graded if not each.alone or is_model_graded(each.question)}
+    if reading.question is None and graded and not judges:
+        rules = sorted({each.question for each in graded})
+        raise NoRowsError(
+            f"{content.name} is a test report of promptfoo whose assertions are rules "
+            f"({listing(rules, 4)}), and no judge "
+            "graded an output. There is nothing to combine"
+        )
+    if reading.question is None and judges:
+        verdicts = [
+            each if each.question in judges or each.left_out else replace(each, left_out=RULE) for each in verdicts
+        ]
+        verdicts = [replace(each, question="") if each.left_out == RULE else each for each in verdicts]
+    return judged("promptfoo", content, reading, verdicts, needs_panel=True)
+
+
+FORMAT = Format(
+    "promptfoo",
+    "promptfoo results: JSON or JSON lines",
+    "'results' beside 'evalId', or lines with 'promptIdx' and 'gradingResult'",
+    _recognise,
+    _read,
+)
+
+
+def is_model_graded(kind: str) -> bool:
+    """Whether assertions of a type are graded by a model rather than by a rule.
+
+    >>> is_model_graded("llm-rubric"), is_model_graded("promptfoo:redteam:harmful"), is_model_graded("regex")
+    (True, True, False)
+    """
+    return kind.startswith(MODEL_GRADED)
+
+
+def _rubrics(results: list[Record]) -> dict[str, list[str]]:
+    """Return the texts of the rubrics of each type, where there are so few that each is a question of its own."""
+    texts: dict[str, dict[str, None]] = {}
+    for result in results:
+        for each in part(result, "gradingResult", "componentResults") or []:
+            kind = as_text(part(each, "assertion", "type")) or "assertion"
+            text = as_text(part(each, "assertion", "value"))
+            if is_model_graded(kind) and text is not None:
+                texts.setdefault(kind, {})[" ".join(text.split())] = None
+    return {kind: list(each) for kind, each in texts.items() if 1 < len(each) <= MOST_RUBRICS}
+
+
+def _verdicts(results: list[Record], reading: ReadOptions) -> Iterator[Verdict]:
+    prompts = len({as_text(result.get("promptIdx")) for result in results}) > 1
+    rubrics = _rubrics(results)
+    evals = len({as_text(result.get("evalId")) for result in results}) > 1
+    providers = len({_provider(result.get("provider")) for result in results}) > 1
+    for number, result in enumerate(results):
+        usual = as_text(result.get("testIdx"))
+        usual = str(number) if usual is None else usual
+        if prompts:  # an output of each prompt and provider
+            usual = f"{usual}:{as_text(result.get('promptIdx'))}"
+        if providers:
+            usual = f"{usual}:{_provider(result.get('provider'))}"
+        if evals:
+            usual = f"{as_text(result.get('evalId'))}/{usual}"
+        task = first_of(reading.task, usual, result, result.get("vars"))
+        graded = part(result, "gradingResult", "componentResults") or []
+        if not graded:
+            yield Verdict("", task, None, None, f"result {usual}", left_out=UNJUDGED)
+        seen: Counter[tuple[str, str]] = Counter()
+        for each in graded:
+            kind = as_text(part(each, "assertion", "type")) or "assertion"
+            if kind in MEASURED:  # cost and latency judge nothing
+                continue
+            model = _provider(part(each, "assertion", "provider")) or _provider(
+                part(result, "testCase", "options", "provider")
+            )
+            judge = model or kind
+            question = as_text(part(each, "assertion", "metric") or kind) or kind
+            if kind in rubrics and question == kind:
+                text = " ".join((as_text(part(each, "assertion", "value")) or "").split())
+                question = f"{kind}: {text[:LONGEST_RUBRIC]}"
+            seen[question, judge] += 1  # a judge that is asked again is asked something else
+            again = seen[question, judge]
+            yield Verdict(
+                question if again == 1 else f"{question} {again}",
+                task,
+                judge,
+                passed(each.get("pass")),
+                f"an assertion {kind!r} of result {usual}",
+                score=each.get("score"),
+                abstained=_abstained(each),
+                alone=model is None and not is_model_graded(kind),
+            )
+
+
+def _provider(given: Any) -> str | None:
+    """Return the name of a provider, which is its id, or a record that has one."""
+    if isinstance(given, dict):
+        given = next((given[name] for name in ("label", "id", "text") if given.get(name)), None)
+        return _provider(given) if isinstance(given, dict) else as_text(given)
+    return as_text(given) if isinstance(given, str) else None
+
+
+def _abstained(graded: Record) -> str:
+    if not part(graded, "metadata", "graderError"):
+        return ""
+    return UNPARSED if "JSON" in str(graded.get("reason")) else FAILED

@@ -1,0 +1,116 @@
+"""Labels -> what the tool that the answers came from imports."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.errors import ColumnTypeError, OptionError, shown, unknown
+from quorate.io.columns import encode
+from quorate.io.exports.content import Record, as_text, look
+from quorate.io.exports.export import Export
+from quorate.io.inputs import guard_inputs
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+from quorate.io.values import id_text
+from quorate.io.write_table import write_json
+
+TOOLS = ("labelstudio", "argilla")
+
+
+def results_for(export: Export, labels: Source, *, agent: str = "quorate") -> list[Record]:
+    """Put labels into an export's tasks: as predictions for Label Studio, as suggestions for Argilla.
+
+    Args:
+        export: what `read_export` read; its tool decides.
+        labels: one row a task, with the columns task, label and, if there is one, confidence: `Result.labels`, or a
+            file that `quorate aggregate -o` wrote.
+        agent: what the tool shows as the origin: `model_version`, or `agent`.
+
+    Raises:
+        OptionError: the export is of a tool that takes no results, or does not say enough to write them.
+
+    >>> from quorate.io.exports.detect import read_export
+    >>> record = {"id": "7", "fields": {"text": "hi"}, "responses": {"tone": [{"value": "glad", "user_id": "u"}]}}
+    >>> labels = {"task": ["7"], "label": ["glad"], "confidence": [0.75]}
+    >>> results_for(read_export([record]), labels)[0]["suggestions"]["tone"]["score"]
+    0.75
+    """
+    from quorate.io.exports.argilla import suggestions
+    from quorate.io.exports.label_studio import predictions
+
+    writers: dict[str, Callable[..., list[Record]]] = {"labelstudio": predictions, "argilla": suggestions}
+    if export.tool not in writers:
+        raise OptionError(f"{export.tool} takes no results back; write a table instead (--to csv, parquet or jsonl)")
+    content = look(labels)
+    label, score = ("labels", "mean_confidence") if "labels" in content.fields else ("label", "confidence")
+    scored = score in content.fields
+    remedy = "Labels to write back have the columns task and label, as `quorate aggregate -o` writes them"
+    columns = dict.fromkeys(["task", label, *([score] if scored else [])], remedy)
+    table = read_table(labels, columns, content.reading, fixed=True)
+    values = [_values(table, name) for name in table.column_names]
+    rows = zip(*values[:2], values[2] if scored else [None] * table.num_rows, strict=True)
+    found = {
+        id_text(task): (_as_given(export, label), _score(score, row))
+        for row, (task, label, score) in enumerate(rows, start=1)
+        if label is not None  # of a task that nobody answered
+    }
+    return writers[export.tool](export, found, agent)
+
+
+def _as_given(export: Export, label: Any) -> Any:
+    """Return a label as the tool wrote it: a number, or a list of choices, before it became text."""
+    if isinstance(label, list):
+        return label
+    return export.values.get(as_text(label) or "", label)
+
+
+def _values(table: pa.Table, name: str) -> list[Any]:
+    """Return a column as ids and labels are read, None where the field is missing; lists as they are."""
+    if pa.types.is_list(table.column(name).type):
+        return list(table.column(name).to_pylist())
+    codes, names = encode(table.column(name), name)
+    listed = [*names.to_pylist(), None]  # -1 is the last
+    return [listed[code] for code in codes.tolist()]
+
+
+def _score(value: Any, row: int) -> float | None:
+    """Return how sure a label is; both tools take a number from 0 to 1, or none."""
+    if value is None:
+        return None
+    try:
+        score = float(value)
+    except (TypeError, ValueError):
+        score = -1.0
+    if not 0 <= score <= 1:
+        raise ColumnTypeError(
+            f"the confidence of the labels is {shown(value)} in row {row:,}; it must be a number from 0 to 1, or empty"
+        )
+    return score
+
+
+@keep_pipes()
+def write_results(export: Export, labels: Source, path: str | Path, to: str, *, agent: str = "quorate") -> None:
+    """Write labels as a JSON file that the tool imports; the file appears when it is complete.
+
+    Takes what `results_for` takes, and
+
+    Args:
+        export: see there.
+        labels: see there.
+        path: where; ``-`` is standard output.
+        to: ``labelstudio`` or ``argilla``; it must be where the export came from.
+        agent: see there.
+
+    >>> from quorate.io.exports.detect import read_export
+    >>> record = {"id": "7", "responses": {"tone": [{"value": "glad", "user_id": "u"}]}, "suggestions": {}}
+    >>> write_results(read_export([record]), {"task": ["7"], "label": ["glad"]}, "-", "argilla")
+    [{"id": "7", "suggestions": {"tone": {"value": "glad", "score": null, "agent": "quorate"}}}]
+    """
+    if to not in TOOLS:
+        raise unknown(to, TOOLS, "tool to write results for")
+    if export.tool != to:
+        raise OptionError(f"results go back to the tool they came from: this export is of {export.tool}, not {to}")
+    with guard_inputs({"path=": path}):
+        write_json(results_for(export, labels, agent=agent), path)

@@ -1,0 +1,197 @@
+"""Zooniverse: classification exports, as downloaded, flattened to a row per task, or extracted to a value.
+
+As downloaded (https://help.zooniverse.org/next-steps/data-exports): one row per classification, ``annotations`` holding
+JSON ``[{"task": "T0", "task_label": ..., "value": ...}]``. Programs of the Zooniverse flatten that to one row per task
+(``task``, ``value``, or a column ``choice`` for survey tasks), or extract one answer (``val``).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, WrongFormatError, count, listing, shown
+from quorate.io.exports.content import Content
+from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
+from quorate.io.exports.mturk import describe_question
+from quorate.io.options import ReadOptions
+from quorate.io.proposals import with_command
+
+SUBJECT = ("subject_ids", "subject_id")
+PERSON = ("user_name", "user_id")
+VALUE = ("val", "answer", "value", "choice", "label", "data.value")
+MISSING = ("", "na", "nan", "null", "none")
+NOTHING = "empty"  # the column in which a flattened survey says that nothing is there
+SHARE = 0.1  # of the classifications that must answer a question for it to be proposed
+
+
+def _recognise(content: Content) -> bool:
+    fields = set(content.fields)
+    people = bool(fields & set(PERSON)) and bool(fields & set(SUBJECT))
+    return people and "classification_id" in fields and bool(fields & {"annotations", "value", *VALUE})
+
+
+def _read(content: Content, reading: ReadOptions) -> Export:
+    if "annotations" in content.fields:
+        questions, drawn = _of_annotations(content)
+        if not questions and drawn:
+            raise ColumnTypeError(
+                f"{content.name} is a Zooniverse export of drawn marks ({listing(drawn, 3)}: positions, not classes). "
+                "Quorate needs a limited set of labels"
+            )
+    else:
+        questions = _of_flat(content)
+        drawn = []
+    n = max((len(answers) for answers in questions.values()), default=0)
+    rare = [
+        name
+        for name, answers in questions.items()
+        if len(answers) < SHARE * max(n, len(content.column("classification_id")))
+    ]
+    if reading.question is None and drawn and set(questions) <= set(rare):
+        raise ColumnTypeError(
+            f"{content.name} is a Zooniverse export of drawn marks ({listing(drawn, 3)}: positions, not classes); few "
+            f"classifications answer anything else ({listing(rare, 3)})"
+        )
+    kinds = {name: describe_question([answer[3] for answer in answers]) for name, answers in questions.items()}
+    usable = [name for name, kind in kinds.items() if kind.is_class and name not in rare]
+    names = list(questions)
+    if reading.question is None and len(usable) == 1:
+        names = usable
+    told = Asked(
+        {name: kind.about for name, kind in kinds.items()},
+        {"question": usable[0]} if usable else {},
+        content.files,
+        "Zooniverse classifications.",
+    )
+    export = assemble("zooniverse", content, reading, names, lambda q: _find(content, reading, questions[q]), told=told)
+    _refuse_conflicts(content, reading, export)
+    return export
+
+
+FORMAT = Format(
+    "zooniverse",
+    "Zooniverse classification exports: CSV, also flattened or extracted",
+    "the columns 'classification_id', 'user_name' and 'subject_ids', and 'annotations' or a column of values",
+    _recognise,
+    _read,
+)
+
+Found = tuple[int, Any, Any, Any]  # row, subject, person, value
+
+
+def _people(content: Content) -> tuple[list[Any], list[Any]]:
+    """Return the subject and the person of each row: visitors have a name, and no id."""
+    subject = next(name for name in SUBJECT if name in content.fields)
+    person = next(name for name in PERSON if name in content.fields)
+    return content.column(subject), content.column(person)
+
+
+def _of_annotations(content: Content) -> tuple[dict[str, list[Found]], list[str]]:
+    """Return the answers by the task of the workflow, and the tasks in which something was drawn."""
+    subjects, people = _people(content)
+    found: dict[str, list[Found]] = {}
+    drawn: dict[str, None] = {}
+    for row, text in enumerate(content.column("annotations")):
+        for entry in _entries(text, row):
+            name = str(entry.get("task") or "task")
+            for inner in entry["value"] if _is_combo(entry.get("value")) else [entry]:
+                title = str(inner.get("task") or name)
+                value = inner.get("value")
+                if _is_drawing(value):
+                    drawn[title] = None
+                    continue
+                found.setdefault(title, []).append((row, subjects[row], people[row], _classes(value)))
+    return {name: answers for name, answers in found.items() if any(answer[3] for answer in answers)}, list(drawn)
+
+
+def _entries(text: str | None, row: int) -> list[Mapping[str, Any]]:
+    try:
+        entries = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        raise WrongFormatError(f"row {row + 1:,}: 'annotations' is not JSON: {shown(text)}") from None
+    if not isinstance(entries, list):
+        raise WrongFormatError(f"row {row + 1:,}: 'annotations' is no list: {shown(text)}")
+    return [entry for entry in entries if isinstance(entry, Mapping)]
+
+
+def _is_combo(value: Any) -> bool:
+    """Whether a value holds the answers to several tasks, as a combination task does."""
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) and "task" in each for each in value)
+    )
+
+
+def _is_drawing(value: Any) -> bool:
+    marks = value if isinstance(value, list) else [value]
+    return any(isinstance(mark, Mapping) and ({"x", "y", "points", "tool"} & set(mark)) for mark in marks)
+
+
+def _classes(value: Any) -> Any:
+    """Return the class or the classes that a value names: of a survey, the choices."""
+    if isinstance(value, Mapping):
+        return _text(value.get("choice") or value.get("value") or value.get("label"))
+    if isinstance(value, list):
+        texts = [_classes(each) for each in value]
+        flat = [text for each in texts for text in (each if isinstance(each, list) else [each]) if text is not None]
+        return flat or None
+    return _text(value)
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, str):
+        return None if value.strip().lower() in MISSING else value.strip()
+    return value
+
+
+def _of_flat(content: Content) -> dict[str, list[Found]]:
+    """Return the answers of a file with one row per task or per answer."""
+    subjects, people = _people(content)
+    fields = list(content.fields)
+    name = next((each for each in ("choice", *VALUE) if each in fields), None)
+    if name is None:
+        raise MissingColumnError(f"{content.name} has no column of answers; it has {listing(fields, 12)}")
+    values = content.column(name)
+    nothing = content.column(NOTHING) if NOTHING in fields else [None] * len(values)
+    tasks = content.column("task") if "task" in fields else [None] * len(values)
+    found: dict[str, list[Found]] = {}
+    for row, value in enumerate(values):
+        answer = _text(value)
+        if answer is None:
+            answer = _text(nothing[row])
+        found.setdefault(tasks[row] or name, []).append((row, subjects[row], people[row], answer))
+    return found
+
+
+def _find(content: Content, reading: ReadOptions, answers: Sequence[Found]) -> Iterator[FoundAnswer]:
+    tasks: list[Any] | None = None
+    if reading.task is not None:
+        if reading.task not in content.fields:
+            raise MissingColumnError(
+                f"{content.name} has no column {reading.task!r}; it has {listing(content.fields, 12)}"
+            )
+        tasks = list(content.column(reading.task))
+    for row, subject, person, value in answers:
+        yield FoundAnswer(subject if tasks is None else tasks[row], person, value, f"row {row + 1:,}")
+
+
+def _refuse_conflicts(content: Content, reading: ReadOptions, export: Export) -> None:
+    """Name the command where people classified a subject twice, and differently: Zooniverse lets them."""
+    if reading.on_conflict != "error" or export.several:
+        return
+    seen: dict[tuple[str, str], str] = {}
+    clashing: set[tuple[str, str]] = set()
+    for row in export.table.to_pylist():
+        key = row["task"], row["worker"]
+        if seen.setdefault(key, row["label"]) != row["label"]:
+            clashing.add(key)
+    if not clashing:
+        return
+    error = OptionError(
+        f"{content.name} is a Zooniverse export of {count(len(export.table), 'answer')}. "
+        f"{count(len(clashing), 'person')} "
+        "classified a subject twice, and differently. Choose on_conflict='first', 'last' or 'drop' (--on-conflict)"
+    )
+    options: dict[str, Any] = {"on_conflict": "first"}
+    if reading.question is not None:
+        options["question"] = reading.question
+    raise with_command(error, content.files or (content.name,), options)

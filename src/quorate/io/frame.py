@@ -1,0 +1,229 @@
+"""A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import IntArray
+from quorate.errors import InputError
+from quorate.io.columns import encode
+from quorate.io.exports.content import Content
+from quorate.io.json_documents import cell_text, tabulate
+from quorate.io.json_lines import each_line
+from quorate.io.open_file import Loaded, head
+from quorate.io.read_table import read_table
+
+INDEX = "index"  # the column of a data frame's row labels, where they have no name
+WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
+SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
+LOOKED_AT = 1000  # different values of a column that tell numbers from text
+MOST_VALUES = 200  # different values of a column that are kept for comparison
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the values of a column are like."""
+
+    name: str
+    n_rows: int
+    codes: IntArray = field(repr=False)  # of each row, -1 where it is blank
+    n_values: int  # different ones
+    values: frozenset[str]  # the different values, where there are few
+    is_number: bool  # every value is a number
+    is_whole: bool  # every value is a whole number
+    low: float
+    high: float
+    longest: int  # characters of the longest value
+    mean_length: float
+    nested: str  # "list", "object", "listed" (commas), or ""
+
+    @property
+    def n_blank(self) -> int:
+        """Rows without a value."""
+        return int((self.codes < 0).sum())
+
+    @property
+    def n_given(self) -> int:
+        """Rows with a value."""
+        return self.n_rows - self.n_blank
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no value comes twice, and none is missing."""
+        return self.n_values == self.n_rows
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns of text from any source, before anybody knows which is the task, the worker or the answer."""
+
+    name: str
+    columns: Mapping[str, pa.ChunkedArray] = field(repr=False)
+    n_rows: int
+    shape: str = "table"  # or "no header", "records", "by id", "mapping of mappings", ...
+    notes: tuple[str, ...] = ()
+    index: tuple[str, ...] = ()
+    is_sample: bool = False
+    files: tuple[str, ...] = ()
+
+    def texts(self, name: str) -> list[str | None]:
+        """One column as text; None where it is blank."""
+        return [cell_text(value) for value in self.columns[name].to_pylist()]
+
+    @cached_property
+    def profiles(self) -> dict[str, Profile]:
+        """What every column holds."""
+        return {name: _profile(name, column) for name, column in self.columns.items()}
+
+
+def frame_of(content: Content, *, sample: bool) -> Frame:
+    """Read the columns of a source.
+
+    Args:
+        content: the source, looked at.
+        sample: of a large file, read only the beginning.
+
+    Raises:
+        InputError: it cannot be read.
+
+    >>> from quorate.io.exports.content import look
+    >>> frame_of(look({"item": [1, 2], "ann": ["x", "y"]}), sample=False).texts("item")
+    ['1', '2']
+    """
+    is_large = sample and _size(content.source) > WHOLE_SIZE
+    if content.layout == "records":
+        return _frame_of_records(content, is_large)
+    table = _beginning(content) if is_large and content.head else content.table
+    columns = {name: _plain(table.column(name)) for name in content.fields}
+    n_rows = table.num_rows
+    index = content.index
+    if not index:
+        labels = _row_labels(content.source)
+        if labels is not None and len(labels) == n_rows:
+            columns = {INDEX: _column(labels), **columns}
+            index = (INDEX,)
+    notes = [*content.notes]
+    if not is_large and content.padding:
+        notes.append(f"{_and(content.padding)} are empty in every row, and the rows end before them")
+    shape = "no header" if content.headerless else "table"
+    return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
+
+
+def _beginning(content: Content) -> pa.Table:
+    """Read the rows at the beginning of a large CSV file."""
+    raw = head(content.source, SAMPLE_SIZE)
+    try:
+        whole = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
+        return read_table(whole, dict.fromkeys(content.fields, ""), content.reading)
+    except InputError:  # rows of unequal length, or a quote that is cut: row by row, as far as they can be read
+        rows = content.sample_rows(SAMPLE_SIZE)
+        return pa.table({name: _column([row.get(name) for row in rows]) for name in content.fields})
+
+
+def _frame_of_records(content: Content, is_large: bool) -> Frame:
+    source = content.source
+    if is_large and content.json_lines and isinstance(source, str | Path | Loaded):
+        text = head(source, SAMPLE_SIZE).decode("utf-8-sig", errors="replace").rpartition("\n")[0]
+        data: Any = list(each_line(text, content.name))
+    else:
+        is_large = False
+        data = content.document
+    document = tabulate(data, content.name)
+    columns = {name: _column(values) for name, values in document.columns.items()}
+    notes = (*content.notes, *document.notes)
+    return Frame(content.name, columns, document.n_rows, document.shape, notes, (), is_large, content.files)
+
+
+def _row_labels(source: Any) -> list[str | None] | None:
+    """Return the labels that a data frame without a named index has for its rows; None where it only counts them."""
+    index: Any = getattr(source, "index", None)
+    if getattr(index, "nlevels", 0) != 1 or not getattr(index, "is_unique", False):
+        return None
+    if type(index).__name__ == "RangeIndex":
+        return None
+    return [cell_text(label) for label in index.tolist()]
+
+
+def _size(source: Any) -> int:
+    if isinstance(source, Loaded):
+        return len(source.data)
+    try:
+        return os.path.getsize(source) if isinstance(source, str | Path) else 0
+    except OSError:
+        return 0
+
+
+def _column(values: Sequence[str | None]) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column whose values can be encoded: lists and records as JSON."""
+    if pa.types.is_nested(column.type):
+        return _column([None if value is None else _json(value) for value in column.to_pylist()])
+    if pa.types.is_dictionary(column.type) and pa.types.is_nested(column.type.value_type):
+        return _column([None if value is None else _json(value) for value in column.to_pylist()])
+    return column
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _profile(name: str, column: pa.ChunkedArray) -> Profile:
+    codes, names = encode(column, name, is_label=True, is_quantity=True)
+    texts = [cell_text(value) or "" for value in names.slice(0, LOOKED_AT).to_pylist()]
+    numbers = [_number(text) for text in texts]
+    is_number = bool(texts) and None not in numbers
+    finite = [number for number in numbers if number is not None and math.isfinite(number)]
+    lengths = [len(text) for text in texts] or [0]
+    counted = np.bincount(codes[codes >= 0], minlength=len(names))[: len(texts)]
+    mean = float(np.dot(counted, lengths[: len(counted)]) / counted.sum()) if counted.sum() else 0.0
+    return Profile(
+        name,
+        len(codes),
+        codes,
+        len(names),
+        frozenset(texts) if len(names) <= MOST_VALUES else frozenset(),
+        is_number,
+        is_number and all(number is not None and float(number).is_integer() for number in numbers),
+        min(finite, default=0.0),
+        max(finite, default=0.0),
+        max(lengths),
+        mean,
+        _nested(texts),
+    )
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and "_" not in text else None
+
+
+def _nested(texts: Sequence[str]) -> str:
+    """Name what the fields hold, where they hold several values: "list", "object", "listed" (commas), or nothing."""
+    some = [text.strip() for text in texts[:200] if text.strip()]
+    if not some:
+        return ""
+    if all(text[:1] == "[" and text[-1:] == "]" for text in some):
+        return "list"
+    if all(text[:1] == "{" and text[-1:] == "}" for text in some):
+        return "object"
+    listed = sum("," in text for text in some)
+    short = all(0 < len(part.strip()) <= 40 for text in some[:50] for part in text.split(","))
+    return "listed" if listed >= 0.8 * len(some) and short else ""

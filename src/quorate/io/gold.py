@@ -1,0 +1,308 @@
+"""Known labels: read as the answers are, and given the codes that they have among the answers.
+
+Known labels that are matched with tasks as those go by, a part of the tasks at a time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, IntArray, from_numpy, take
+from quorate.errors import (
+    BlankFieldError,
+    ConflictingGoldError,
+    UnknownGoldClassError,
+    UnknownGoldTaskError,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.labels import respelled
+from quorate.io.multilabel import several_gold
+from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions
+from quorate.io.read import Reading, given
+from quorate.io.read_table import Source, read_table
+
+MEND_CLASS = "Check the spelling, or list that class too (classes=, --classes)"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Values, and the code that each has among the names of the answers (-1: none)."""
+
+    values: pa.Array
+    codes: IntArray
+
+    def strangers(self) -> str:
+        """Name the values that the answers do not have."""
+        return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
+
+
+def match_truth(
+    source: Source, answers: Answers, *, task: str = "task", label: str = "label", what: str = "the known labels"
+) -> tuple[Matched, Matched]:
+    """Find the tasks and labels of a truth table among those of the answers, task for task.
+
+    Args:
+        source: what `quorate.read` takes, with the columns ``task`` and ``label``; or a mapping from task to label.
+        answers: the answers that the codes belong to.
+        task: the column of task ids.
+        label: the column of labels.
+        what: messages call the table.
+
+    Raises:
+        ConflictingGoldError: a task has two labels.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> tasks, labels = match_truth({2: "dog", 7: "elk"}, answers)
+    >>> tasks.codes.tolist(), labels.codes.tolist()
+    ([1, -1], [1, -1])
+    """
+    tasks, labels = read_labels(source, task=task, label=label, what=what)
+    return _match(tasks, answers.task_names, "tasks"), _match(labels, answers.classes, "labels")
+
+
+def read_labels(
+    source: Source,
+    *,
+    task: str = "task",
+    label: str = "label",
+    what: str = "the labels",
+    skip_blank_labels: bool = False,
+) -> tuple[pa.Array, pa.Array]:
+    """Read one label a task; a task may be listed several times if its label is always the same.
+
+    Takes what `match_truth` takes, and whether rows without a label are left out: tasks that nobody answered.
+
+    Raises:
+        BlankFieldError: a task or a label is missing.
+        ConflictingGoldError: a task has two labels.
+
+    >>> tasks, labels = read_labels({"task": [7, 7, 8], "label": ["elk", "elk", "fox"]})
+    >>> tasks.to_pylist(), labels.to_pylist()
+    ([7, 8], ['elk', 'fox'])
+    """
+    if isinstance(source, Mapping) and not {task, label} <= set(source):
+        source = {task: list(source.keys()), label: list(source.values())}
+    remedy = f"Of {what}, the columns {task!r} and {label!r} are read; rename yours"
+    table = read_table(source, {task: remedy, label: remedy}, fixed=True)
+    (tasks, task_names), (labels, label_names) = (
+        encode(table.column(name), name, is_label=name == label) for name in (task, label)
+    )
+    if skip_blank_labels:
+        has_label = labels >= 0
+        tasks, labels = tasks[has_label], labels[has_label]
+        used, tasks = np.unique(tasks, return_inverse=True)
+        task_names = take(task_names, used)
+    for codes, name in ((tasks, task), (labels, label)):
+        if (codes < 0).any():
+            rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
+            raise BlankFieldError(f"{name!r} is missing in {rows} of {what}; fill it in")
+    given = np.full(len(task_names), -1, np.int64)
+    given[tasks] = labels
+    clash = np.flatnonzero(given[tasks] != labels)
+    if len(clash):
+        name, row = task_names[int(tasks[clash[0]])].as_py(), rows_phrase(clash.tolist())
+        raise ConflictingGoldError(f"task {shown(name)} has two labels, one of them in {row}; keep one")
+    return task_names, take(label_names, given)
+
+
+def _match(values: pa.Array, known: pa.Array, what: str) -> Matched:
+    values = as_type(values, known.type, f"known {what}")
+    return Matched(values, positions(values, known))
+
+
+def known_classes(source: Source | None, answers: Answers) -> IntArray | None:
+    """Return `read_gold` of the source, or None where no gold is given.
+
+    >>> import quorate
+    >>> known_classes(None, quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})) is None
+    True
+    """
+    return None if source is None else read_gold(source, answers)
+
+
+def named_gold(gold: IntArray | None, answers: Answers) -> Source:
+    """Turn codes of known classes back into tasks and labels, as `read_gold` takes them; None for no gold.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> {name: values.to_pylist() for name, values in named_gold(np.array([-1, 1]), answers).items()}
+    {'task': [2], 'label': ['dog']}
+    """
+    if gold is None:
+        return None
+    known = np.flatnonzero(gold >= 0)
+    return {"task": take(answers.task_names, known), "label": take(answers.classes, gold[known])}
+
+
+def read_gold(source: Source, answers: Answers, *, task: str = "task", label: str = "label") -> IntArray:
+    """Return the known class of each task as a code, -1 where none is known.
+
+    Takes what `match_truth` takes.
+
+    Raises:
+        GoldError: a task or a class does not occur in the answers, or a task has two labels.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["ann", "ann"], "label": ["cat", "dog"]})
+    >>> read_gold({2: "dog"}, answers).tolist()
+    [-1, 1]
+    """
+    tasks, labels = match_truth(source, answers, task=task, label=label)
+    if (tasks.codes < 0).any():
+        raise UnknownGoldTaskError(
+            f"gold names tasks that nobody answered: {tasks.strangers()}. Check the ids, or take them out"
+        )
+    if (labels.codes < 0).any():
+        raise UnknownGoldClassError(
+            f"gold has classes that nobody gave: {labels.strangers()}; the classes of the answers are "
+            f"{listing(answers.classes.to_pylist(), 12)}. {MEND_CLASS}"
+        )
+    gold = np.full(answers.n_tasks, -1, np.int32)
+    gold[tasks.codes] = labels.codes
+    return gold
+
+
+def read_alike(
+    source: Source, reading: ReadOptions = AS_USUAL, what: str = "the known labels"
+) -> tuple[pa.Array, pa.Array]:
+    """Read labels that go with answers, from the columns that the answers have.
+
+    Args:
+        source: what `match_truth` takes.
+        reading: how the answers are read.
+        what: messages call them.
+
+    >>> tasks, labels = read_alike({"item": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> tasks.to_pylist()
+    [1]
+    """
+    if isinstance(source, Mapping) and set(source) == {"task", "label"}:  # columns by their usual names
+        reading = AS_USUAL
+    task, _, label = reading.columns
+    return read_labels(source, task=task, label=label, what=what)
+
+
+def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:
+    """Read labels that go with answers which have been read; None for none.
+
+    Takes what `read_alike` takes.
+
+    >>> from quorate.io.read import read_source
+    >>> found = read_source({"item": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(task="item"))
+    >>> labels_for(found, {1: "cat"})["task"].to_pylist()
+    [1]
+    """
+    if source is None:
+        return None
+    if found.answers.asked is not None:
+        task, _, label = AS_USUAL.columns if found.export else found.options.columns
+        return several_gold(source, found.answers.asked, task=task, label=label, what=what)
+    tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    if found.options.merge_spellings:
+        labels = respelled(labels, found.answers.classes)
+    if found.is_sample:
+        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
+    return {"task": tasks, "label": labels}
+
+
+def gold_for(found: Reading, source: Source | None) -> Any:
+    """Read known labels that go with answers; where none are given, those that another tool's export says are known.
+
+    >>> import quorate
+    >>> from quorate.io.read import Reading
+    >>> gold_for(Reading(quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})), None) is None
+    True
+    """
+    if source is None and found.export is not None:
+        return labels_for(found, found.export.gold) if found.export.several else found.export.gold
+    return labels_for(found, source)
+
+
+def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
+    """Take what a public function was given: the answers, read if they are not yet, and the known labels among them.
+
+    Args:
+        source: answers, or what `quorate.read` takes.
+        gold: what `match_truth` takes, in the columns that the answers have.
+        reading: the keyword arguments that say how to read.
+
+    Raises:
+        OptionError: the answers were read before, so that nothing can be said any more about how.
+        InputError: the answers or the known labels cannot be used.
+
+    >>> table = {"item": [1], "worker": ["ann"], "label": ["cat"]}
+    >>> answers, known = answers_and_gold(table, {1: "cat"}, {"task": "item"})
+    >>> answers.n_tasks, known["label"].to_pylist()
+    (1, ['cat'])
+    """
+    found = given(source, reading)
+    return found.answers, gold_for(found, gold)
+
+
+@dataclass(frozen=True)
+class LocalGold:
+    """Known labels, and which of their tasks have been seen."""
+
+    tasks: pa.Array
+    labels: pa.Array
+    seen: BoolArray = field(repr=False)
+
+    def codes_of(self, names: pa.Array) -> IntArray:
+        """Return which known label each of these tasks has, -1 for none."""
+        place = positions(as_type(self.tasks, names.type, "known tasks"), names)
+        found: IntArray = np.flatnonzero(place >= 0)
+        self.seen[found] = True
+        codes = np.full(len(names), -1, np.int32)
+        codes[place[found]] = found
+        return codes
+
+    def check(self, classes: pa.Array) -> None:
+        """Refuse what no task was.
+
+        Raises:
+            GoldError: a task or a class does not occur in the answers.
+        """
+        if not self.seen.all():
+            strangers = listing(self.tasks.filter(from_numpy(~self.seen)).to_pylist())
+            raise UnknownGoldTaskError(
+                f"gold names tasks that nobody answered: {strangers}. Check the ids, or take them out"
+            )
+        labels = as_type(self.labels, classes.type, "known labels")
+        unknown = positions(labels, classes) < 0
+        if unknown.any():
+            strangers = listing(labels.filter(from_numpy(unknown)).unique().to_pylist())
+            raise UnknownGoldClassError(
+                f"gold has classes that nobody gave: {strangers}; the classes of the answers are "
+                f"{listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
+            )
+
+    def classed(self, codes: IntArray, classes: pa.Array) -> IntArray:
+        """Turn which label a task has into the class that it is."""
+        place = np.append(positions(as_type(self.labels, classes.type, "known labels"), classes), -1)
+        return place.astype(np.int32)[codes]
+
+
+def local_gold(source: Source | None, reading: ReadOptions = AS_USUAL) -> LocalGold | None:
+    """Read known labels, to be matched with tasks that go by; None for none.
+
+    Args:
+        source: what `quorate.io.gold.match_truth` takes.
+        reading: how the answers are read: gold has the same columns.
+
+    >>> gold = local_gold({2: "dog"})
+    >>> gold.codes_of(pa.array([1, 2])).tolist()
+    [-1, 0]
+    """
+    if source is None:
+        return None
+    tasks, labels = read_alike(source, reading)
+    return LocalGold(tasks, labels, np.zeros(len(tasks), bool))

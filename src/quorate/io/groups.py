@@ -1,0 +1,95 @@
+"""Which workers belong together: a column read with the answers, or what a caller says -> a group for each worker."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Counted
+from quorate.arrays import BoolArray, IntArray, canonical_order, from_strings
+from quorate.errors import ConflictingGroupsError, OptionError, listing, rows_phrase, shown
+from quorate.io.columns import as_type, positions
+
+
+def group_of_workers(
+    worker: IntArray,
+    worker_names: pa.Array,
+    group: IntArray,
+    group_names: pa.Array,
+    present: BoolArray,
+    tell: Callable[[Sequence[int]], str] = rows_phrase,
+) -> IntArray:
+    """Give each worker the group that its rows name; -1 for a worker without rows.
+
+    Args:
+        worker: code of each row.
+        worker_names: the names behind the codes.
+        group: code of each row.
+        group_names: the names behind the codes.
+        present: which rows count.
+        tell: how messages speak of rows.
+
+    Raises:
+        ConflictingGroupsError: a worker is in two groups; the message names the row.
+
+    >>> names = pa.array(["ann", "bob"]), pa.array(["north", "south"])
+    >>> group_of_workers(np.array([0, 1, 0]), names[0], np.array([1, 0, 1]), names[1], np.ones(3, bool)).tolist()
+    [1, 0]
+    """
+    found = np.full(len(worker_names), -1, np.int64)
+    rows = np.flatnonzero(present)[::-1]
+    found[worker[rows]] = group[rows]  # the first row of each worker has the last word
+    clash = np.flatnonzero(present & (found[worker] != group))
+    if len(clash):
+        who = worker_names[int(worker[clash[0]])].as_py()
+        here = worker[clash] == worker[clash[0]]
+        both = [group_names[int(code)].as_py() for code in (found[worker[clash[0]]], group[clash[0]])]
+        raise ConflictingGroupsError(
+            f"worker {shown(who)} is in two groups, {shown(both[0])} and {shown(both[1])}: see "
+            f"{tell(clash[here].tolist())}. Give every worker one group"
+        )
+    return found
+
+
+def groups_of(group: Any, answers: Counted) -> IntArray:
+    """Return the group of each worker as a code, -1 for none, from what a caller may say.
+
+    Args:
+        group: a mapping from worker to group, in which some may be missing, or a code for each worker, -1 for none.
+        answers: who answered what.
+
+    Raises:
+        OptionError: it is none of these, or names a worker who gave no answer.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
+    >>> groups_of({"bob": "north"}, answers).tolist(), groups_of(np.array([1, 1]), answers).tolist()
+    ([-1, 0], [1, 1])
+    """
+    if isinstance(group, Mapping):
+        return _by_name(group, answers)
+    if isinstance(group, str):
+        raise OptionError(
+            f"group={group!r} names a column, and these answers have been read already; give it to quorate.read"
+        )
+    codes = np.asarray(group)
+    if codes.shape != (answers.n_workers,) or not np.issubdtype(codes.dtype, np.integer):
+        raise OptionError(
+            f"group= must be a mapping from worker to group, or a whole number for each of {answers.n_workers:,} "
+            "workers in the order of their codes (-1: none)"
+        )
+    return codes.astype(np.int64)
+
+
+def _by_name(group: Mapping[Any, Any], answers: Counted) -> IntArray:
+    place = positions(as_type(list(group), answers.worker_names.type, "workers of group="), answers.worker_names)
+    if (place < 0).any():
+        strangers = [name for name, code in zip(group, place, strict=True) if code < 0]
+        raise OptionError(f"group= names workers who gave no answer: {listing(strangers)}; check the names")
+    names = list(dict.fromkeys(group.values()))
+    order = canonical_order(from_strings([str(name) for name in names]))
+    number = {names[k]: code for code, k in enumerate(order.tolist())}
+    codes = np.full(answers.n_workers, -1, np.int64)
+    codes[place] = [number[name] for name in group.values()]
+    return codes

@@ -1,0 +1,319 @@
+"""A JSON document of any shape -> one table: columns by dotted path, every field as text, lists as JSON.
+
+Shapes: a list of objects, objects by their id, one object that holds a list of them (also lists within lists), columns
+of equal length, and a mapping of mappings such as ``{worker: {task: label}}``.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quorate.errors import ColumnTypeError, TooLargeError, WrongFormatError, shown
+from quorate.io.column_names import is_gold, strength
+from quorate.io.dataframes import MOST_COLUMNS
+from quorate.io.values import id_text
+
+KEY = "key"  # the column of the names under which objects stand
+OUTER, INNER, CELL = "outer", "inner", "value"  # the columns of a mapping of mappings
+MOST_CLASSES = 50  # more different values than this are no classes
+FREE_NAMES = 60  # names of a record's fields that are data (workers) rather than fields: more than a form has
+DEEPEST = 30  # levels of a document that are looked at
+MOST_CELLS = 50_000_000  # of a table made of a document: some gigabytes of text
+
+
+@dataclass
+class Document:
+    """A table made of a document. This object is filled while the document is read."""
+
+    columns: dict[str, list[str | None]] = field(default_factory=dict)
+    n_rows: int = 0
+    shape: str = "records"
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Add a row; fields that it lacks are blank."""
+        for name, value in row.items():
+            column = self.columns.get(name)
+            if column is None:
+                if len(self.columns) >= MOST_COLUMNS:
+                    raise TooLargeError(f"the document has more than {MOST_COLUMNS:,} different fields; it is no table")
+                column = self.columns[name] = []
+            column.extend([None] * (self.n_rows - len(column)))
+            column.append(cell_text(value))
+        self.n_rows += 1
+        if self.n_rows * max(len(self.columns), 1) > MOST_CELLS:
+            raise TooLargeError(f"the document has more than {MOST_CELLS:,} fields; give it in parts")
+
+    def finish(self) -> "Document":
+        """Make all columns of one length."""
+        for column in self.columns.values():
+            column.extend([None] * (self.n_rows - len(column)))
+        return self
+
+
+def cell_text(value: Any) -> str | None:
+    """Write a value as the text of one field; lists and objects as JSON.
+
+    >>> cell_text(3.0), cell_text(True), cell_text(["a", 1]), cell_text(" ")
+    ('3', 'true', '["a", 1]', None)
+    """
+    is_nested = isinstance(value, dict | list | tuple)
+    text = json.dumps(value, ensure_ascii=False) if is_nested else id_text(value) or ""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; mend it") from None
+    return text or None
+
+
+def tabulate(data: Any, name: str) -> Document:
+    """Make a table of a document.
+
+    Args:
+        data: what the JSON text holds.
+        name: of the file, for messages.
+
+    Raises:
+        WrongFormatError: it holds no table.
+
+    >>> tabulate([{"id": 1, "judge": {"verdict": "A"}}], "a.json").columns
+    {'id': ['1'], 'judge.verdict': ['A']}
+    >>> tabulate({"ann": {"t1": "x", "t2": "y"}, "bob": {"t1": "x", "t2": "x"}}, "a.json").columns["outer"]
+    ['ann', 'ann', 'bob', 'bob']
+    """
+    if isinstance(data, Mapping):
+        document = _of_object(data, name)
+    elif isinstance(data, list | tuple) and data and all(isinstance(each, Mapping) for each in data):
+        document = _of_records(list(data), {}, "")
+    else:
+        raise WrongFormatError(f"{name} holds {_kind(data)}, which is no table of answers")
+    return document.finish()
+
+
+def _kind(data: Any) -> str:
+    if isinstance(data, list | tuple):
+        odd = next((each for each in data if not isinstance(each, Mapping)), None)
+        return "an empty list" if not data else f"a list with {shown(odd)} in it"
+    return shown(data)
+
+
+def _of_object(data: Mapping[str, Any], name: str) -> Document:
+    values = list(data.values())
+    if len(values) > 1 and all(isinstance(value, Mapping) for value in values):
+        if is_matrix(data):
+            return _of_matrix(data)
+        if _are_alike(values):
+            records = [{KEY: key, **value} for key, value in data.items()]
+            return _of_records(records, {}, "", shape="by id")
+    path, records = _longest_list(data)
+    if records:
+        above = _scalars(data, path)
+        document = _of_records(records, above, path)
+        document.shape = "a list within an object"
+        return document
+    columns = _parallel(data)
+    if columns:
+        return _of_columns(columns)
+    if all(not isinstance(value, list | Mapping) for value in values):
+        return _of_records([dict(data)], {}, "")
+    raise WrongFormatError(
+        f"{name} is one object with the fields "
+        f"{', '.join(shown(str(key), 30) for key in list(data)[:8])}, and holds no "
+        "list of records and no columns of equal length"
+    )
+
+
+def is_matrix(data: Mapping[str, Any]) -> bool:
+    """Whether a mapping of mappings holds one class in each cell, so that both keys are ids.
+
+    >>> is_matrix({"ann": {"t1": "x", "t2": "y"}, "bob": {"t1": "x", "t2": "x"}})
+    True
+    >>> is_matrix({"1": {"worker": "ann", "label": "x"}, "2": {"worker": "bob", "label": "x"}})
+    False
+    """
+    distinct: set[str] = set()
+    names: dict[str, None] = {}
+    n = 0
+    for inner in data.values():
+        for key, value in inner.items():
+            if isinstance(value, dict | list | tuple):
+                return False
+            names[str(key)] = None
+            text = id_text(value)
+            if text is not None:
+                distinct.add(text)
+                n += 1
+        if len(distinct) > MOST_CLASSES:
+            return False
+    is_form = any(strength(key, role) for key in list(names)[:200] for role in ("worker", "label") if not key.isdigit())
+    return n >= 2 * max(len(distinct), 1) and not is_form and len(names) > 1
+
+
+def _of_matrix(data: Mapping[str, Any]) -> Document:
+    document = Document(shape="mapping of mappings")
+    for outer, inner in data.items():
+        for key, value in inner.items():
+            document.add({OUTER: outer, INNER: key, CELL: value})
+    document.notes.append(
+        f'each value stands under two keys, which were read as the columns "{OUTER}" and "{INNER}"; the value is '
+        f'"{CELL}"'
+    )
+    return document
+
+
+def _are_alike(values: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether objects have most of their fields in common, as records do."""
+    seen = Counter(key for value in values[:200] for key in value)
+    n = len(values[:200])
+    return any(times >= 0.8 * n for times in seen.values())
+
+
+# --- records ---
+
+
+def _of_records(records: list[Any], above: Mapping[str, Any], path: str, shape: str = "records") -> Document:
+    document = Document(shape=shape)
+    prefix = f"{path}." if path else ""
+    free = _free_names(records)
+    inner = _list_to_follow(records)
+    skipped: Counter[str] = Counter()
+    for record in records:
+        if not isinstance(record, Mapping):
+            raise WrongFormatError(f"a list of records holds {shown(record)}, which is no object")
+        flat = dict(_flattened(record, prefix, free, skip=inner, depth=0, path=""))
+        listed = record.get(inner) if inner else None
+        if inner and isinstance(listed, list):
+            inside = [each for each in listed if isinstance(each, Mapping)]
+            skipped["entries that are no objects"] += len(listed) - len(inside)
+            for each in inside:
+                document.add(
+                    {**above, **flat, **dict(_flattened(each, f"{prefix}{inner}.", free, depth=1, path=inner))}
+                )
+        else:
+            document.add({**above, **flat})
+    if inner:
+        document.notes.append(f'one row per entry of the lists under "{prefix}{inner}"')
+    for what, n in skipped.items():
+        if n:
+            document.notes.append(f"{n:,} {what} were left out")
+    return document
+
+
+def _free_names(records: Sequence[Any]) -> set[str]:
+    """Return the paths of objects whose names are data: many over all records, few in each."""
+    names: dict[str, set[str]] = {}
+    most: Counter[str] = Counter()
+    for record in records:
+        if isinstance(record, Mapping):
+            for path, inner in _objects_in(record, "", 0):
+                names.setdefault(path, set()).update(map(str, inner))
+                most[path] = max(most[path], len(inner))
+    return {path for path, keys in names.items() if len(keys) > max(FREE_NAMES, 3 * most[path])}
+
+
+def _objects_in(record: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if depth > DEEPEST:
+        return
+    for key, value in record.items():
+        if isinstance(value, Mapping):
+            path = f"{prefix}{key}"
+            yield path, value
+            yield from _objects_in(value, f"{path}.", depth + 1)
+
+
+def _flattened(
+    record: Mapping[str, Any], prefix: str, free: set[str], *, skip: str = "", depth: int, path: str
+) -> Iterator[tuple[str, Any]]:
+    for key, value in record.items():
+        here = f"{path}.{key}" if path else str(key)
+        if key == skip and isinstance(value, list):
+            continue
+        if isinstance(value, Mapping) and value and here not in free and depth < DEEPEST:
+            yield from _flattened(value, f"{prefix}{key}.", free, depth=depth + 1, path=here)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _list_to_follow(records: Sequence[Any]) -> str:
+    """Name the field whose list of objects holds the answers, if the record itself holds none."""
+    fields: Counter[str] = Counter()
+    own: set[str] = set()
+    for record in records[:500]:
+        if not isinstance(record, Mapping):
+            continue
+        for key, value in record.items():
+            if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+                if any(strength(str(name), "label") and not is_gold(str(name)) for each in value[:5] for name in each):
+                    fields[str(key)] += len(value)
+            elif not isinstance(value, list | Mapping):
+                own.add(str(key))
+            else:
+                own.add(str(key))
+    if not fields or any(strength(name, "label") >= 2 for name in own - set(fields)):
+        return ""
+    return fields.most_common(1)[0][0]
+
+
+def _longest_list(data: Mapping[str, Any], prefix: str = "", depth: int = 0) -> tuple[str, list[Any]]:
+    """Return the longest list of objects in an object, and where it stands."""
+    best: tuple[str, list[Any]] = ("", [])
+    for key, value in data.items():
+        found: tuple[str, list[Any]] = ("", [])
+        if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
+            found = (f"{prefix}{key}", value)
+        elif isinstance(value, Mapping) and depth < DEEPEST:
+            found = _longest_list(value, f"{prefix}{key}.", depth + 1)
+        if len(found[1]) > len(best[1]):
+            best = found
+    return best
+
+
+def _scalars(data: Mapping[str, Any], path: str, prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Return what an object says of all its records: fields that are texts or numbers, beside the list."""
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        if isinstance(value, Mapping) and depth < DEEPEST:
+            found |= _scalars(value, path, f"{prefix}{key}.", depth + 1)
+        elif not isinstance(value, list | Mapping) and f"{prefix}{key}" != path:
+            found[f"{prefix}{key}"] = value
+    return found
+
+
+# --- columns of equal length ---
+
+
+def _parallel(data: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the lists of the length that most of them have, by their path."""
+    lists = dict(_lists_in(data, "", 0))
+    lengths = Counter(len(each) for each in lists.values())
+    if not lengths:
+        return {}
+    length, times = max(lengths.items(), key=lambda item: (item[1], item[0]))
+    if times < 2 or length < 2:
+        return {}
+    return {path: each for path, each in lists.items() if len(each) == length}
+
+
+def _lists_in(data: Mapping[str, Any], prefix: str, depth: int) -> Iterator[tuple[str, list[Any]]]:
+    for key, value in data.items():
+        if isinstance(value, list):
+            yield f"{prefix}{key}", value
+        elif isinstance(value, Mapping) and depth < DEEPEST:
+            yield from _lists_in(value, f"{prefix}{key}.", depth + 1)
+
+
+def _of_columns(columns: dict[str, list[Any]]) -> Document:
+    document = Document(shape="columns of equal length")
+    expanded: dict[str, list[Any]] = {}
+    for path, values in columns.items():
+        sizes = {len(value) if isinstance(value, list) else -1 for value in values}
+        if len(sizes) == 1 and 2 <= next(iter(sizes)) <= 4:  # a composite id: (query, document)
+            for k in range(next(iter(sizes))):
+                expanded[f"{path}.{k}"] = [value[k] for value in values]
+        else:
+            expanded[path] = values
+    for row in zip(*expanded.values(), strict=True):
+        document.add(dict(zip(expanded, row, strict=True)))
+    return document

@@ -1,0 +1,381 @@
+"""The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
+
+Parsed by Python, unless they are proven to be plain (`json_lines.py`): numbers keep every digit, text that looks like
+a date stays text, and whatever a line holds, the worst that can happen is an exception. (Arrow's own reader makes of
+large numbers the nearest fraction, and of some lines that are no objects a fault that ends the process.)
+
+JSON lines that are all written alike, as a program writes them: proven plain by their bytes, then read by Arrow.
+
+Arrow reads ten times as fast as Python, but makes dates of texts and fractions of large numbers, and some lines end the
+process. So it is given only lines of which a pattern, made of the first one, says that each is an object of the same
+fields in the same order, whose values are texts without escapes, whole numbers of at most 18 digits, or true and false;
+and it is told the types. Everything else is for `json_lines.py`.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.arrays import from_strings
+from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
+from quorate.io.csv_files import explain_bytes
+from quorate.io.dataframes import Columns, check_columns
+from quorate.io.values import EXACT, whole_numbers
+from quorate.progress import report
+
+LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
+PLAIN_CHUNK_BYTES = 1 << 22  # bytes that are looked at together
+MOST_FIELDS = 1_000  # of a line: a pattern of more takes longer to make than the lines to read
+VALUES: dict[type, tuple[bytes, pa.DataType]] = {
+    str: (rb'"[^"\\\x00-\x1f]*"', pa.string()),
+    int: (rb"(?:0|-?[1-9][0-9]{0,17})", pa.int64()),
+    bool: (rb"(?:true|false)", pa.bool_()),
+}
+
+
+def read_plain(data: pa.Buffer, columns: Columns) -> pa.Table | None:
+    r"""Read lines that are all written alike; None where they are not, or lack a column.
+
+    Args:
+        data: the file, which is valid UTF-8.
+        columns: that are wanted.
+
+    >>> line = b'{"task": "2024-05-01", "label": 7}'
+    >>> read_plain(pa.py_buffer(b"\n".join([line] * 3000)), {"task": "", "label": ""}).slice(0, 1).to_pylist()
+    [{'task': '2024-05-01', 'label': 7}]
+    >>> read_plain(pa.py_buffer(line), {"task": ""}) is None
+    True
+    """
+    if len(data) < LEAST:
+        return None
+    raw = memoryview(data)
+    start = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
+    first = bytes(raw[start : start + PLAIN_CHUNK_BYTES]).partition(b"\n")[0]
+    made = _pattern(first)
+    if made is None or not set(columns) <= set(made[1]):
+        return None
+    pattern, types = made
+    return _by_arrow(data.slice(start), columns, types) if _are_alike(raw, start, pattern) else None
+
+
+def _pattern(line: bytes) -> tuple[re.Pattern[bytes], dict[str, type]] | None:
+    """Make the pattern of lines like this one, and say the type of each field."""
+    try:
+        pairs: list[tuple[str, Any]] = json.loads(line, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        return None
+    if (
+        not isinstance(pairs, list)
+        or not 0 < len(pairs) <= MOST_FIELDS
+        or not all(isinstance(each, tuple) for each in pairs)
+    ):
+        return None
+    types = {name: type(value) for name, value in pairs}
+    if len(types) < len(pairs) or not set(types.values()) <= set(VALUES):
+        return None
+    parts = [(json.dumps(name, ensure_ascii=False).encode(), VALUES[kind][0]) for name, kind in types.items()]
+    if any(b"\\" in name for name, _ in parts):
+        return None
+    fields = rb" ?, ?".join(re.escape(name) + rb" ?: ?" + value for name, value in parts)
+    # What matched is never given back: whatever the bytes are, each is looked at once.
+    return re.compile(rb"(?>\{ ?" + fields + rb" ?\}(?:\r?\n|\Z))*+"), types
+
+
+def _are_alike(raw: memoryview, start: int, pattern: re.Pattern[bytes]) -> bool:
+    """Whether the pattern holds from line to line to the end."""
+    while start < len(raw):
+        end = len(raw)
+        if end - start > PLAIN_CHUNK_BYTES:
+            cut = bytes(raw[start : start + PLAIN_CHUNK_BYTES]).rfind(b"\n")
+            if cut < 0:
+                return False
+            end = start + cut + 1
+        if pattern.fullmatch(raw, start, end) is None:
+            return False
+        start = end
+    return True
+
+
+def _by_arrow(data: pa.Buffer, columns: Columns, types: dict[str, type]) -> pa.Table | None:
+    from pyarrow import json as arrow_json
+
+    schema = pa.schema([(name, VALUES[types[name]][1]) for name in columns])
+    parsing = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    try:
+        table = arrow_json.read_json(pa.BufferReader(data), parse_options=parsing)
+    except pa.ArrowException:  # as of a line that is longer than Arrow's blocks
+        return None
+    return table.select(list(columns))
+
+
+SAMPLE = 100  # records whose fields a message names
+CHUNK_BYTES = 1 << 20  # bytes of lines that are parsed before their values are put away: so many stay in the cache
+LONG = 50_000  # bytes: a shorter line has no ten thousand fields, each a name, a colon, a value and a comma
+ONE_OBJECT = "Write one object a line"
+
+
+def read_json_lines(data: pa.Buffer, name: str, columns: Columns, lists: Collection[str] = ()) -> pa.Table:
+    """Parse JSON lines.
+
+    Args:
+        data: the file, uncompressed.
+        name: of the file, for messages.
+        columns: as in `quorate.io.read_table.read_table`.
+        lists: columns that may hold lists, as labels do where a task has several.
+
+    Raises:
+        InputError: it is no such file; each cause has its own class.
+
+    >>> data = pa.py_buffer(b'{"task": "2024-05-01", "label": "x"}')
+    >>> read_json_lines(data, "a.jsonl", {"task": ""}).to_pydict()
+    {'task': ['2024-05-01']}
+    """
+    explain_bytes(data, name, "utf-8")
+    _check_first(data, name)
+    plain = read_plain(data, columns)
+    if plain is not None:
+        return plain
+    found = {column: _Column(column, name, column in lists) for column in columns}
+    fields: dict[str, None] = {}  # those that are asked for, and for a message some that are there
+    size = max(len(data), 1)
+    for done, first, records in _chunks(data, name):
+        report("reading (MB)", done >> 20, size >> 20)
+        if not fields:
+            fields = {name: None for record in records[:SAMPLE] for name in record}
+        fields |= {column: None for column in columns if column not in fields and _any_has(records, column)}
+        for column, values in found.items():
+            values.take([record.get(column) for record in records], first)
+    check_columns(list(fields), columns, name)
+    arrays = [values.array() for values in found.values()]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _check_first(data: pa.Buffer, name: str) -> None:
+    """Refuse a first record of very many fields before anything is made of them."""
+    end = LONG
+    while end < len(data) and b"\n" not in bytes(data[end - LONG : end]):
+        end += LONG
+    if end > LONG:
+        try:
+            record = json.loads(bytes(data[:end]).partition(b"\n")[0].decode("utf-8-sig"))
+        except (ValueError, RecursionError):  # whoever reads it says what is wrong
+            return
+        check_columns(record if isinstance(record, dict) else (), {}, name)
+
+
+def _any_has(records: list[dict[str, Any]], column: str) -> bool:
+    return any(column in record for record in records)
+
+
+def parse_line(line: str, where: str) -> Any:
+    """Parse one JSON value, which is all that the line holds.
+
+    Raises:
+        WrongFormatError: it is none; ``where`` says which line of what.
+
+    >>> parse_line('{"task": 1}', "line 1 of a.jsonl")
+    {'task': 1}
+    """
+    try:
+        value, end = _DECODER.raw_decode(line)
+    except (ValueError, RecursionError) as error:
+        raise WrongFormatError(f"{where} {what_is_wrong(error, shown(line.strip()))}. {ONE_OBJECT}") from None
+    if line[end:].strip():
+        raise WrongFormatError(f"{where} is not JSON: {shown(line.strip())}. {ONE_OBJECT}")
+    return value
+
+
+def what_is_wrong(error: Exception, text: str) -> str:
+    """Say why a text could not be parsed: it is no JSON, or none that can be held.
+
+    >>> what_is_wrong(RecursionError(), "'[[[[['…")
+    "has lists or records in each other, too deep to be read: '[[[[['…"
+    """
+    if isinstance(error, RecursionError):
+        return f"has lists or records in each other, too deep to be read: {text}"
+    if "integer string conversion" in str(error):  # Python's own limit, against numbers that take hours to read
+        return f"has a number of more than {sys.get_int_max_str_digits():,} digits, which as an id is text: {text}"
+    return f"is not JSON: {text}" + ("" if isinstance(error, json.JSONDecodeError) else f" ({reason(error)})")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {shown(twice)} is there twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+_SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]  # it has one
+
+
+def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[str, Any]]]]:
+    """Give the records of a few megabytes at a time: how many bytes are done, the row of the first, and they."""
+    raw = memoryview(data)
+    at = 3 if bytes(raw[:3]) == b"\xef\xbb\xbf" else 0
+    row = number = 0
+    while at < len(raw):
+        end = min(at + CHUNK_BYTES, len(raw))
+        piece = bytes(raw[at:end])
+        if end < len(raw):  # only whole lines; one may be longer than a chunk
+            cut = piece.rfind(b"\n") + 1
+            while not cut and end < len(raw):
+                end = min(end + CHUNK_BYTES, len(raw))
+                piece = bytes(raw[at:end])
+                cut = piece.rfind(b"\n") + 1
+            piece = piece[:cut] if cut else piece
+        at += len(piece)
+        lines = piece.replace(b"\r\n", b"\n").removesuffix(b"\n").decode().split("\n")
+        records = _quickly([line for line in lines if line]) or _one_by_one(lines, number, name)
+        yield at, row, records
+        row, number = row + len(records), number + len(lines)
+
+
+def _quickly(lines: list[str]) -> list[dict[str, Any]]:
+    """Parse lines as most are: an object without another inside it and without blanks around it; none if one is not."""
+    try:
+        found = [_SCAN(line, 0) for line in lines]
+    except (ValueError, RecursionError, StopIteration):
+        return []
+    records = [record for record, _ in found]
+    plain = (
+        [end for _, end in found] == [len(line) for line in lines]
+        and set(map(type, records)) == {dict}
+        # Every field has a quote and a colon after its name: so many of them, and no field is there twice.
+        and [line.count('":') for line in lines] == [len(record) for record in records]
+    )
+    return records if plain else []
+
+
+def _one_by_one(lines: list[str], number: int, name: str) -> list[dict[str, Any]]:
+    """Parse lines of which some need care, or a message; ``number`` lines came before."""
+    records = []
+    for here, each in enumerate(lines, start=number + 1):
+        line = each.strip(" \t\r")
+        if line:
+            where = f"line {here:,} of {name}"
+            found = parse_line(line, where)
+            if not isinstance(found, dict):
+                raise WrongFormatError(f"{where} is no JSON object: {shown(line)}. {ONE_OBJECT}")
+            records.append(found)
+    return records
+
+
+@dataclass
+class _Column:
+    """The values of one field, of one type."""
+
+    name: str
+    file: str
+    may_list: bool = False
+    values: list[Any] = field(default_factory=list)
+    kinds: set[type] = field(default_factory=set)
+
+    def take(self, values: list[Any], row: int) -> None:
+        """Add values; the first of them is of this row."""
+        self.kinds |= set(map(type, values)) - {type(None)}
+        nested = self.kinds & ({dict} if self.may_list else {dict, list})
+        if nested:
+            at = next(k for k, value in enumerate(values) if type(value) in nested)
+            kind = "list" if type(values[at]) is list else "record"
+            raise ColumnTypeError(
+                f"column {self.name!r} holds {kind} values, the first in row {row + at + 1:,}: {shown(values[at])}; an "
+                "id or a label must be text, a number, true or false"
+            )
+        self.values += values
+
+    def array(self) -> pa.Array:
+        """Make an Arrow array of them.
+
+        Raises:
+            ColumnTypeError: they are of several types, or no valid text.
+        """
+        if self.kinds <= {int, float} and len(self.kinds) == 2:
+            self._refuse_inexact()
+        elif len(self.kinds) > 1:
+            self._refuse_mixed()
+        if str in self.kinds:
+            return self._text(self.values)
+        if list in self.kinds:
+            return self._lists()
+        if self.kinds == {int}:
+            return whole_numbers(self.values)
+        return pa.array(self.values, pa.float64() if float in self.kinds else None)
+
+    def _lists(self) -> pa.Array:
+        """Make lists of text, whatever their entries are."""
+        try:
+            return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
+        except TypeError:
+            nested = (any(isinstance(each, dict | list) for each in row or ()) for row in self.values)
+            at = next(k for k, is_nested in enumerate(nested) if is_nested)
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} holds {shown(self.values[at])} in row {at + 1:,}; several labels "
+                "are one list of text or numbers"
+            ) from None
+
+    def _text(self, values: list[str | None]) -> pa.Array:
+        try:
+            if None not in values:
+                return from_strings(values)  # type: ignore[arg-type]  # there is no None among them
+            return pa.array(values, pa.string())
+        except UnicodeEncodeError:
+            at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which is half a "
+                "character and no valid text; mend it"
+            ) from None
+
+    def _refuse_inexact(self) -> None:
+        """Whole numbers beside fractions become fractions: as long as none is changed by that."""
+        at = next((k for k, value in enumerate(self.values) if type(value) is int and abs(value) > EXACT), None)
+        if at is not None:
+            raise ColumnTypeError(
+                f"column {self.name!r} of {self.file} changes its type from line to line: it holds fractions, and in "
+                f"row {at + 1:,} {shown(self.values[at])}, which is no exact fraction; write all as text"
+            )
+
+    def _refuse_mixed(self) -> None:
+        seen: dict[type, int] = {}
+        for k, value in enumerate(self.values):
+            if value is not None:
+                seen.setdefault(type(value), k)
+        one, two = sorted(seen.values())[:2]
+        raise ColumnTypeError(
+            f"column {self.name!r} of {self.file} changes its type from line to line: row {one + 1:,} has "
+            f"{shown(self.values[one])}, row {two + 1:,} {shown(self.values[two])}; make it one type"
+        )
+
+
+def _entry(value: Any) -> str | None:
+    """Write an entry of a list as text."""
+    if isinstance(value, dict | list):
+        raise TypeError
+    return json.dumps(value) if isinstance(value, bool) else None if value is None else str(value)
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def each_line(text: str, name: str) -> Iterable[Any]:
+    r"""Parse every line that is not blank.
+
+    >>> list(each_line('{"a": 1}\n\n{"a": 2}', "a.jsonl"))
+    [{'a': 1}, {'a': 2}]
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        stripped = line.strip(" \t\r")
+        if stripped:
+            yield parse_line(stripped, f"line {number:,} of {name}")

@@ -1,0 +1,440 @@
+"""Rows that say nothing of the class: what a caller names, blank fields, and what a format says could not be read.
+
+Labels that differ only by case or spaces: told, and made one where the caller says so.
+
+Which class an answer points to: a table of answers and classes, which says of grades what they mean.
+
+What the labels of an engine's rows mean: classes, grades that point to one, or abstentions; as in memory.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers, Said
+from quorate.arrays import TEXT, BoolArray, IntArray, from_strings, is_among, take
+from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, count, listing, rows_phrase, shown
+from quorate.io.columns import as_type, encode, order_classes, positions
+from quorate.io.options import ReadOptions
+from quorate.io.read_table import read_table
+
+MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
+NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+WHOLE = re.compile(r"([+-]?\d+)\.0+")
+MOST = 100_000  # labels among which likenesses are looked for; more are no classes
+
+
+def spelled(label: str) -> str:
+    """Return what two spellings of one label have in common.
+
+    >>> spelled(" Hot  Dog") == spelled("hot dog")
+    True
+    """
+    return " ".join(label.casefold().split())
+
+
+def likenesses(classes: pa.Array) -> list[list[str]]:
+    """List the labels that differ only by case or spaces, together.
+
+    >>> likenesses(pa.array(["Cat", "cat", "cat ", "dog"]))
+    [['Cat', 'cat', 'cat ']]
+    """
+    if classes.type not in TEXT or len(classes) > MOST:
+        return []
+    found: dict[str, list[str]] = {}
+    for label in classes.to_pylist():
+        found.setdefault(spelled(label), []).append(label)
+    return [labels for labels in found.values() if len(labels) > 1]
+
+
+def told_likenesses(classes: pa.Array) -> list[str]:
+    """Say which labels differ only by case or spaces, in a line at the most.
+
+    >>> told_likenesses(pa.array(["cat", "dog"]))
+    []
+    """
+    found = likenesses(classes)
+    if not found:
+        return []
+    more = f", and {len(found) - 1:,} more such" if len(found) > 1 else ""
+    return [
+        f"labels that differ only by case or spaces count as different: {listing(found[0])}{more}; "
+        "merge_spellings=True (--merge-spellings) makes them one"
+    ]
+
+
+def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Make one label of 1 and 1.0, where all labels are numbers; any other label stays as it is written.
+
+    >>> codes, names = one_spelling_of_numbers(np.array([0, 1, 2]), pa.array(["1", "1.0", "2"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([0, 0, 1], ['1', '2'])
+    """
+    if names.type not in TEXT or len(names) > MOST_NUMBERS:
+        return codes, names
+    texts = names.to_pylist()
+    place = {text: k for k, text in enumerate(texts)}
+    whole = [WHOLE.fullmatch(text) for text in texts]
+    if not all(NUMBER.fullmatch(text) for text in texts):
+        return codes, names
+    becomes = [place.get(found[1], k) if found else k for k, found in enumerate(whole)]
+    if becomes == list(range(len(texts))):
+        return codes, names
+    kept = sorted(set(becomes))
+    new_code = np.full(len(texts) + 1, -1, np.int32)  # the last is what -1 finds
+    new_code[: len(texts)] = [kept.index(k) for k in becomes]
+    return new_code[codes], take(names, np.array(kept))
+
+
+def merged(codes: IntArray, names: pa.Array) -> tuple[IntArray, pa.Array]:
+    """Make one label of those that differ only by case or spaces, spelled as most of the answers do.
+
+    >>> codes, names = merged(np.array([0, 1, 1, 2]), pa.array(["Cat", "cat", "dog"]))
+    >>> codes.tolist(), names.to_pylist()
+    ([0, 0, 0, 1], ['cat', 'dog'])
+    """
+    if names.type not in TEXT or not len(names):
+        return codes, names
+    times = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+    stands: dict[str, tuple[int, str]] = {}
+    labels: list[str] = names.to_pylist()
+    for label, n_answers in sorted(zip(labels, times, strict=True), key=lambda each: (-each[1], each[0])):
+        stands.setdefault(spelled(label), (n_answers, label))
+    place = {key: number for number, key in enumerate(dict.fromkeys(map(spelled, labels)))}
+    new: IntArray = np.array([*(place[spelled(label)] for label in labels), -1], dtype=np.int32)  # -1 is the last
+    return new[codes], from_strings([stands[key][1] for key in place])
+
+
+def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
+    """Spell labels as the classes are, where they differ only by case or spaces.
+
+    >>> respelled(pa.array(["CAT", "elk"]), pa.array(["cat", "dog"])).to_pylist()
+    ['cat', 'elk']
+    """
+    if classes.type not in TEXT or labels.type not in TEXT:
+        return labels
+    known = {spelled(name): name for name in classes.to_pylist()}
+    return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])
+
+
+ANSWER, CLASS = "answer", "class"  # the columns of such a table
+REMEDY = "Of the map, the columns 'answer' and 'class' are read; rename yours"
+
+
+@dataclass(frozen=True)
+class Grades:
+    """What each answer points to."""
+
+    class_of: IntArray  # of each name among the labels: a class, or -1 for none
+    classes: pa.Array
+
+
+def grades_of(
+    labels: IntArray,
+    names: pa.Array,
+    reading: ReadOptions,
+    ignored: IntArray,
+    tell: Callable[[Sequence[int]], str] = rows_phrase,
+) -> Grades | None:
+    """Look every answer up in the map; None where there is no map.
+
+    Args:
+        labels: code of each row, -1 where the label is missing.
+        names: the labels behind the codes.
+        reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
+        ignored: codes that need not be in the map, for they are no answers.
+        tell: how messages speak of rows.
+
+    Raises:
+        MapError: it misses an answer, names one twice, or points to a class that is not listed.
+
+    >>> scale = ReadOptions(map={"1": "bad", "2": None, "3": "good"})
+    >>> found = grades_of(np.array([0, 1]), pa.array(["3", "2"]), scale, np.zeros(0, int))
+    >>> found.class_of.tolist(), found.classes.to_pylist()
+    ([1, -1], ['bad', 'good'])
+    """
+    if reading.map is None:
+        return None
+    answers, pointed, pointed_names = _read(reading.map)
+    answers = as_type(answers, names.type, "answers of the map")
+    if reading.merge_spellings:
+        answers = respelled(answers, names)
+    place = positions(names, answers)
+    used = np.setdiff1d(np.unique(labels[labels >= 0]), ignored)
+    missed = used[place[used] < 0]
+    if len(missed):
+        rows = np.flatnonzero(labels == missed[0])
+        more = "" if len(missed) == 1 else f", and {count(len(missed) - 1, 'more answer')}"
+        raise MapError(
+            f"the map (map=, --map) does not say what {shown(names[int(missed[0])].as_py())} in "
+            f"{tell(rows.tolist())} points to{more}; add it, with no class if it points to none"
+        )
+    codes, classes = _ordered(pointed, pointed_names, reading)
+    return Grades(np.append(codes, -1)[place].astype(np.int64), classes)
+
+
+def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
+    """Read the map: answers, each once, the code of the class that each points to (-1: none), and the classes."""
+    if isinstance(source, Mapping) and set(source) != {ANSWER, CLASS}:
+        source = {ANSWER: list(source.keys()), CLASS: list(source.values())}
+    table = read_table(source, {ANSWER: REMEDY, CLASS: REMEDY}, fixed=True)
+    answers, answer_names = encode(table.column(ANSWER), ANSWER)
+    classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
+    if (answers < 0).any():
+        rows = rows_phrase(np.flatnonzero(answers < 0).tolist())
+        raise MapError(f"'answer' is missing in {rows} of the map; fill it in")
+    found = np.full(len(answer_names), -1, np.int64)
+    found[answers[::-1]] = classes[::-1]
+    clash = np.flatnonzero(found[answers] != classes)
+    if len(clash):
+        name = answer_names[int(answers[clash[0]])].as_py()
+        rows = rows_phrase(clash.tolist())
+        raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows}; keep one")
+    return answer_names, found, class_names
+
+
+def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
+    """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
+    given = codes >= 0
+    if not given.any():
+        raise MapError("no answer of the map points to a class; name the classes in its column 'class'")
+    try:
+        new, classes = order_classes(codes[given], names, reading.classes)
+    except OptionError:
+        listed = as_type(reading.classes or (), names.type, "classes")
+        strangers = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
+        raise MapError(
+            f"the map points to classes that are not listed: {listing(strangers)}; the classes (classes=, --classes) "
+            f"are {listing(listed.to_pylist(), 12)}"
+        ) from None
+    numbered = np.full(len(codes), -1, np.int64)
+    numbered[given] = new
+    return numbered, classes
+
+
+NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abstention
+
+
+@dataclass(frozen=True)
+class Silences:
+    """Which rows abstain, and how they say so."""
+
+    rows: BoolArray  # which rows of the table
+    symbol: IntArray  # of each of these rows, among the names
+    names: pa.Array  # null for a blank field
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+
+    def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
+        """Put the abstentions beside the answers; one that stands beside an answer of its worker gives way to it.
+
+        Args:
+            answers: those of the other rows.
+            task: code of each row of the table.
+            worker: code of each row of the table.
+        """
+        task, worker = task[self.rows], worker[self.rows]
+        n = answers.n_workers
+        # Grades of their own, or the classes themselves.
+        base = answers.said or Said(answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS)
+        key = task.astype(np.int64) * n + worker
+        kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
+        first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
+        said = replace(
+            base,
+            symbols=_joined(base.symbols, self.names),
+            points_to=np.concatenate([base.points_to, np.full(len(self.names), -1)]),
+            task=task[first],
+            worker=worker[first],
+            silence=(self.symbol[first] + len(base.symbols)).astype(np.int32),
+            n_superseded=len(key) - len(first),
+            unheard=self.unheard,
+        )
+        return replace(answers, said=said)
+
+
+def silences_of(
+    labels: IntArray,
+    names: pa.Array,
+    there: BoolArray,
+    reading: ReadOptions,
+    reasons: tuple[IntArray, pa.Array] | None = None,
+    grades: Grades | None = None,
+) -> Silences | None:
+    """Find the rows that abstain; None where none may.
+
+    Args:
+        labels: code of each row, -1 where the label is missing.
+        names: the labels behind the codes.
+        there: which rows have a task, a worker and, where there are groups, a group.
+        reading: what is no answer (``abstain``), and what becomes of missing fields.
+        reasons: code of each row (-1: none) and the texts behind them, of rows whose label is missing for a reason.
+        grades: which class each label points to, where some point to none.
+
+    Raises:
+        OptionError: what is no answer is among the classes that the caller lists.
+
+    >>> labels, names, reading = np.array([0, 1, -1]), pa.array(["cat", "n/a"]), ReadOptions(abstain=["n/a"])
+    >>> found = silences_of(labels, names, np.ones(3, bool), reading)
+    >>> found.rows.tolist(), found.names.to_pylist()
+    ([False, True, False], ['n/a'])
+    """
+    blanks = takes_blanks(reading) and bool((labels < 0).any())
+    pointless = np.zeros(0, np.int64) if grades is None else np.flatnonzero(grades.class_of < 0)
+    if not reading.abstain and reasons is None and not blanks and not len(pointless):
+        return None
+    code = codes_of(reading, names)
+    heard = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
+    named = np.intersect1d(np.concatenate([code, pointless]), heard)
+    unheard = tuple(
+        str(value)
+        for value, place in zip(reading.abstain, code, strict=True)
+        if place not in named and not is_blank(value)
+    )
+    place = np.full(len(names) + 1, -1, np.int64)  # the last is what a missing label finds
+    place[named] = np.arange(len(named))
+    symbol = place[labels]
+    symbols = take(names, named)
+    if reasons is not None and len(reasons[1]):
+        told = (labels < 0) & (reasons[0] >= 0)
+        symbol = np.where(told, len(symbols) + reasons[0], symbol)
+        symbols = _joined(symbols, reasons[1])
+    if blanks:
+        blank = (labels < 0) & (symbol < 0) & there
+        if blank.any():
+            symbol = np.where(blank, len(symbols), symbol)
+            symbols = pa.concat_arrays([symbols, pa.nulls(1, symbols.type)])
+    rows = there & (symbol >= 0)
+    return Silences(rows, symbol[rows], symbols, unheard)
+
+
+def takes_blanks(reading: ReadOptions) -> bool:
+    """Whether a row without a label abstains, instead of being refused.
+
+    >>> takes_blanks(ReadOptions()), takes_blanks(ReadOptions(abstain=["", "n/a"]))
+    (False, True)
+    """
+    return reading.skip_missing or any(is_blank(value) for value in reading.abstain)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether a value stands for a blank field.
+
+    >>> is_blank(" "), is_blank("n/a")
+    (True, False)
+    """
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
+    """Find the labels that are no answers among names, whatever type these have; -1 for one that is not there.
+
+    Raises:
+        OptionError: one of them is among the classes that the caller lists.
+
+    >>> codes_of(ReadOptions(abstain=["n/a", "skip"]), pa.array(["cat", "n/a"])).tolist()
+    [1, -1]
+    """
+    listed = {str(value) for value in reading.classes or ()}
+    both = [value for value in reading.abstain if str(value) in listed]
+    if both:
+        raise OptionError(
+            f"{shown(both[0])} is both a class (classes=, --classes) and no answer (abstain=, --abstain); choose one"
+        )
+    found = np.full(len(reading.abstain), -1, np.int64)
+    for k, value in enumerate(reading.abstain):
+        if is_blank(value):
+            continue
+        try:
+            one = as_type([value], names.type, "labels that are no answers")
+        except ColumnTypeError:
+            continue  # labels of another type cannot be it
+        found[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
+    return found
+
+
+def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
+    """Put names after names, as text where they are of two types."""
+    if names.type == more.type:
+        return pa.concat_arrays([names, more])
+    return pa.concat_arrays([_as_text(names), _as_text(more)])
+
+
+def _as_text(names: pa.Array) -> pa.Array:
+    if names.type in TEXT:
+        return names.cast(pa.string())
+    return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
+
+
+# Instead of a code: no answer has the label; whoever gives it abstains, and SILENT - k by the k-th of such labels.
+UNUSED, SILENT = -1, -2
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """The labels by their numbers as they came in."""
+
+    code: IntArray  # of each label: among those given, UNUSED, or SILENT and below
+    given: pa.Array  # the labels that are answers, in order
+    classes: pa.Array
+    points_to: IntArray | None = None  # the class of each label given; None where labels are classes
+    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_silent: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
+
+
+def alphabet_of(
+    labels: pa.Array, used: IntArray, n_rows: int, reading: ReadOptions, *, blanks: bool = False
+) -> Alphabet:
+    """Tell what labels mean.
+
+    Args:
+        labels: each once.
+        used: how many rows with a worker have each.
+        n_rows: all of them.
+        reading: what is no answer, the map, and the classes.
+        blanks: whether rows lack a label.
+
+    Raises:
+        NoRowsError: no answer is left.
+        InputError: the map cannot be used.
+
+    >>> found = alphabet_of(pa.array(["n/a", "y", "x"]), np.array([1, 1, 1]), 3, ReadOptions(abstain=["n/a"]))
+    >>> found.code.tolist(), found.classes.to_pylist()
+    ([-2, 1, 0], ['x', 'y'])
+    """
+    there: IntArray = np.flatnonzero(used)
+    if reading.is_score:
+        return _numbers(labels, there, n_rows, reading)
+    named = codes_of(reading, labels)
+    grades = grades_of(there, labels, reading, named, lambda _: "the answers")
+    pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
+    code = np.full(len(labels), UNUSED, np.int32)
+    silent = np.unique(pointless[pointless >= 0])
+    if len(silent):  # by name, for the labels came in whatever order the rows have
+        code[silent] = SILENT - order_classes(silent, labels, None)[0]
+    answers = np.setdiff1d(there, pointless)
+    if len(answers) == 0:
+        said = "lack a field" if len(there) == 0 else "lack a field or abstain"
+        raise NoRowsError(f"all {n_rows:,} rows {said}; no answer is left")
+    code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
+    pairs = zip(reading.abstain, named, strict=True)
+    unheard = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
+    n_silent = len(silent) + (blanks and takes_blanks(reading))
+    if grades is None:
+        return Alphabet(code, given, given, None, unheard, n_silent)
+    return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard, n_silent)
+
+
+def _numbers(labels: pa.Array, there: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+    """Return labels that are scores: the classes are the distinct numbers, ascending."""
+    from quorate.arrays import take
+    from quorate.io.scores import as_scores
+
+    code = np.full(len(labels), UNUSED, np.int32)
+    code[there], values = as_scores(np.arange(len(there)), take(labels, there), reading, lambda _: "the answers")
+    if (code < 0).all():
+        raise NoRowsError(f"all {n_rows:,} rows lack a field or abstain; no score is left")
+    return Alphabet(code, values, values)

@@ -1,0 +1,124 @@
+"""A source that is no plain table of task, worker and label, and no tool's export -> its answers.
+
+What the caller says about its columns is taken; what is missing is found out (`detect_columns`). Where that leaves a
+doubt, nothing is read, and the error proposes the command that would read it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quorate.errors import QuorateError
+from quorate.io.column_names import match_name
+from quorate.io.detect_columns import Plan, detect
+from quorate.io.exports.content import Content
+from quorate.io.exports.export import Export
+from quorate.io.frame import Frame, frame_of
+from quorate.io.options import ReadOptions
+from quorate.io.proposals import refusal
+from quorate.io.several_files import frame_of_files
+from quorate.io.values import is_missing
+from quorate.io.wide import layout_is_plain, read_layout
+
+FIRST_ROWS = 20  # that tell whether fields hold lists
+
+
+@dataclass(frozen=True)
+class LayoutReading:
+    """How a source is to be read: as a plain table under these options, or as the answers that were found."""
+
+    options: ReadOptions
+    export: Export | None  # None: `quorate.io.rows` can read the source itself
+    notes: tuple[str, ...] = ()
+
+
+def frame_for(content: Content, *, sample: bool) -> Frame:
+    """Read the columns of one file or of several."""
+    return frame_of_files(content, sample=sample) if content.parts else frame_of(content, sample=sample)
+
+
+def is_explicit(reading: ReadOptions, *, several: bool = False) -> bool:
+    """Whether the options say all that must be known of a layout; of several files, each may be a worker.
+
+    >>> is_explicit(ReadOptions(workers="judge_*")), is_explicit(ReadOptions(task="item"))
+    (True, False)
+    """
+    if reading.workers is not None or reading.fold is not None:
+        return True
+    if reading.label is not None and any(mark in reading.label for mark in "*?[,"):  # a column per class
+        return True
+    worker = several or reading.worker is not None or reading.worker_name is not None
+    return worker and reading.label is not None
+
+
+def names_resolved(reading: ReadOptions, fields: tuple[str, ...]) -> ReadOptions:
+    """Return options whose columns are spelled as the file spells them.
+
+    >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
+    'Item ID'
+    """
+    there = list(fields)
+    changed: dict[str, Any] = {}
+    for role in ("task", "worker", "label", "group"):
+        name = getattr(reading, role)
+        if name is not None and name not in there and match_name(name, there) in there:
+            changed[role] = match_name(name, there)
+    return replace(reading, **changed) if changed else reading
+
+
+def lists_workers(content: Content, reading: ReadOptions) -> bool:
+    """Whether the fields of workers and labels hold lists, several answers per row: seen in the first rows."""
+    _, worker, label = reading.columns
+    if content.parts or not {worker, label} <= set(content.fields):
+        return False
+    rows: list[Any] = []
+    if content.layout == "rows" and (content.head or content.ready is not None):
+        rows = content.sample[:FIRST_ROWS]
+    elif content.layout == "records":
+        rows = content.first_records(FIRST_ROWS)
+    pairs = [(row.get(worker), row.get(label)) for row in rows if isinstance(row, dict)]
+    pairs = [(a, b) for a, b in pairs if not is_missing(a) and not is_missing(b) and a != "" and b != ""]
+    return bool(pairs) and all(_is_list(a) and _is_list(b) for a, b in pairs)
+
+
+def _is_list(value: Any) -> bool:
+    if isinstance(value, list):
+        return True
+    return isinstance(value, str) and (value.strip()[:1] == "[" and value.strip()[-1:] == "]")
+
+
+def read_unknown_layout(content: Content, reading: ReadOptions) -> LayoutReading:
+    """Read a source by what the caller says, and by what its columns look like.
+
+    Args:
+        content: the source.
+        reading: what the caller says.
+
+    Raises:
+        MissingColumnError: the layout is not certain; the error proposes the command.
+        UnknownFormatError: there are no answers in it; the error says what there is instead.
+    """
+    notes: tuple[str, ...] = ()
+    if is_explicit(reading, several=bool(content.parts) and reading.task is not None):
+        options = reading
+    else:
+        frame = frame_for(content, sample=True)
+        plan = detect(frame, reading)
+        if plan.kind == "ratings" and getattr(reading, "is_score", False):
+            plan = replace(plan, problem="", also=())
+        if not plan.is_readable or not plan.certain:
+            raise refused(content, frame, plan)
+        options = replace(reading, **plan.options)
+        notes = tuple(f"{sentence[0].upper()}{sentence[1:]}." for sentence in plan.why)
+    simple = layout_is_plain(options) and set(options.columns) <= set(content.fields)
+    is_table = (content.layout == "rows" or content.json_lines) and not lists_workers(content, options)
+    if simple and is_table and not content.parts and content.ready is None and not content.headerless:
+        known = replace(options, format=content.reading.format or options.format, delimiter=content.reading.delimiter)
+        return LayoutReading(known, None, (*content.notes, *notes))
+    export = read_layout(frame_for(content, sample=False), options)
+    return LayoutReading(options, replace(export, notes=(*notes, *export.notes)))
+
+
+def refused(content: Content, frame: Frame, plan: Plan) -> QuorateError:
+    """Return the error for a source that is not read as it stands."""
+    files = content.files or (content.name,)
+    return refusal(frame, plan, files)

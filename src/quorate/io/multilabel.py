@@ -1,0 +1,201 @@
+"""Several labels a task: each becomes a question of its own, which is answered yes by whoever gave the label."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.answers import MOST_CELLS, Answers, Asked
+from quorate.arrays import BoolArray, IntArray, from_strings, to_numpy
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    ConflictingGoldError,
+    NoRowsError,
+    OptionError,
+    TooLargeError,
+    UnknownGoldClassError,
+    UnknownGoldTaskError,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.columns import as_type, encode, in_order_of_ids, order_classes, plain, positions
+from quorate.io.groups import group_of_workers
+from quorate.io.labels import merged
+from quorate.io.options import ReadOptions
+from quorate.io.read_table import Source, read_table
+
+NO_YES = ("no", "yes")
+USUAL_SEPARATOR = ","  # where labels came as lists, and are written as text
+
+
+def has_several(column: pa.ChunkedArray, reading: ReadOptions) -> bool:
+    """Whether a column of labels has several of them: it holds lists, or the caller says what stands between two.
+
+    >>> has_several(pa.chunked_array([[["cat"], []]]), ReadOptions())
+    True
+    """
+    kind = column.type
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+    return bool(is_list) or reading.multi is not None
+
+
+def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
+    """Read answers of several labels as yes/no questions, one for each task and label.
+
+    Several rows of one worker to one task are one answer: all labels that they give.
+
+    Args:
+        table: columns of tasks, workers and labels.
+        reading: how.
+
+    Raises:
+        InputError: a field is missing, or the labels are none.
+
+    >>> rows = pa.table({"task": [1, 1], "worker": ["ann", "bob"], "label": ["cat,dog", "dog"]})
+    >>> answers = read_several(rows, ReadOptions(multi=","))
+    >>> answers.task_names.to_pylist(), answers.label.tolist()
+    (['1: cat', '1: dog'], [1, 0, 1, 1])
+    """
+    if reading.on_conflict != "error" or reading.abstain:
+        raise OptionError(
+            "of several labels a task, all that a worker gave count: on_conflict= and abstain= (--on-conflict, "
+            "--abstain) mean nothing with multi= (--multi)"
+        )
+    names = reading.columns
+    (tasks, task_names), (workers, worker_names) = (
+        in_order_of_ids(*encode(table.column(name), name)) for name in names[:2]
+    )
+    row, codes, label_names, given = _labels(table.column(names[2]), names[2], reading)
+    there = (tasks >= 0) & (workers >= 0)
+    _check_present({names[0]: tasks >= 0, names[1]: workers >= 0, names[2]: given}, reading)
+    kept = there & given
+    if len(label_names) == 0 or not kept.any():
+        raise NoRowsError(f"no row of {names[2]!r} holds a label")
+    codes, label_names = order_classes(codes, label_names, None if reading.classes is None else list(reading.classes))
+    n, m = len(worker_names), len(label_names)
+    pair = tasks.astype(np.int64) * n + workers
+    pairs, place = np.unique(pair[kept], return_inverse=True)
+    if len(pairs) * m > MOST_CELLS:
+        raise TooLargeError(
+            f"{len(pairs):,} answers to {m:,} labels each are too many questions; drop rare labels, or give the tasks "
+            "in parts"
+        )
+    said = np.zeros((len(pairs), m), dtype=np.int32)
+    of_pair = np.full(len(tasks), -1)
+    of_pair[kept] = place
+    told = kept[row]
+    said[of_pair[row[told]], codes[told]] = 1
+    asked = _asked(pairs // n, task_names, label_names, reading)
+    question = (pairs // n * m)[:, None] + np.arange(m)
+    order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
+    group = {} if reading.group is None else _group(table, reading.group, workers, worker_names, there)
+    return Answers(
+        question.ravel()[order].astype(np.int32),
+        np.repeat(pairs % n, m)[order].astype(np.int32),
+        said.ravel()[order],
+        asked.names(),
+        worker_names,
+        from_strings(NO_YES),
+        n_rows=len(tasks),
+        n_repeats=0,
+        n_skipped=int((~kept).sum()),
+        asked=asked,
+        **group,
+    )
+
+
+def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Asked:
+    n, m = len(task_names), len(label_names)
+    per_task = np.bincount(answered, minlength=n)
+    separator = USUAL_SEPARATOR if reading.multi is None else reading.multi
+    return Asked(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
+
+
+def _group(table: pa.Table, name: str, workers: IntArray, worker_names: pa.Array, there: BoolArray) -> dict[str, Any]:
+    codes, names = in_order_of_ids(*encode(table.column(name), name))
+    there = there & (codes >= 0)
+    return {"group": group_of_workers(workers, worker_names, codes, names, there, rows_phrase), "group_names": names}
+
+
+def _check_present(columns: dict[str, BoolArray], reading: ReadOptions) -> None:
+    for name, present in columns.items():
+        if not present.all() and not reading.skip_missing:
+            raise BlankFieldError(
+                f"{name!r} is missing in {rows_phrase(np.flatnonzero(~present).tolist())}; fill it in (an answer "
+                "without any label is an empty list, or the separator alone), or leave such rows out with "
+                "skip_missing=True (--skip-missing)"
+            )
+
+
+def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[IntArray, IntArray, pa.Array, BoolArray]:
+    """Take the labels apart: the row and the code of each, the names behind the codes, and which rows hold a list."""
+    if has_several(column, ReadOptions()):
+        lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
+        given = to_numpy(lists.is_valid())
+        row, flat = to_numpy(pc.list_parent_indices(lists)).astype(np.int64), pc.list_flatten(lists)
+        if pa.types.is_nested(flat.type):
+            raise ColumnTypeError(f"column {name!r} holds {column.type} values; several labels are one list of text")
+    else:
+        text = plain(column, name).cast(pa.string()).combine_chunks()
+        text = text.chunk(0) if isinstance(text, pa.ChunkedArray) else text
+        filled = pc.fill_null(pc.utf8_trim_whitespace(text), "")
+        given = to_numpy(pc.not_equal(filled, ""))
+        lists = pc.split_pattern(filled, reading.multi)
+        row = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
+        flat = pc.utf8_trim_whitespace(pc.list_flatten(lists))
+    codes, names = encode(pa.chunked_array([flat]), name, is_label=True)
+    if reading.merge_spellings:
+        codes, names = merged(codes, names)
+    there = codes >= 0
+    return row[there], codes[there], names, given
+
+
+def several_gold(source: Source, asked: Asked, *, task: str, label: str, what: str) -> dict[str, pa.Array]:
+    """Turn known labels of tasks into known answers of their questions: no to every label that is not given.
+
+    Args:
+        source: a table of tasks and labels, as the answers have them, or a mapping from task to its labels.
+        asked: the questions.
+        task: the column of task ids.
+        label: the column of labels.
+        what: messages call them.
+
+    Raises:
+        GoldError: a task or a label does not occur in the answers, or a task is there twice.
+
+    >>> asked = Asked(np.array([0, 0]), np.array([0, 1]), pa.array([7]), pa.array(["cat", "dog"]), np.array([3]), ",")
+    >>> several_gold({7: ["dog"]}, asked, task="task", label="label", what="the known labels")["label"].to_pylist()
+    ['no', 'yes']
+    """
+    if isinstance(source, dict) and not {task, label} <= set(source):
+        source = {task: list(source), label: list(source.values())}
+    table = read_table(source, dict.fromkeys((task, label), f"Of {what}, these columns are read; rename yours"))
+    reading = ReadOptions(task=task, label=label, multi=asked.separator)
+    row, codes, names, given = _labels(table.column(label), label, reading)
+    _check_present({label: given}, ReadOptions())
+    place, task_names = encode(table.column(task), task)
+    if len(task_names) < len(place):
+        raise ConflictingGoldError(f"each task has one row among {what}; some are there twice")
+    known = positions(as_type(task_names, asked.task_names.type, "known tasks"), asked.task_names)
+    if (known < 0).any():
+        strange = [name for name, at in zip(task_names.to_pylist(), known, strict=True) if at < 0]
+        raise UnknownGoldTaskError(f"gold names tasks that nobody answered: {listing(strange)}. Check the ids")
+    of = positions(as_type(names, asked.label_names.type, "known labels"), asked.label_names)
+    if (of[codes] < 0).any():
+        strange = [name for name, at in zip(names.to_pylist(), of, strict=True) if at < 0]
+        raise UnknownGoldClassError(
+            f"gold has labels that nobody gave: {listing(strange)}; there are {shown(asked.label_names.to_pylist())}. "
+            "Check the spelling, or list that label too (classes=, --classes)"
+        )
+    m = asked.n_labels
+    yes = np.zeros((len(place), m), dtype=bool)
+    yes[row, of[codes]] = True
+    questions = (known[place] * m)[:, None] + np.arange(m)
+    return {
+        "task": asked.names().take(pa.array(questions.ravel())),
+        "label": from_strings([NO_YES[int(each)] for each in yes.ravel()]),
+    }

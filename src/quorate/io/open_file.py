@@ -1,0 +1,231 @@
+"""A path or a stream -> its bytes, uncompressed: every byte from outside comes in here, and not too many."""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from quorate.addresses import render_address
+from quorate.errors import QuorateError, TooLargeError, UnreadableFileError, WrongFormatError, reason
+from quorate.io.inputs import record_input, record_stream
+from quorate.io.pipes import pipes_read
+
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
+# What a packed file may unpack to: a gigabyte, or fifty times its size. Answers in CSV pack to a tenth or a twentieth;
+# a bomb, to a thousandth or less.
+ROOM, RATIO = 1 << 30, 50
+HELD = 1 << 27  # bytes that are kept of what may be a bomb, before it is measured: an eighth of the room
+PIECE = 1 << 24  # bytes that are unpacked at a time
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A file that is in memory, and stands for its path from then on: standard input, a pipe."""
+
+    name: str  # for messages
+    data: pa.Buffer
+
+
+def hold(source: Any) -> Any:
+    """Read what can be read only once, a stream or a pipe; return anything else as it is.
+
+    Raises:
+        UnreadableFileError: it cannot be read.
+        TooLargeError: it does not end.
+
+    >>> hold("answers.csv"), hold({"task": [1]})
+    ('answers.csv', {'task': [1]})
+    """
+    if not isinstance(source, str | Path):
+        return source
+    if not str(source):
+        raise UnreadableFileError("the name of a file is empty; give a file")
+    if str(source) == "-":
+        if sys.stdin is None:
+            raise UnreadableFileError("standard input is closed; give a file")
+        record_stream(sys.stdin, "standard input")
+        standard_input = sys.stdin.buffer
+        return _read_once(_identity(standard_input), "standard input", lambda: nullcontext(standard_input))
+    try:
+        mode = os.stat(source).st_mode
+    except (OSError, ValueError):  # whoever loads it says what is wrong
+        return source
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return source
+    return _read_once(_identity(source), render_address(source), lambda: open(source, "rb"))
+
+
+def _read_once(key: object, name: str, open_stream: Callable[[], AbstractContextManager[BinaryIO]]) -> Loaded:
+    """Read a stream to its end, or return what the current call has read of it before.
+
+    A pipe that was read is not opened again: whoever opens a named pipe waits until somebody writes to it.
+    """
+    pipes = pipes_read.get()
+    if pipes is not None and key in pipes:
+        kept: Loaded = pipes[key]
+        return kept
+    with reading_from(name), open_stream() as stream:
+        loaded = Loaded(name, _whole(stream, name))
+    if pipes is not None:
+        pipes[key] = loaded
+    return loaded
+
+
+def _identity(source: str | Path | BinaryIO) -> object:
+    """Return the device and inode of a path or a stream; the stream itself where it is no file."""
+    try:
+        status = os.stat(source) if isinstance(source, str | Path) else os.fstat(source.fileno())
+    except (OSError, ValueError):
+        return source
+    return status.st_dev, status.st_ino
+
+
+def _whole(stream: BinaryIO, name: str) -> pa.Buffer:
+    """Read a stream to its end, if it has one: at most half of the free memory, for it is put together in the rest."""
+    free = free_memory()
+    most = ROOM if _is_device(stream) else float("inf") if free is None else max(free // 2, ROOM)
+    pieces, size = [], 0
+    while piece := stream.read(PIECE):
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise TooLargeError(
+                f"{name} goes on after {most / 1e9:.3g} GB, more than is kept in memory; write it to a file, which an "
+                "engine reads whatever its size (--engine duckdb)"
+            )
+    return pa.py_buffer(b"".join(pieces))
+
+
+def _is_device(stream: BinaryIO) -> bool:
+    """Tell whether it is a device, such as one that gives zeros for ever."""
+    try:
+        return stat.S_ISCHR(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stand-in that is no file
+        return False
+
+
+def free_memory() -> int | None:
+    """Return the bytes of memory that are free; None where the system does not say.
+
+    >>> (free_memory() or 1) > 0
+    True
+    """
+    try:
+        with open("/proc/meminfo") as told:
+            kilobytes = next(line.split()[1] for line in told if line.startswith("MemAvailable"))
+        return int(kilobytes) * 1024
+    except (OSError, StopIteration):
+        return None
+
+
+def load(source: str | Path | Loaded) -> Loaded:
+    """Return the whole file, uncompressed; mapped rather than copied where it can be.
+
+    Raises:
+        UnreadableFileError: it is not there, is a folder, or may not be read.
+        WrongFormatError: it is not packed as its name says.
+        TooLargeError: it unpacks to too much.
+
+    >>> load("nothing.csv")
+    Traceback (most recent call last):
+    quorate.errors.UnreadableFileError: there is no file nothing.csv
+    """
+    held = hold(source)
+    if isinstance(held, Loaded):
+        return held
+    path, name = Path(held), render_address(held)
+    record_input(path)
+    compression = compression_of(path)
+    with reading_from(name, compression):
+        if path.is_dir():
+            raise UnreadableFileError(f"{name} is a folder; give one file")
+        if path.stat().st_size == 0:
+            return Loaded(name, pa.py_buffer(b""))
+        if compression is None:
+            return Loaded(name, pa.memory_map(str(path)).read_buffer())
+        return Loaded(name, _unpacked(path, name, compression))
+
+
+def head(source: str | Path | Loaded, size: int) -> bytes:
+    """Return the first bytes, uncompressed; none where they cannot be had, for then whoever reads the file says why.
+
+    >>> head("nothing.csv", 100)
+    b''
+    """
+    if isinstance(source, Loaded):
+        return bytes(source.data[:size])
+    record_input(source)
+    compression = compression_of(Path(source))
+    try:
+        with open(source, "rb") if compression is None else pa.input_stream(str(source), compression) as stream:
+            return bytes(stream.read(size))
+    except (OSError, ValueError, pa.ArrowException):
+        return b""
+
+
+def compression_of(path: Path) -> str | None:
+    """Name the way in which a file is packed, by its ending.
+
+    >>> compression_of(Path("answers.csv.gz"))
+    'gzip'
+    """
+    return COMPRESSIONS.get(path.suffix.lower())
+
+
+def room_for(size: int) -> int:
+    """Return how many bytes a packed file of a size may unpack to.
+
+    >>> room_for(1000) == ROOM
+    True
+    """
+    return max(ROOM, RATIO * size)
+
+
+def _unpacked(path: Path, name: str, compression: str, *, measured: bool = False) -> pa.Buffer:
+    """Unpack a file; one that looks like a bomb is measured to its end before more of it is kept."""
+    packed, size = path.stat().st_size, 0
+    most, whole = room_for(packed), pa.BufferOutputStream()
+    with pa.input_stream(str(path), compression=compression) as stream:
+        while piece := stream.read(PIECE):
+            size += len(piece)
+            if size > most:
+                raise TooLargeError(
+                    f"{name} unpacks to more than {most / 1e9:.3g} GB, far more than answers do; if it is meant to, "
+                    "unpack it first and give the file that comes out"
+                )
+            if size > max(HELD, RATIO * packed) and not measured:
+                whole = None
+            if whole is not None:
+                whole.write(piece)
+    return _unpacked(path, name, compression, measured=True) if whole is None else whole.getvalue()
+
+
+@contextmanager
+def reading_from(name: str, compression: str | None = None) -> Iterator[None]:
+    """Let a failure to read say which file, and why.
+
+    >>> with reading_from("a.csv"):
+    ...     raise FileNotFoundError
+    Traceback (most recent call last):
+    quorate.errors.UnreadableFileError: there is no file a.csv
+    """
+    try:
+        yield
+    except QuorateError:
+        raise
+    except FileNotFoundError:
+        raise UnreadableFileError(f"there is no file {name}") from None
+    except PermissionError:
+        raise UnreadableFileError(f"{name} may not be read by this user") from None
+    except MemoryError:
+        raise TooLargeError(f"{name} does not fit into memory; give it in parts, or to an engine (--engine)") from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if compression is None:
+            raise UnreadableFileError(f"{name} cannot be read: {reason(error)}") from None
+        raise WrongFormatError(f"{name} is not {compression} data, or is cut short ({reason(error)})") from None

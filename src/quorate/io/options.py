@@ -1,0 +1,254 @@
+"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed whole from here on."""
+
+import codecs
+import csv
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypedDict
+
+from quorate.errors import OptionError, shown, unknown
+
+POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
+PEOPLE = (
+    "labelstudio",
+    "argilla",
+    "mturk",
+    "toloka",
+    "figure8",
+    "zooniverse",
+    "prodigy",
+    "crowdkit",
+    "cleanlab",
+)
+JUDGES = ("inspect", "promptfoo", "lm-eval", "deepeval", "mlflow", "langfuse", "phoenix", "openai")
+TOOLS = ("auto", "table", *PEOPLE, *JUDGES)
+ROLES = ("task", "worker", "label")
+# A line end cannot separate fields, and a quote has a meaning of its own.
+DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
+NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+NO_HEADER, HEADER = ("none",), ("header",)  # what `column_names` may say instead of names
+
+# The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
+NO_REMEDIES: Mapping[str, str] = {}
+
+
+class FileKeywords(TypedDict, total=False):
+    """How a file is read, whatever is in it."""
+
+    task: str | None
+    worker: str | None
+    label: str | None
+    skip_missing: bool
+    format: str | None
+    delimiter: str | None
+    encoding: str
+    column_names: Sequence[str] | str | None
+
+
+class TableKeywords(FileKeywords, total=False):
+    """How answers are read from a plain table."""
+
+    on_conflict: str
+    classes: Sequence[Any] | None
+    group: str | None
+    judges: bool | None
+    merge_spellings: bool
+    multi: str | None
+    abstain: Sequence[Any]
+    map: Any
+    workers: Sequence[str] | str | None
+    worker_name: str | None
+    gold_column: str | None
+    fold: str | None
+
+
+class ExportKeywords(FileKeywords, total=False):
+    """How another tool's export is read."""
+
+    question: str | None
+    join_choices: bool
+    keep_rejected: bool
+
+
+class ReadKeywords(TableKeywords, ExportKeywords, total=False):
+    """How answers are read from either: what `quorate.read` takes."""
+
+    tool: str
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How answers are read; `quorate.read` says what each means.
+
+    >>> ReadOptions(task="item").columns
+    ('item', 'worker', 'label')
+    """
+
+    is_score: ClassVar[bool] = False  # whether the labels are numbers, see `quorate.io.scores.ScoreOptions`
+    policies: ClassVar[tuple[str, ...]] = POLICIES
+    label_name: ClassVar[str] = "label"  # how messages call the option that names the column of labels
+
+    task: str | None = None  # the column of task ids: "task", or what tells tasks apart in an export
+    worker: str | None = None
+    label: str | None = None
+    on_conflict: str = "error"
+    skip_missing: bool = False
+    classes: Sequence[Any] | None = None
+    format: str | None = None  # of the file
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+    tool: str = "auto"  # whose export it is; "table" for none
+    question: str | None = None
+    join_choices: bool = False
+    keep_rejected: bool = False
+    group: str | None = None  # the column that says which workers belong together
+    judges: bool | None = None  # whether the workers are language models; None: file format and names decide
+    merge_spellings: bool = False  # make one label of those that differ only by case or spaces
+    multi: str | None = None  # what stands between two labels of one answer; lists need none
+    abstain: Sequence[Any] = ()  # labels that are no answers; a blank one means blank fields
+    map: Any = None  # which class an answer points to: a mapping, or a table of answer and class
+    workers: Sequence[str] | str | None = None  # the columns that hold one worker's answers each: names, or patterns
+    worker_name: str | None = None  # the one worker of a table that has no column of workers
+    gold_column: str | None = None  # the column of known labels
+    fold: str | None = None  # a pattern of columns that are a task each
+    column_names: Sequence[str] | str | None = None  # of a file without a header; "none" to number them, or "header"
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None:
+            object.__setattr__(self, "delimiter", NAMED_DELIMITERS.get(self.delimiter, self.delimiter))
+        if self.column_names is not None:
+            names = split_names(self.column_names)
+            if len(set(names)) < len(names) or not all(names):
+                raise OptionError(
+                    f"column_names= (--columns) names every column of the file once, got {shown(self.column_names)}"
+                )
+            object.__setattr__(self, "column_names", names)
+        if self.worker_name is not None and self.worker is not None:
+            raise OptionError(
+                "worker= (--worker) names a column and worker_name= (--worker-name) the only worker; give one of them"
+            )
+        if self.on_conflict not in self.policies:
+            raise unknown(self.on_conflict, self.policies, "conflict policy")
+        if self.tool not in TOOLS:
+            raise unknown(self.tool, TOOLS, "tool")
+        if self.format is not None and self.format not in FORMATS:
+            raise unknown(self.format, FORMATS, "input format")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
+            raise OptionError(f"the delimiter must be one ASCII character, not {shown(self.delimiter)}")
+        if self.multi is not None and (not self.multi or not self.multi.isprintable()):
+            raise OptionError(f"multi= (--multi) is what stands between two labels, as a comma; {self.multi!r} is none")
+        if isinstance(self.classes, str):
+            raise OptionError(f"classes= lists every class there is, and {self.classes!r} is no list")
+        if isinstance(self.abstain, str):
+            raise OptionError(f"abstain= lists the labels that are no answers, and {self.abstain!r} is no list")
+        try:
+            "".encode(self.encoding)  # knows names that are no text encodings: hex, zlib
+            codecs.getincrementaldecoder(self.encoding)
+        except (LookupError, UnicodeError, ValueError):
+            raise OptionError(
+                f"there is no encoding {shown(self.encoding)}; 'utf-8', 'latin-1' and 'utf-16' are common ones"
+            ) from None
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """The columns of tasks, workers and labels of a plain table."""
+        return self.task or "task", self.worker or "worker", self.label or "label"
+
+    @property
+    def chosen(self) -> dict[str, str | None]:
+        """The column of each role that the caller named; None where none was."""
+        return {role: getattr(self, role) for role in ROLES}
+
+    def wanted(self) -> dict[str, str]:
+        """Name the columns and, for each, what to do where it is not there."""
+        wanted = {name: self._remedy(role) for role, name in zip(ROLES, self.columns, strict=True)}
+        return wanted if self.group is None else {**wanted, self.group: self._remedy("group")}
+
+    def _remedy(self, role: str) -> str:
+        option = self.label_name if role == "label" else role
+        if getattr(self, role) is None:
+            return f"Name the right one with {option}= (--{option})"
+        return f"Let {option}= (--{option}) name one of those"
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether the table names the worker of each answer."""
+        return True
+
+    def completed(self, table: Any) -> Any:
+        """Return the table with the columns that it need not have."""
+        return table
+
+    def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
+        """Refuse options that mean nothing in some place; none is passed over in silence.
+
+        Args:
+            allowed: the names of those that mean something.
+            where: the place, for messages.
+            remedies: what to do instead, by the name of the option; by default, to leave it out.
+
+        Raises:
+            OptionError: an option that is not allowed there is given.
+
+        >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
+        """
+        for field in fields(self):
+            value, usual = getattr(self, field.name), field.default
+            if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
+                remedy = remedies.get(field.name, "leave it out")
+                raise OptionError(f"{field.name}= means nothing {where}; {remedy}")
+
+
+def split_names(given: Sequence[str] | str) -> tuple[str, ...]:
+    """Part a list of names at its commas; quotes keep a comma within a name, as in CSV.
+
+    >>> split_names('item, "a, b"'), split_names(["x", "y"])
+    (('item', 'a, b'), ('x', 'y'))
+    """
+    if not isinstance(given, str):
+        return tuple(str(name) for name in given)
+    try:
+        row = next(csv.reader([given], skipinitialspace=True), [])
+    except csv.Error:
+        row = [given]
+    return tuple(name.strip() for name in row)
+
+
+AS_USUAL = ReadOptions()
+READING = tuple(field.name for field in fields(ReadOptions))
+
+
+def read_options(reading: Mapping[str, Any]) -> ReadOptions:
+    """Make options of keyword arguments.
+
+    Raises:
+        OptionError: there is no such option, or it cannot have such a value.
+
+    >>> read_options({"delimiter": ";"}).delimiter
+    ';'
+    """
+    for name in reading:
+        if name not in READING:
+            raise OptionError(f"there is no option {name!r} for reading answers; there are {', '.join(READING)}")
+    return ReadOptions(**reading)
+
+
+def split_reading(options: Mapping[str, Any]) -> tuple[ReadKeywords, dict[str, Any]]:
+    """Part keyword arguments into those that say how to read, and all others.
+
+    Some methods have an option ``classes`` too, which is a word (``ordered``); for reading, it is a list. ``group`` is
+    the other way round: for reading it is a word, the column; for a method, a mapping or codes.
+
+    >>> split_reading({"task": "item", "solver": "gradient", "classes": "ordered"})
+    ({'task': 'item'}, {'solver': 'gradient', 'classes': 'ordered'})
+    """
+    reading = [name for name in READING if name in options and _is_for_reading(name, options[name])]
+    ours: Any = {name: options[name] for name in reading}
+    return ours, {name: value for name, value in options.items() if name not in ours}
+
+
+def _is_for_reading(name: str, value: Any) -> bool:
+    if name in ("classes", "group"):
+        return isinstance(value, str) == (name == "group")
+    return True

@@ -1,0 +1,220 @@
+"""A model's predictions, read and found among the tasks; a table of tasks, for estimates by what it says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.addresses import render_address
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    ConflictingGoldError,
+    MissingColumnError,
+    NoRowsError,
+    OptionError,
+    count,
+    listing,
+    rows_phrase,
+)
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.gold import read_labels
+from quorate.io.read_table import Source, read_table
+
+STRANGE = -2  # a prediction of a class that nobody gave
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """A model's class for every task: -1 for none, -2 for a class that nobody gave."""
+
+    name: str
+    label: IntArray
+    n_strangers: int  # predictions for tasks that nobody answered
+    probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
+
+    @property
+    def is_there(self) -> BoolArray:
+        """Which tasks have a prediction."""
+        there: BoolArray = self.label != -1
+        return there
+
+    def notes(self) -> list[str]:
+        """Count what was left out."""
+        missing, strange = int((~self.is_there).sum()), int((self.label == STRANGE).sum())
+        told = []
+        if self.n_strangers:
+            told.append(
+                f"{self.name}: {count(self.n_strangers, 'prediction')} for tasks that nobody answered, left out"
+            )
+        if missing:
+            told.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of what is said of it")
+        if strange:
+            told.append(f"{self.name}: {count(strange, 'prediction')} of a class that nobody gave, counted as wrong")
+        return told
+
+
+def read_predictions(given: Any, answers: Answers, task: str = "task", label: str = "label") -> list[Predictions]:
+    """Read the predictions of one model, or of two.
+
+    Args:
+        given: a source, or a list of sources, or a mapping from the model's name to its source.
+        answers: whose tasks are predicted.
+        task: the column of task ids.
+        label: the column of labels; without it, a column for each class holds its probability.
+
+    Raises:
+        OptionError: there are more than two models.
+        InputError: the predictions cannot be read.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> read_predictions({"task": [2, 9], "x": [0.2, 1.0], "y": [0.8, 0.0]}, answers)[0].label.tolist()
+    [-1, 1]
+    """
+    models = _models(given, task)
+    if len(models) > 2:
+        raise OptionError(f"two models are compared, and {len(models)} were given; name two")
+    return [_read(name, source, answers, task, label) for name, source in models]
+
+
+def _models(given: Any, task: str) -> list[tuple[str, Source]]:
+    if isinstance(given, Mapping) and task not in given and given and all(map(_is_source, given.values())):
+        return [(str(name), source) for name, source in given.items()]
+    sources = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    names = [
+        Path(render_address(each)).stem if isinstance(each, str | Path) else f"model {k + 1}"
+        for k, each in enumerate(sources)
+    ]
+    if len(set(names)) < len(names):
+        names = [f"{name} ({k + 1})" for k, name in enumerate(names)]
+    return list(zip(names, sources, strict=True))
+
+
+def _is_source(value: object) -> bool:
+    """Whether a value of a mapping is a table or a file, rather than the label of a task or a column of one."""
+    return isinstance(value, Path | Mapping) or hasattr(value, "__arrow_c_stream__") or hasattr(value, "columns")
+
+
+def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
+    what, p = f"the predictions of {name}", None
+    if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
+        source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
+    try:
+        listed = _listed(source, answers, task, label, what)
+        if listed is not None:
+            return _placed(name, *listed, answers, what)
+        tasks, labels = read_labels(source, task=task, label=label, what=what)
+        values = as_type(labels, answers.classes.type, "predicted labels")
+        classes = positions(values, answers.classes)
+        classes = np.where(classes < 0, STRANGE, classes)
+    except MissingColumnError as error:
+        tasks, classes, p = _most_likely(source, answers, task, error, what)
+    except ConflictingGoldError as error:
+        raise ConflictingGoldError(f"{what}: {error}") from None
+    return _placed(name, tasks, classes, p, answers, what)
+
+
+def _placed(
+    name: str, tasks: pa.Array, classes: IntArray, p: FloatArray | None, answers: Answers, what: str
+) -> Predictions:
+    """Find the tasks among those that were answered."""
+    place = positions(as_type(tasks, answers.task_names.type, "predicted tasks"), answers.task_names)
+    met = place >= 0
+    if not met.any():
+        raise NoRowsError(f"{what} are for none of the tasks that were answered; check that both name tasks alike")
+    found = np.full(answers.n_tasks, -1, np.int64)
+    found[place[met]] = classes[met]
+    if p is None:
+        return Predictions(name, found, int((~met).sum()))
+    probability = np.full((answers.n_tasks, answers.n_classes), np.nan)
+    probability[place[met]] = p[met]
+    return Predictions(name, found, int((~met).sum()), probability)
+
+
+def _listed(
+    source: Source, answers: Answers, task: str, label: str, what: str
+) -> tuple[pa.Array, IntArray, FloatArray] | None:
+    """Read a row for each task and class, as ``--posterior-out`` writes them; None where there is no such column.
+
+    A class that is not listed for a task has the probability zero, and one that nobody gave is left out.
+    """
+    try:
+        table = read_table(source, dict.fromkeys([task, label, "probability"], ""), fixed=True)
+    except MissingColumnError:
+        return None
+    (codes, tasks), (labels, names) = (
+        encode(table.column(each), each, is_label=each == label) for each in (task, label)
+    )
+    wrong = np.flatnonzero((codes < 0) | (labels < 0))
+    if len(wrong):
+        raise BlankFieldError(f"a task or a label of {what} is missing in {rows_phrase(wrong.tolist())}; fill it in")
+    value = _probabilities(table, ["probability"], what)[0]
+    at = positions(as_type(names, answers.classes.type, "predicted labels"), answers.classes)[labels]
+    p = np.zeros((len(tasks), answers.n_classes))
+    known = at >= 0
+    np.maximum.at(p, (codes[known], at[known]), value[known])
+    return tasks, np.where(p.max(axis=1) > 0, p.argmax(axis=1), STRANGE), p
+
+
+def _probabilities(table: pa.Table, names: list[str], what: str) -> FloatArray:
+    """Return columns of probabilities, columns × rows."""
+    try:
+        columns = [table.column(name).cast(pa.float64()).to_pylist() for name in names]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnTypeError(f"the columns {listing(names)} of {what} hold what is no probability; mend it") from None
+    p = np.array([[np.nan if value is None else value for value in column] for column in columns])
+    wrong = np.flatnonzero(~((p >= 0) & (p <= 1)).all(axis=0))
+    if len(wrong):
+        raise ColumnTypeError(f"a probability of {what} is none in {rows_phrase(wrong.tolist())}; mend it")
+    return p
+
+
+def _most_likely(
+    source: Source, answers: Answers, task: str, error: MissingColumnError, what: str
+) -> tuple[pa.Array, IntArray, FloatArray]:
+    """Take the class of the greatest probability, where every class has a column."""
+    names = [str(name) for name in answers.classes.to_pylist()]
+    try:
+        table = read_table(source, dict.fromkeys([task, *names], ""), fixed=True)
+    except MissingColumnError:
+        raise MissingColumnError(f"{error}. Or give the probability of each class in a column of its name") from None
+    codes, tasks = encode(table.column(task), task)
+    if (codes < 0).any() or len(tasks) < len(codes):
+        twice = np.flatnonzero((codes < 0) | (np.bincount(np.maximum(codes, 0))[codes] > 1))
+        raise BlankFieldError(f"each task has one row among {what}; see {rows_phrase(twice.tolist())}")
+    p = _probabilities(table, names, what).T
+    return tasks, p.argmax(axis=1), p
+
+
+def read_parts(source: Source, by: str, answers: Answers, task: str = "task") -> tuple[IntArray, list[Any]]:
+    """Read a column of a table of tasks: a code for each task, -1 for none, and the values behind the codes.
+
+    Args:
+        source: a table with a column of task ids.
+        by: the column that parts the tasks.
+        answers: whose tasks they are.
+        task: the column of task ids.
+
+    Raises:
+        ConflictingGoldError: a task has two values.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
+    >>> codes, values = read_parts({"task": [2, 1], "language": ["en", "fr"]}, "language", answers)
+    >>> codes.tolist(), values
+    ([1, 0], ['en', 'fr'])
+    """
+    tasks, values = read_labels(source, task=task, label=by, what="the table of tasks")
+    place = positions(as_type(tasks, answers.task_names.type, "tasks of the table"), answers.task_names)
+    names = sorted(values.unique().to_pylist(), key=lambda value: (str(type(value)), value))
+    code = {name: number for number, name in enumerate(names)}
+    found = np.full(answers.n_tasks, -1, np.int64)
+    met = place >= 0
+    found[place[met]] = [code[value] for value in values.filter(from_numpy(met)).to_pylist()]
+    return found, names

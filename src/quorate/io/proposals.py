@@ -1,0 +1,131 @@
+"""What to run next: a plan of reading -> the exact command, for a shell or for Python."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
+from quorate.io.detect_columns import Plan
+from quorate.io.frame import Frame
+
+# The option of the command line for each option of reading.
+FLAGS = {
+    "column_names": "--columns",
+    "task": "--task",
+    "worker": "--worker",
+    "label": "--label",
+    "workers": "--workers",
+    "worker_name": "--worker-name",
+    "fold": "--fold",
+    "gold_column": "--gold-column",
+    "question": "--question",
+    "tool": "--from",
+    "multi": "--multi",
+    "skip_missing": "--skip-missing",
+    "on_conflict": "--on-conflict",
+}
+PURPOSES = {
+    "rank": "To rank the things that were compared in pairs",
+    "rate": "To combine numeric ratings into one score per task",
+}
+running_command: ContextVar[str] = ContextVar("the command that reads the answers", default="aggregate")
+
+
+@cache
+def has_command(name: str) -> bool:
+    """Whether the command line has a command: one file each in `quorate.cli`.
+
+    >>> has_command("aggregate"), has_command("no-such-command")
+    (True, False)
+    """
+    return name.isidentifier() and find_spec(f"quorate.cli.{name}") is not None
+
+
+def command_line(command: str, files: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Write a command as a shell takes it.
+
+    >>> command_line("aggregate", ["my team.csv"], {"task": "Item ID", "skip_missing": True})
+    "quorate aggregate 'my team.csv' --task 'Item ID' --skip-missing"
+    """
+    words = ["quorate", command, *(f"./{name}" if name.startswith("-") and name != "-" else name for name in files)]
+    for name, usual_flag in FLAGS.items():
+        value = options.get(name)
+        flag = "--score" if (command, name) == ("rate", "label") else usual_flag
+        if value is True:
+            words.append(flag)
+        elif value not in (None, False):
+            text = value if isinstance(value, str) else ",".join(value)
+            words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+    return shlex.join(words)
+
+
+def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Write the same as Python takes it.
+
+    >>> python_call(["team.csv"], {"task": "Item ID"})
+    "quorate.read('team.csv', task='Item ID')"
+    """
+    source = repr(files[0]) if len(files) == 1 else repr(list(files))
+    return f"quorate.read({', '.join([source, *(f'{name}={value!r}' for name, value in options.items())])})"
+
+
+def with_command(error: QuorateError, files: Sequence[str], options: Mapping[str, Any]) -> QuorateError:
+    """Return an error that proposes how to read the files.
+
+    >>> str(with_command(UnknownFormatError("a.csv is unclear"), ["a.csv"], {"task": "id"}))
+    "a.csv is unclear. Run: quorate.read('a.csv', task='id')"
+    """
+    if not in_shell.get():
+        error = type(error)(f"{error}. Run: {python_call(files, options)}".replace("?.", "?").replace("..", "."))
+    error.commands = (command_line(running_command.get(), files, options),)
+    error.proposal = dict(options)
+    return error
+
+
+def other_commands(plan: Plan, files: Sequence[str]) -> Iterator[str]:
+    """Give the commands for other purposes that fit a table; scores are read from the columns that were found.
+
+    >>> plan = Plan("ratings", {"task": "item", "label": "rating"}, also=("rate",))
+    >>> list(other_commands(plan, ["a.csv"]))
+    ['quorate rate a.csv --task item --score rating']
+    """
+    for name in plan.also:
+        if has_command(name):
+            yield command_line(name, files, plan.options if name == "rate" else {})
+
+
+def refusal(frame: Frame, plan: Plan, files: Sequence[str]) -> QuorateError:
+    """Return the error that says what a table holds, and how to read it if it can be read.
+
+    Args:
+        frame: the table.
+        plan: what was found out about it.
+        files: its names, as the user typed them.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> print(refusal(frame_of(look({"a": [1]}), sample=True), Plan("nothing", problem="It is empty"), ["a.csv"]))
+    It is empty
+    """
+    others = tuple(other_commands(plan, files))
+    if plan.problem:
+        error: QuorateError = UnknownFormatError(plan.problem)
+        error.commands = others
+        return error
+    what = "a table" if frame.shape in ("table", "no header") else f"JSON ({frame.shape})"
+    parts = [
+        f"{frame.name} is {what} with "
+        f"{count(frame.n_rows, 'row')}{' or more' if frame.is_sample else ''} and the columns "
+        f"{listing(frame.columns, 8)}",
+        *(f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why),
+        *(f"Warning: {warning}" for warning in plan.warnings),
+    ]
+    if plan.question:
+        parts.append(plan.question)
+    text = ". ".join(part.rstrip(".") for part in parts).replace("?. ", "? ")
+    error = with_command(MissingColumnError(text), files, plan.options)
+    error.commands = (*error.commands, *others)
+    return error

@@ -1,0 +1,213 @@
+"""Anything that holds answers -> `Answers`. Start here."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import pyarrow as pa
+
+from quorate.addresses import render_address
+from quorate.answers import Answers
+from quorate.errors import OptionError
+from quorate.io.exports.content import Content
+from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
+from quorate.io.exports.export import GROUP, JOINT, Export
+from quorate.io.layouts import LayoutReading, names_resolved, read_unknown_layout
+from quorate.io.open_file import Loaded, hold
+from quorate.io.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.io.rows import read_rows
+from quorate.io.several_files import content_of, expand_files
+from quorate.io.wide import layout_is_plain, without_layout
+
+PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Answers, from where and how they were read and, of another tool's export, what else it held."""
+
+    answers: Answers
+    source: Source = field(default=None, repr=False)
+    options: ReadOptions = AS_USUAL
+    export: Export | None = None
+    notes: tuple[str, ...] = ()  # how the source was read, where that is not plain
+    is_sample: bool = False  # whether the answers are some of those there are, so that labels may be for others
+
+    @property
+    def name(self) -> str | None:
+        """The file that the answers were read from, for messages and reports; None for a stream or an object."""
+        return render_address(self.source) if isinstance(self.source, str | Path) else None
+
+    def warnings(self, *, with_counts: bool = True) -> list[str]:
+        """Say what about the answers may not be as it seems, each with its remedy."""
+        from quorate.io.warnings import answer_warnings
+
+        return answer_warnings(self.answers, self.options, with_counts=with_counts)
+
+    def told(self) -> dict[str, Any]:
+        """Return what a program must be told of them besides: nothing, unless they are a sample."""
+        return {}
+
+
+@keep_pipes()
+def read(source: Source, **reading: Unpack[ReadKeywords]) -> Answers:
+    """Read answers from a file, a table, or another tool's export.
+
+    Args:
+        source: a path (CSV, TSV, Parquet, JSON lines, also compressed, or the export of an annotation tool), ``"-"``
+            for standard input, a mapping of columns, a list of records, or a table of pandas, polars, pyarrow, DuckDB
+            or Hugging Face.
+        task: the column of task ids, ``task`` by default; of an export, the field that tells tasks apart.
+        worker: the column of worker ids, ``worker`` by default.
+        label: the column of labels, ``label`` by default.
+        on_conflict: when a worker gave one task two different labels: ``error``, keep the ``first`` or the ``last``,
+            or ``drop`` them all. An exact repeat always counts once.
+        skip_missing: leave out rows with a missing field, and count them, instead of refusing.
+        classes: every class there is, in order, if some may not occur in the answers.
+        format: ``csv``, ``tsv``, ``parquet`` or ``jsonl``, where the name does not say.
+        delimiter: what separates the fields of a CSV file, if it is no comma.
+        encoding: of a CSV file.
+        tool: whose export it is: ``labelstudio``, ``argilla``, ``mturk``, ``toloka``, ``prodigy``, ``crowdkit``,
+            ``cleanlab``; of LLM judges ``inspect``, ``promptfoo``, ``lm-eval``, ``deepeval``, ``mlflow``, ``langfuse``,
+            ``phoenix``, ``openai``; or ``table`` for a plain table; by default the content tells.
+        question: of an export that asks several.
+        join_choices: of an export, take several classes chosen at once for a class of their own, ``a|b``.
+        keep_rejected: of an export, count assignments that the requester rejected.
+        multi: what stands between two labels, where an answer may give a task several, as ``","``; each label becomes a
+            yes/no question. A column of lists is read so by itself.
+        merge_spellings: make one label of those that differ only by case or spaces, spelled as most answers do.
+        group: the column that says which workers belong together (model family, vendor, site) and may err together.
+        judges: whether the workers are language models, whose agreement shows less about how often they are right than
+            that of people; by default the file format and the names of the workers decide.
+        abstain: labels that are no answers, as ``["unsure", "n/a"]``: they are never classes, are counted by worker
+            and task, and tell the default method something where a worker abstains more on one class than on another.
+            A blank one, or ``skip_missing``, takes a missing label for an abstention.
+        map: which class an answer points to, where workers give grades: a mapping, as ``{"1": "bad", "3": "good"}``, or
+            a table of ``answer`` and ``class``; one that points to none (blank) is an abstention. The default method
+            learns what each grade of each worker is worth.
+
+    Raises:
+        InputError: the data cannot be used; each cause has its own class, and the message names the rows.
+        OptionError: an option has a value that means nothing.
+
+    >>> answers = read({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
+    >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
+    (2, 2, ['cat', 'dog'])
+    """
+    return read_source(source, read_options(reading)).answers
+
+
+def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
+    """Read answers from a plain table or an export; for an export, also keep what else it held.
+
+    Of a plain table only the first bytes are looked at before it is read.
+
+    >>> found = read_source({"task": [1], "worker": ["ann"], "label": ["cat"]})
+    >>> found.answers.n_answers, found.export
+    (1, None)
+    """
+    source = hold(source)
+    files = expand_files(source)
+    if files is not None and len(files) == 1 and not os.path.isdir(source if isinstance(source, str | Path) else ""):
+        source = files[0]
+    notes: tuple[str, ...] = ()
+    tool = reading.tool
+    content: Content | None = None
+    if tool == "auto" or (tool == TABLE and not layout_is_plain(reading)):
+        content = content_of(source, reading)
+        reading = names_resolved(reading, content.fields)
+        tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
+    if tool == LAYOUT and content is not None:
+        found = read_unknown_layout(content, reading)
+        if found.export is not None:
+            return _read_layout(found, source, reading)
+        tool, reading, notes = TABLE, found.options, found.notes
+    elif tool == TABLE and content is not None and content.layout == "rows":
+        notes = content.notes
+        if (
+            content.reading.delimiter is not None
+            and reading.delimiter is None
+            and isinstance(source, str | Path | Loaded)
+        ):
+            reading = replace(reading, delimiter=content.reading.delimiter)
+    if tool == TABLE:
+        reading.refuse_but(PLAIN, "in a plain table, which is no other tool's export")
+        return Reading(replace(read_rows(source, reading), judges=reading.judges), source, reading, notes=notes)
+    if reading.group is not None:
+        raise OptionError(
+            "group= (--group) names a column of a plain table, and this is another tool's export; say it with "
+            "quorate.aggregate(..., group={worker: group})"
+        )
+    if reading.multi is not None:
+        raise OptionError(
+            "multi= (--multi) takes the labels of a plain table apart, and this is another tool's export, which says "
+            "itself where several were chosen"
+        )
+    export = export_of(source, replace(reading, tool=tool))
+    merging = reading.merge_spellings
+    classes = reading.classes
+    if classes is None and not merging and reading.map is None and not export.several:
+        classes = [name for name in export.classes if name not in reading.abstain]
+    kept = {name: getattr(reading, name) for name in ("on_conflict", "merge_spellings", "abstain", "map")}
+    group = GROUP if GROUP in export.table.arrow.column_names else None
+    multi = JOINT if export.several else None
+    if reading.is_score:
+        if export.several:
+            raise OptionError("answers that choose several labels at once have no score; choose another question")
+        usual: dict[str, Any] = {
+            "task": None,
+            "tool": "table",
+            "question": None,
+            "join_choices": False,
+            "keep_rejected": False,
+        }
+        file_options: dict[str, Any] = {"format": None, "delimiter": None, "encoding": "utf-8"}
+        plain = replace(reading, label="label", group=group, **usual, **file_options)
+    else:
+        plain = ReadOptions(classes=classes, group=group, multi=multi, **kept)
+    judges = True if reading.judges is None and tool in JUDGES else reading.judges
+    return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
+
+
+def _read_layout(found: LayoutReading, source: Source, reading: ReadOptions) -> Reading:
+    """Read the answers that were found in a table of another layout than one row per answer."""
+    assert found.export is not None  # or the table is plain
+    plain = without_layout(found.options)
+    if found.export.several and plain.multi is None:
+        plain = replace(plain, multi=JOINT)
+    if plain.is_score:
+        plain = replace(plain, label="label")  # as every layout names the column of answers
+    answers = read_rows(found.export.table, plain)
+    return Reading(replace(answers, judges=reading.judges), source, reading, found.export)
+
+
+def _read_export(export: Export, reading: ReadOptions) -> Answers:
+    """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
+    if export.abstentions is None or export.several:
+        return read_rows(export.table, reading)
+    answered, silent = export.table.to_arrow(), export.abstentions.to_arrow()
+    whole = pa.concat_tables([answered, silent], promote_options="default")
+    return read_rows(whole, reading, reason="reason")
+
+
+def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
+    """Take answers as they are, and read anything else.
+
+    Raises:
+        OptionError: the answers were read before, so that nothing can be said any more about how.
+
+    >>> given({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
+    1
+    """
+    if not isinstance(source, Answers | Reading):
+        return read_source(source, read_options(reading))
+    if set(reading) == {"judges"}:  # which says who the workers are, not how their answers are read
+        found = source if isinstance(source, Reading) else Reading(source)
+        return replace(found, answers=replace(found.answers, judges=reading["judges"]))
+    if reading:
+        named = ", ".join(f"{name}=" for name in reading)
+        raise OptionError(f"these answers have been read already, so {named} comes too late; give it to quorate.read")
+    return source if isinstance(source, Reading) else Reading(source)

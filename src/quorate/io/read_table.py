@@ -1,0 +1,106 @@
+"""A file, a stream or a table object -> an Arrow table of the columns asked for.
+
+CSV fields are read as text, so that an id like ``007`` comes back as it went in.
+"""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from quorate.errors import EmptyFileError, UnknownFormatError, WrongFormatError
+from quorate.io.dataframes import Columns, check_columns, read_object
+from quorate.io.dataframes import Source as Source
+from quorate.io.open_file import COMPRESSIONS, Loaded, load
+from quorate.io.options import AS_USUAL, ReadOptions
+
+ENDINGS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".xlsx": "xlsx",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
+NO_TABLES = ("json", "xlsx", "yaml")  # what is made a table of elsewhere
+
+
+def read_table(source: Source, columns: Columns, reading: ReadOptions = AS_USUAL, *, fixed: bool = False) -> pa.Table:
+    """Return an Arrow table with exactly ``columns``, in that order.
+
+    Args:
+        source: a path, ``"-"`` for standard input, a mapping from column names to values, or a table object
+            (pandas, polars, pyarrow, a DuckDB relation, a Hugging Face data set).
+        columns: the names wanted, each with what to do where it is not there.
+        reading: its format, delimiter and encoding; by default the name's ending, then the content, decides.
+        fixed: the caller cannot choose these three, so that no message may advise it.
+
+    Raises:
+        InputError: the file or the object cannot be read; each cause has its own class.
+
+    >>> read_table({"task": [1, 2], "label": ["a", "b"]}, {"label": ""}).to_pydict()
+    {'label': ['a', 'b']}
+    """
+    if not isinstance(source, str | Path | Loaded):
+        return read_object(source, columns)
+    loaded = load(source)
+    data, name = loaded.data, loaded.name
+    if len(data) == 0:
+        raise EmptyFileError(f"{name} is empty: it has not even a header")
+    written_as = reading.format or format_of(name) or _format_from_content(data, name, fixed)
+    if written_as == "parquet":
+        from quorate.io.parquet_files import read_parquet
+
+        return read_parquet(data, name, columns)
+    if bytes(data[:4]) == b"PAR1":
+        remedy = "leave out format= (--input-format)" if reading.format else "let its name end in .parquet"
+        raise WrongFormatError(f"{name} is a Parquet file, not {written_as.upper()}; {remedy}")
+    if written_as == "xlsx":
+        from quorate.io.excel_files import read_workbook
+
+        table, _ = read_workbook(loaded)
+        check_columns(table.column_names, columns, name)
+        return table.select(list(columns))
+    if written_as in NO_TABLES:
+        raise WrongFormatError(
+            f"{name} is {written_as.upper()}, and a table of fixed columns is wanted: write it as CSV, JSON lines or "
+            "Parquet"
+        )
+    if written_as == "jsonl":
+        from quorate.io.json_lines import read_json_lines
+
+        return read_json_lines(data, name, columns, lists=reading.columns[2:])
+    from quorate.io.csv_files import read_csv
+
+    delimiter = reading.delimiter or ("\t" if written_as == "tsv" else None)
+    names = None if reading.column_names is None else tuple(reading.column_names)
+    return read_csv(data, name, columns, delimiter=delimiter, encoding=reading.encoding, fixed=fixed, names=names)
+
+
+def format_of(source: str | Path) -> str | None:
+    """Name the format that a file's name says it has; None where it says none.
+
+    >>> format_of("answers.csv.gz"), format_of("answers")
+    ('csv', None)
+    """
+    path = Path(source)
+    if path.suffix.lower() in COMPRESSIONS:
+        path = path.with_suffix("")
+    return ENDINGS.get(path.suffix.lower())
+
+
+def _format_from_content(data: pa.Buffer, name: str, fixed: bool) -> str:
+    head = bytes(data[:4096])
+    if head[:4] == b"PAR1":
+        return "parquet"
+    if head.lstrip()[:1] == b"{":
+        return "jsonl"
+    first_line = head.split(b"\n", 1)[0]
+    if b"\0" not in head and (b"\t" in first_line or b"," in first_line):
+        return "tsv" if b"\t" in first_line else "csv"
+    say = "" if fixed else ", or say format= (--input-format)"
+    raise UnknownFormatError(
+        f"cannot tell what kind of file {name} is; end its name in .csv, .tsv, .parquet or .jsonl{say}"
+    )

@@ -1,0 +1,253 @@
+"""A plain table -> `Answers`: columns encoded, rows ordered, repeats and conflicts settled.
+
+Answers in any order -> answers ordered by task and worker, of which each worker has one a task.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers, Said
+from quorate.arrays import BoolArray, IntArray
+from quorate.errors import (
+    BlankFieldError,
+    ConflictingAnswersError,
+    NanLabelError,
+    NoRowsError,
+    count,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.columns import encode, in_order_of_ids, order_classes, positions
+from quorate.io.groups import group_of_workers
+from quorate.io.labels import NO_ROWS, Grades, codes_of, grades_of, merged, one_spelling_of_numbers, silences_of
+from quorate.io.multilabel import has_several, read_several
+from quorate.io.open_file import Loaded
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.read_table import Source, format_of, read_table
+from quorate.progress import tracked
+
+
+@dataclass(frozen=True)
+class Settled:
+    """Answers as they count, and what was left out of them."""
+
+    task: IntArray
+    worker: IntArray
+    label: IntArray
+    n_repeats: int = 0  # rows that repeat an answer exactly
+    n_conflicting: int = 0  # rows left out by the policy
+    clashing: IntArray | None = None  # rows, as they were given, of workers and tasks with more than one label
+
+
+def settle(task: IntArray, worker: IntArray, label: IntArray, policy: str) -> Settled:
+    """Order answers, and let one of those stand that repeat or contradict each other.
+
+    Args:
+        task: code of each row.
+        worker: code of each row.
+        label: code of each row.
+        policy: of rows that contradict each other keep the ``first`` or the ``last``, or ``drop`` them all; ``error``
+            drops them too, and leaves it to the caller to refuse what is ``clashing``; ``mean`` keeps every row, for
+            scores, which are averaged later.
+
+    >>> found = settle(np.array([1, 0, 1]), np.array([0, 0, 0]), np.array([2, 1, 3]), "last")
+    >>> found.task.tolist(), found.label.tolist(), found.n_conflicting, found.clashing.tolist()
+    ([0, 1], [1, 3], 1, [0, 2])
+    """
+    in_order = _sorted(task, worker, label)
+    if not np.any((in_order[0][1:] == in_order[0][:-1]) & (in_order[1][1:] == in_order[1][:-1])):
+        return Settled(*in_order)
+    if policy == "mean":
+        return Settled(*in_order)
+    order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
+    task, worker, label = task[order], worker[order], label[order]
+    keep, clash = _settle_repeats(task, worker, label, policy)
+    n_conflicting = int((~keep & clash).sum())
+    n_repeats = int((~keep).sum()) - n_conflicting
+    return Settled(task[keep], worker[keep], label[keep], n_repeats, n_conflicting, order[clash])
+
+
+def _sorted(task: IntArray, worker: IntArray, label: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Sort by task, then worker, then label: as one 64-bit number an answer, which numpy sorts fastest."""
+    step = task[1:] - task[:-1]
+    if np.all((step > 0) | ((step == 0) & (worker[1:] >= worker[:-1]))):
+        return task, worker, label
+    bits = [max(int(codes.max()).bit_length(), 1) for codes in (task, worker, label)]
+    if sum(bits) > 63:
+        order = np.lexsort([label, worker, task])
+        return task[order], worker[order], label[order]
+    packed = task.astype(np.int64)
+    for codes, width in ((worker, bits[1]), (label, bits[2])):
+        packed <<= width
+        packed |= codes
+    packed.sort()
+    labels = (packed & ((1 << bits[2]) - 1)).astype(np.int32)
+    packed >>= bits[2]
+    workers = (packed & ((1 << bits[1]) - 1)).astype(np.int32)
+    packed >>= bits[1]
+    return packed.astype(np.int32), workers, labels
+
+
+def _settle_repeats(tasks: IntArray, workers: IntArray, labels: IntArray, policy: str) -> tuple[BoolArray, BoolArray]:
+    """Which answers stay, and which belong to a worker and task with more than one label."""
+    same = (tasks[1:] == tasks[:-1]) & (workers[1:] == workers[:-1])
+    first = np.concatenate([[True], ~same])
+    group = np.cumsum(first) - 1
+    differs = same & (labels[1:] != labels[:-1])
+    clash = np.bincount(group[1:][differs], minlength=group[-1] + 1)[group] > 0
+    last = np.concatenate([~same, [True]])
+    keep = np.where(clash, {"first": first, "last": last}.get(policy, np.zeros_like(first)), first)
+    return keep, clash
+
+
+RowsPhrase: TypeAlias = Callable[[Sequence[int]], str]  # how messages speak of rows
+
+
+def read_rows(
+    source: Source, reading: ReadOptions = AS_USUAL, *, ordered: bool = True, reason: str | None = None
+) -> Answers:
+    """Read answers from a plain table, one row an answer.
+
+    Args:
+        source: what `quorate.io.read_table.read_table` takes.
+        reading: how.
+        ordered: False for rows whose order means nothing, as a database hands them out: messages then count rows
+            instead of numbering them.
+        reason: a column that says, where the label is missing, why: such a row abstains for that reason.
+
+    Raises:
+        InputError: the data cannot be used; each cause has its own class, and the message names the rows.
+
+    >>> answers = read_rows({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "label": ["cat", "dog", "cat"]})
+    >>> answers.n_tasks, answers.n_workers, answers.classes.to_pylist()
+    (2, 2, ['cat', 'dog'])
+    """
+    wanted = reading.wanted() if reason is None else {**reading.wanted(), reason: "It says why labels are missing"}
+    table = reading.completed(read_table(source, wanted, reading))
+    if table.num_rows == 0:
+        raise NoRowsError("there are columns, but no answers under them")
+    if not reading.is_score and has_several(table.column(reading.columns[2]), reading):
+        return read_several(table, reading)
+    names = (*reading.columns, *([] if reading.group is None else [reading.group]))
+    columns = [
+        in_order_of_ids(*encode(table.column(name), name, is_label=k == 2))
+        for k, name in tracked("encoding", [*enumerate(names)])
+    ]
+    if _is_csv(source, reading):  # where a number is what was written
+        columns[2] = one_spelling_of_numbers(*columns[2])
+    if reading.merge_spellings:
+        columns[2] = merged(*columns[2])
+    why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
+    there = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
+    present = there & (columns[2][0] >= 0)
+    tell = rows_phrase if ordered else _rows_counted
+    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
+    silent = silences_of(*columns[2], there, reading, why, grades)
+    if reading.is_score:
+        from quorate.io.scores import as_scores  # which reads by this module
+
+        columns[2] = as_scores(*columns[2], reading, tell)
+        present = there & (columns[2][0] >= 0)
+    told = present if silent is None else present | silent.rows
+    if not told.all() and not reading.skip_missing:
+        lacking = {name: np.where(told, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
+        _refuse_missing(table, lacking, tell)
+    counts = present if silent is None else present & ~silent.rows
+    if not counts.any():
+        said = "lack a field" if silent is None else "lack a field or abstain"
+        raise NoRowsError(f"all {table.num_rows:,} rows {said}; no answer is left")
+    del table  # the text is the largest thing in memory
+    coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
+    kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
+    answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
+    if silent is not None and not reading.is_score:
+        answers = silent.beside(answers, *coded[0][:2])
+    if len(columns) == 3:
+        return answers
+    _, worker, _, group = columns
+    return replace(answers, group=group_of_workers(*worker, *group, there, tell), group_names=group[1])
+
+
+def _is_csv(source: Source, reading: ReadOptions) -> bool:
+    """Whether rows come from a file in which every field is text."""
+    name = source.name if isinstance(source, Loaded) else source
+    return isinstance(name, str | Path) and (reading.format or format_of(name)) in ("csv", "tsv")
+
+
+def _rows_counted(rows: Sequence[int]) -> str:
+    return count(len(rows), "row")
+
+
+def _settled(
+    codes: list[IntArray],
+    names: list[pa.Array],
+    present: BoolArray,
+    reading: ReadOptions,
+    tell: RowsPhrase,
+    grades: Grades | None,
+) -> Answers:
+    """Order the answers, and let one of those stand that repeat or contradict each other."""
+    tasks, workers, labels = codes
+    if not present.all():
+        tasks, workers, labels = tasks[present], workers[present], labels[present]
+    found = settle(tasks, workers, labels, reading.on_conflict)
+    if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
+        rows, clash = np.flatnonzero(present)[found.clashing], found.clashing
+        policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
+        _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
+    if len(found.task) == 0:
+        raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
+    said = None
+    if grades is None:
+        labels, class_names = order_classes(found.label, names[2], reading.classes)
+    else:
+        labels, class_names = grades.class_of[found.label].astype(np.int32), grades.classes
+        symbol, symbols = order_classes(found.label, names[2], None)
+        said = Said(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
+    return Answers(
+        found.task,
+        found.worker,
+        labels,
+        names[0],
+        names[1],
+        class_names,
+        n_rows=len(present),
+        n_repeats=found.n_repeats,
+        n_conflicting=found.n_conflicting,
+        said=said,
+    )
+
+
+def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhrase) -> None:
+    """Say which column lacks a value, and in which rows; where these have no numbers, show one by what it has."""
+    name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
+    value = table.column(name)[int(rows[0])].as_py()
+    remedy = "fill it in, or leave such rows out with skip_missing=True (--skip-missing)"
+    where = tell(rows.tolist())
+    if tell is _rows_counted:
+        fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
+        where = f"{where}, one of them with {', '.join(fields)}"
+    if value is not None and str(value).strip().lower() == "nan":
+        raise NanLabelError(f"{name!r} is NaN in {where}; {remedy}")
+    raise BlankFieldError(f"{name!r} is missing in {where}; {remedy}")
+
+
+def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]) -> None:
+    pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
+    (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
+    for k in range(len(rows)):
+        who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
+        pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
+    (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
+    raise ConflictingAnswersError(
+        f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
+        f"in {tell([row for row, _ in given])}. "
+        f"Choose on_conflict={policies} (--on-conflict)"
+    )

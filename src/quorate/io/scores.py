@@ -1,0 +1,483 @@
+"""Numbers instead of classes: a table of scores -> `Scores`, read by the path of all answers.
+
+A distinct score is coded as a class is, so that exports, engines, groups and blocks work as they do for labels; the
+number behind each code is a float64.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.answers import Answers
+from quorate.arrays import TEXT, FloatArray, IntArray, Shown, Table, from_numpy, table_of, take, to_numpy
+from quorate.errors import (
+    ColumnTypeError,
+    ConflictingGoldError,
+    OptionError,
+    ScoreError,
+    UnknownFormatError,
+    UnknownGoldTaskError,
+    count,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.labels import codes_of
+from quorate.io.open_file import hold
+from quorate.io.options import POLICIES, ReadOptions
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+
+NO_WORKER = "none"  # the value of worker= (--worker) for a table that does not say who gave a score
+ANYBODY = "anybody"  # the one worker of such a table
+COLUMN_NAMES = ("score", "label", "rating")  # of the scores, the first that there is
+MEAN = "mean"
+SCORE_POLICIES = (MEAN, *POLICIES)
+KEYWORDS = (
+    *("task", "worker", "score", "label", "on_conflict", "skip_missing", "format", "delimiter", "encoding"),
+    *("tool", "question", "join_choices", "keep_rejected", "group", "judges", "abstain"),
+    *("workers", "worker_name", "fold", "gold_column", "column_names"),
+)
+FEW_VALUES = 12  # distinct whole numbers up to which labels may well be classes
+MIN_SCALE_ANSWERS = 8  # answers, below which nothing is concluded from their labels
+MAX_SHARE_OF_IDS = 0.5  # of answers with a value of their own, above which whole numbers may be identifiers
+FRACTION = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*/\s*\d+(?:[.,]\d+)?\s*$")
+DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d*,\d+\s*$")
+PERCENT = re.compile(r"^\s*[-+]?\d+(?:[.,]\d+)?\s*%\s*$")
+
+
+@dataclass(frozen=True)
+class ScoreOptions(ReadOptions):
+    """How scores are read: as answers, with numbers in the place of labels.
+
+    >>> ScoreOptions(task="item").columns
+    ('item', 'worker', 'score')
+    """
+
+    is_score: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = SCORE_POLICIES
+    label_name: ClassVar[str] = "score"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("classes", "multi", "map", "merge_spellings"):
+            if getattr(self, name) not in (None, False):
+                raise OptionError(f"{name}= is for labels that are classes; leave it out for scores")
+        if not self.has_workers:
+            if self.group is not None:
+                raise OptionError("group= names groups of workers, and worker='none' states that none are known")
+            object.__setattr__(self, "on_conflict", MEAN)  # every row is an answer of somebody else
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether the table names who gave each score."""
+        return self.worker != NO_WORKER
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """The columns of tasks, workers and scores of a plain table."""
+        worker = (self.worker or "worker") if self.has_workers else ANYBODY
+        return self.task or "task", worker, self.label or "score"
+
+    def wanted(self) -> dict[str, str]:
+        """Name the columns and, for each, what to do where it is not there."""
+        wanted = super().wanted()
+        if not self.has_workers:
+            del wanted[ANYBODY]
+        elif self.worker is None:
+            hint = "Name the right one with worker= (--worker), or state worker='none' (--worker none) if it is unknown"
+            wanted[self.columns[1]] = hint
+        return wanted
+
+    def completed(self, table: pa.Table) -> pa.Table:
+        """Add the column of workers where nothing states who gave a score."""
+        if self.has_workers:
+            return table
+        anybody = pa.array([ANYBODY]).take(pa.array(np.zeros(table.num_rows, np.int64)))
+        return table.append_column(ANYBODY, anybody)
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Shown):
+    """Who gave which score to which task: codes as in `Answers`, and the score as a float64.
+
+    >>> scores = read_scores({"task": [1, 1, 2], "worker": ["ann", "bob", "ann"], "score": [3.5, 4, 2]})
+    >>> scores
+    <Scores: 3 scores by 2 workers of 2 tasks, from 2 to 4>
+    >>> scores.score.tolist()
+    [3.5, 4.0, 2.0]
+    """
+
+    answers: Answers  # its classes are the distinct scores, ascending
+    has_workers: bool = True
+    name: str | None = None  # of the file, for commands that are proposed
+    options: ReadOptions = field(default_factory=ScoreOptions)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The distinct scores, ascending."""
+        return to_numpy(self.answers.classes).astype(np.float64)
+
+    @property
+    def task(self) -> IntArray:
+        """Task code of each answer."""
+        return self.answers.task
+
+    @property
+    def worker(self) -> IntArray:
+        """Worker code of each answer."""
+        return self.answers.worker
+
+    @cached_property
+    def score(self) -> FloatArray:
+        """Score of each answer."""
+        return self.values[self.answers.label]
+
+    @property
+    def n_answers(self) -> int:
+        """How many scores there are."""
+        return self.answers.n_answers
+
+    @property
+    def n_tasks(self) -> int:
+        """How many tasks there are."""
+        return self.answers.n_tasks
+
+    @property
+    def n_workers(self) -> int:
+        """How many workers there are; 0 where they are unknown."""
+        return self.answers.n_workers if self.has_workers else 0
+
+    def summary(self) -> str:
+        """Count what there is."""
+        who = f" by {count(self.n_workers, 'worker')}" if self.has_workers else ""
+        low, high = self.values[[0, -1]]
+        return f"{count(self.n_answers, 'score')}{who} of {count(self.n_tasks, 'task')}, from {low:g} to {high:g}"
+
+    def to_table(self) -> Table:
+        """Return the columns task, worker (where known) and score."""
+        columns = {"task": take(self.answers.task_names, self.task)}
+        if self.has_workers:
+            columns["worker"] = take(self.answers.worker_names, self.worker)
+        columns["score"] = from_numpy(self.score)
+        return Table(table_of(columns))
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (Table(self.to_table().arrow.slice(0, 11)),)
+
+
+def score_options(keywords: Mapping[str, Any]) -> ScoreOptions:
+    """Make options of the keyword arguments of `read_scores`.
+
+    Raises:
+        OptionError: there is no such option, or it cannot have such a value.
+    """
+    given = dict(keywords)
+    for name in given:
+        if name not in KEYWORDS:
+            raise OptionError(f"there is no option {name!r} for reading scores; there are {', '.join(KEYWORDS)}")
+    score = given.pop("score", None)
+    if score is not None:
+        given["label"] = score
+    return ScoreOptions(**given)
+
+
+@keep_pipes()
+def read_scores(source: "Source | Scores", **reading: Any) -> Scores:
+    """Read scores from a file, a table, or another tool's export.
+
+    Args:
+        source: what `quorate.read` takes.
+        reading: task, worker and score name the columns (the scores are in ``score``, else ``label``, else ``rating``);
+            ``worker="none"`` for a table that does not name who gave a score, in which every row is another rater.
+            on_conflict: when a worker gave one task two scores: ``error``, ``mean`` (repeats: all are kept, as one
+            cell of that rater), ``first``, ``last`` or ``drop``. All others as `quorate.read`: skip_missing, abstain,
+            group, judges, tool, question, format, delimiter, encoding, workers, worker_name, fold, column_names.
+
+    Raises:
+        ScoreError: a score is not a number; the message names the rows.
+        InputError: the data cannot be used; each cause has its own class.
+        OptionError: an option has a value that means nothing.
+
+    >>> read_scores({"task": [1, 1], "worker": ["ann", "bob"], "rating": ["3", "4.5"]}).score.tolist()
+    [3.0, 4.5]
+    """
+    from quorate.io.read import Reading
+
+    if isinstance(source, Scores | Answers | Reading):
+        if reading:
+            named = ", ".join(f"{name}=" for name in reading)
+            raise OptionError(f"these scores have been read already; give {named} to quorate.read_scores")
+        return source if isinstance(source, Scores) else _from_answers(source)
+    return read_score_source(source, score_options(reading))
+
+
+def _from_answers(source: Any) -> Scores:
+    """Take answers, or a reading of them, for scores: the classes must be numbers."""
+    answers = source if isinstance(source, Answers) else source.answers
+    options = getattr(source, "options", None)
+    if options is None or not options.is_score:
+        options = ScoreOptions()
+
+    def rows_of(code: int) -> Sequence[int]:
+        rows: list[int] = np.flatnonzero(answers.label == code).tolist()
+        return rows
+
+    values = numbers_of(answers.classes, options.columns[2], rows_of, lambda rows: count(len(rows), "answer"))
+    distinct, inverse = np.unique(values, return_inverse=True)
+    numbered = replace(answers, label=inverse[answers.label].astype(np.int32), classes=from_numpy(distinct))
+    return Scores(numbered, options.has_workers, getattr(source, "name", None), options)
+
+
+def read_score_source(source: Source, options: ScoreOptions) -> Scores:
+    """Read scores, the options checked before."""
+    from quorate.io.read import read_source
+
+    source = hold(source)
+    resolved = resolve_score_column(source, options)
+    try:
+        found = read_source(source, resolved)
+    except UnknownFormatError as error:
+        if resolved.label is None:
+            raise
+        raise UnknownFormatError(
+            f"{error}. Name the column of the raters with worker= (--worker), or state worker='none' (--worker none) "
+            "if nothing names them"
+        ) from None
+    name = str(source) if isinstance(source, str | Path) else None
+    return Scores(found.answers, options.has_workers, name, found.options)
+
+
+def resolve_score_column(source: Source, options: ScoreOptions) -> ScoreOptions:
+    """Name the column of the scores where the caller named none: the first of `COLUMN_NAMES` that there is."""
+    from quorate.io.exports.detect import fields_of
+
+    if options.tool not in ("auto", "table") or (options.label is not None and options.has_workers):
+        return options
+    fields = fields_of(source, options)
+    label = options.label or next((name for name in COLUMN_NAMES if name in fields), None)
+    tool = options.tool
+    if not options.has_workers and {options.task or "task", label} <= set(fields):
+        tool = "table"  # which only lacks the column of workers
+    return replace(options, label=label, tool=tool)
+
+
+def numbers_of(
+    names: pa.Array, column: str, rows_of: Callable[[int], Sequence[int]], tell: Callable[[Sequence[int]], str]
+) -> FloatArray:
+    """Return the number that each distinct value of a column is.
+
+    Args:
+        names: the distinct values.
+        column: their name, for messages.
+        rows_of: the rows that hold the value of a position.
+        tell: how messages name rows.
+
+    Raises:
+        ScoreError: a value is not a finite number; the message shows it, its rows and the remedy.
+    """
+    if pa.types.is_boolean(names.type) or not (pa.types.is_integer(names.type) or _may_be_number(names.type)):
+        raise ColumnTypeError(f"column {column!r} holds {names.type} values, and a score is a number")
+    if names.type in TEXT:
+        text = pc.utf8_trim_whitespace(names)
+        try:
+            values = to_numpy(text.cast(pa.float64()))
+        except pa.ArrowInvalid:
+            values = np.array([_number(value) for value in text.to_pylist()])
+    else:
+        values = to_numpy(names.cast(pa.float64()))
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        first = int(wrong[0])
+        value = names[first].as_py()
+        more = "" if len(wrong) == 1 else f", and {count(len(wrong) - 1, 'more value')} like it"
+        raise ScoreError(
+            f"column {column!r} holds {shown(value)} in {tell(list(rows_of(first)))}, which is not a number{more}. "
+            f"{_remedy(value)}"
+        )
+    return values.astype(np.float64)
+
+
+def _may_be_number(kind: pa.DataType) -> bool:
+    return bool(kind in TEXT or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _number(text: str | None) -> float:
+    """Return the number that a text is, NaN for anything else; Python would also take 1_000 and other digits."""
+    if text is None or not text.isascii() or "_" in text:
+        return np.nan
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan
+
+
+def _remedy(value: Any) -> str:
+    text = str(value)
+    if FRACTION.match(text):
+        return "Write the score alone, as 4, or the quotient, as 0.8, in every row"
+    if DECIMAL_COMMA.match(text):
+        return "Write a decimal point in the place of the comma, as 4.5"
+    if PERCENT.match(text):
+        return "Write the number without the percent sign in every row"
+    if text.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        return "Write the end of the scale, or leave the row out"
+    if text.strip().lower() in ("n/a", "na", "none", "null", "-", "?", "unsure", "skip", "nan"):
+        word = text.strip()
+        return f"If it stands for no score, name it with abstain=[{word!r}] (--abstain {shlex.quote(word)})"
+    return "Name the column of the scores with score= (--score); for classes in words use quorate aggregate"
+
+
+def as_scores(
+    codes: IntArray, names: pa.Array, options: ReadOptions, tell: Callable[[Sequence[int]], str] = rows_phrase
+) -> tuple[IntArray, pa.Array]:
+    """Turn a coded column into codes of distinct numbers, ascending; texts of one number become one code.
+
+    >>> codes, values = as_scores(np.array([0, 1, 2]), pa.array(["4.0", "3", "4"]), ScoreOptions())
+    >>> codes.tolist(), values.to_pylist()
+    ([1, 0, 1], [3.0, 4.0])
+    """
+    new_code = np.full(len(names) + 1, -1, np.int32)  # the last is what a missing field finds
+    abstains = np.isin(np.arange(len(names)), codes_of(options, names))
+    scored = np.flatnonzero(~abstains)
+
+    def rows_of(position: int) -> Sequence[int]:
+        rows: list[int] = np.flatnonzero(codes == scored[position]).tolist()
+        return rows
+
+    values = numbers_of(take(names, scored), options.columns[2], rows_of, tell)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    new_code[scored] = inverse
+    return new_code[codes], from_numpy(distinct)
+
+
+def read_known_scores(source: Any, task_ids: pa.Array, options: ReadOptions) -> tuple[IntArray, FloatArray]:
+    """Read known scores: the position of each known task among `task_ids`, and its score.
+
+    Args:
+        source: a mapping from task to score, or what `quorate.read` takes, with the columns of the answers.
+        task_ids: the tasks.
+        options: how the answers were read.
+
+    Raises:
+        ScoreError: a known score is not a number.
+        UnknownGoldTaskError: a task has no answers.
+        ConflictingGoldError: a task has two known scores.
+    """
+    task_name, _, score_name = options.columns
+    if isinstance(source, Mapping) and task_name not in source and "task" not in source:
+        source = {task_name: list(source.keys()), score_name: list(source.values())}
+    source = hold(source)
+    fields = list(source) if isinstance(source, Mapping) else _fields(source, options)
+    task_name = task_name if task_name in fields else "task"
+    if score_name not in fields:
+        score_name = next((name for name in COLUMN_NAMES if name in fields), score_name)
+    remedy = f"Of the known scores, the columns {task_name!r} and {score_name!r} are read; rename yours"
+    table = read_table(source, {task_name: remedy, score_name: remedy}, fixed=True)
+    tasks, names = encode(table.column(task_name), task_name)
+    codes, scores = encode(table.column(score_name), score_name, is_label=True)
+    for code, name in ((tasks, task_name), (codes, score_name)):
+        if (code < 0).any():
+            rows = rows_phrase(np.flatnonzero(code < 0).tolist())
+            raise ScoreError(f"{name!r} is missing in {rows} of the known scores; fill it in, or leave the row out")
+
+    def tell(rows: Sequence[int]) -> str:
+        return f"{rows_phrase(rows)} of the known scores"
+
+    value = numbers_of(scores, score_name, lambda code: np.flatnonzero(codes == code).tolist(), tell)[codes]
+    of_task = np.full(len(names), np.nan)
+    of_task[tasks[::-1]] = value[::-1]
+    clash = np.flatnonzero(of_task[tasks] != value)
+    if len(clash):
+        name = names[int(tasks[clash[0]])].as_py()
+        raise ConflictingGoldError(
+            f"task {shown(name)} has two known scores, one of them in {rows_phrase(clash.tolist())}; keep one"
+        )
+    place = positions(as_type(names, task_ids.type, "known tasks"), task_ids)
+    if (place < 0).any():
+        missing = names.filter(from_numpy(place < 0)).to_pylist()
+        raise UnknownGoldTaskError(
+            f"known scores name tasks that nobody rated: {listing(missing)}. Check the ids, or leave them out"
+        )
+    order = np.argsort(place, kind="stable")
+    return place[order], of_task[order]
+
+
+def _fields(source: Source, options: ReadOptions) -> Sequence[str]:
+    from quorate.io.exports.detect import fields_of
+
+    return fields_of(source, ReadOptions(tool="table", format=options.format, delimiter=options.delimiter))
+
+
+@dataclass(frozen=True)
+class ScaleProposal:
+    """Labels that are numbers on a scale, and the command that rates them."""
+
+    n_values: int
+    low: float
+    high: float
+    command: str  # complete: it runs as it is
+    text: str  # what was recognised, and the command
+
+
+def looks_like_scores(
+    labels: pa.Array, n_answers: int, *, file: str | None = None, options: ReadOptions | None = None
+) -> ScaleProposal | None:
+    """Recognise labels that are scores: numbers of which some are fractions, or more than 12 different ones.
+
+    Args:
+        labels: the distinct labels.
+        n_answers: how many answers there are.
+        file: for the command.
+        options: how the answers were read, whose columns the command names.
+
+    Returns None for classes: text, few whole numbers, or whole numbers of which most occur once, as identifiers do.
+
+    >>> looks_like_scores(pa.array(["83.5", "20", "71", "33"]), 8, file="marks.csv").command
+    'quorate rate marks.csv --score label'
+    >>> looks_like_scores(pa.array(["1", "2", "3"]), 90) is None
+    True
+    """
+    if len(labels) < 3 or n_answers < MIN_SCALE_ANSWERS or pa.types.is_boolean(labels.type):
+        return None
+    values = _all_numbers(labels)
+    if values is None:
+        return None
+    is_whole = bool((values == np.round(values)).all())
+    if is_whole and (len(values) <= FEW_VALUES or len(values) > MAX_SHARE_OF_IDS * n_answers):
+        return None
+    options = options or ReadOptions()
+    named: list[str] = []
+    for role, column, usual in zip(
+        ("task", "worker", "score"), options.columns, ("task", "worker", "score"), strict=True
+    ):
+        if column != usual:
+            named += [f"--{role}", column]
+    command = shlex.join(["quorate", "rate", file or "FILE", *named])
+    low, high = float(values.min()), float(values.max())
+    text = (
+        f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
+        f"if they are scores on a scale, run: {command}"
+    )
+    return ScaleProposal(len(values), low, high, command, text)
+
+
+def _all_numbers(labels: pa.Array) -> FloatArray | None:
+    if labels.type in TEXT:
+        if not all(any(sign.isdigit() for sign in value) for value in labels[:100].to_pylist()):
+            return None
+        values = np.array([_number(value) for value in labels.to_pylist()])
+    elif pa.types.is_integer(labels.type) or pa.types.is_floating(labels.type):
+        values = to_numpy(labels.cast(pa.float64()))
+    else:
+        return None
+    return values if np.isfinite(values).all() else None

@@ -1,0 +1,235 @@
+"""Several files, a folder or a pattern of files -> one `Content`: rows or records of all of them."""
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.addresses import render_address
+from quorate.errors import InputError, MissingColumnError, UnknownFormatError, UnreadableFileError, listing
+from quorate.io.detect_columns import worker_name_of
+from quorate.io.exports.content import Content, look
+from quorate.io.frame import Frame, frame_of
+from quorate.io.json_documents import cell_text
+from quorate.io.open_file import free_memory
+from quorate.io.options import JUDGES, ReadOptions
+from quorate.io.values import FROM_FILE
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".eval", ".xlsx", ".yaml", ".yml")
+PACKED = (".gz", ".bz2", ".zst", ".lz4")
+PATTERN = "*?["
+SWELLS = 20  # what a byte of a file takes in memory while several are put together
+
+
+def expand_files(source: Any) -> list[str] | None:
+    """Name the files that several paths, a folder or a pattern mean; None for one file and for anything else.
+
+    Raises:
+        UnreadableFileError: a pattern means no file, or a folder holds none.
+
+    >>> expand_files("answers.csv") is None, expand_files([{"task": 1}]) is None
+    (True, True)
+    """
+    if isinstance(source, list | tuple):
+        if not source or not all(isinstance(each, str | Path) for each in source):
+            return None
+        found: dict[str, None] = {}
+        for each in source:
+            found |= dict.fromkeys(expand_files(each) or [str(each)])
+        return list(found)
+    if not isinstance(source, str | Path) or not str(source) or "://" in str(source):
+        return None
+    path = Path(source)
+    try:
+        if path.is_dir():
+            return _files_in(path)
+        is_pattern = any(mark in str(source) for mark in PATTERN) and not path.exists()
+    except (OSError, ValueError):
+        return None
+    if not is_pattern:
+        return None
+    found_files = [name for name in sorted(glob.glob(str(source), recursive=True)) if os.path.isfile(name)]
+    if not found_files:
+        raise UnreadableFileError(f"there is no file {render_address(source)}; it would be a pattern, and matches none")
+    return found_files
+
+
+def _files_in(folder: Path) -> list[str]:
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith(".")]
+    named = [str(path) for path in found if _ending(path) in ENDINGS]
+    if not named:
+        raise UnreadableFileError(
+            f"{folder} is a folder, and holds no files of answers and no judges' logs; give a file"
+        )
+    return named
+
+
+def _ending(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
+
+
+def fit_in_memory(files: Sequence[str]) -> bool:
+    """Whether files are small enough to be put together in memory.
+
+    >>> fit_in_memory(["no such file"])
+    True
+    """
+    free = free_memory()
+    size = sum(os.path.getsize(name) for name in files if os.path.isfile(name))
+    return free is None or size * SWELLS < free
+
+
+def look_at_files(files: Sequence[str], reading: ReadOptions, *, name: str | None = None) -> Content:
+    """Look at several files that are read together.
+
+    Logs of judges in a folder may lie beside other files, which are passed over; so is a log that is broken. Every
+    file that is passed over is named.
+
+    Raises:
+        UnknownFormatError: they are exports of several tools.
+        InputError: one of them cannot be read.
+    """
+    from quorate.io.exports.formats import matching
+
+    contents: list[Content] = []
+    tools: list[str | None] = []
+    broken: list[str] = []
+    for file in files:
+        try:
+            content = look(file, reading)
+            found = [tool for tool in matching(content) if reading.tool in ("auto", tool)]
+            tool = found[0] if len(found) == 1 and found[0] not in ("crowdkit", "cleanlab") else None
+            if tool in JUDGES and content.layout == "records":
+                _ = content.records  # read now, so that a broken log is known
+            contents.append(content)
+            tools.append(tool)
+        except InputError as error:
+            if name is None:
+                raise
+            broken.append(f"{file} was passed over: {error}")
+    if not contents:
+        raise UnreadableFileError(f"{name or 'the files'}: no file can be read. {broken[0] if broken else ''}")
+    known = sorted({tool for tool in tools if tool is not None})
+    if len(known) > 1:
+        raise UnknownFormatError(
+            f"{name or 'the files'} hold exports of {listing(known)}; say which with tool= (--from)"
+        )
+    if known:
+        kept = [content for content, tool in zip(contents, tools, strict=True) if tool == known[0]]
+        others = [content.name for content, tool in zip(contents, tools, strict=True) if tool != known[0]]
+        if others and name is None:
+            raise UnknownFormatError(f"{listing(others)} is no export of {known[0]}, as the other files are")
+        notes = (*broken, *([f"{listing(others)} were passed over: no {known[0]} exports"] if others else []))
+        return _merged_export(kept, notes, name)
+    first = contents[0]
+    fields = tuple(dict.fromkeys(field for content in contents for field in content.fields))
+    title = name or f"{first.name} and {len(contents) - 1} more"
+    paths = tuple(content.name for content in contents)
+    return Content(
+        list(paths),
+        title,
+        first.layout,
+        fields,
+        reading=reading,
+        notes=tuple(broken),
+        files=paths,
+        parts=tuple(contents),
+    )
+
+
+def _merged_export(contents: Sequence[Content], notes: tuple[str, ...], name: str | None) -> Content:
+    first = contents[0]
+    title = name or (first.name if len(contents) == 1 else f"{first.name} and {len(contents) - 1} more")
+    paths = tuple(content.name for content in contents)
+    if first.layout == "rows":
+        tables = [
+            _as_text(content.table).append_column(FROM_FILE, pa.array([content.name] * content.table.num_rows))
+            for content in contents
+        ]
+        table = pa.concat_tables(tables, promote_options="default")
+        notes = (*notes, *dict.fromkeys(note for content in contents for note in content.notes))
+        fields = tuple(name for name in table.column_names if name != FROM_FILE)
+        return Content(first.source, title, "rows", fields, ready=table, notes=notes, files=paths)
+    records = [{**record, FROM_FILE: content.name} for content in contents for record in content.records]
+    return Content(first.source, title, "records", first.fields, given=records, notes=notes, files=paths)
+
+
+def _as_text(table: pa.Table) -> pa.Table:
+    columns = {
+        name: column
+        if pa.types.is_string(column.type)
+        else pa.chunked_array([pa.array([cell_text(value) for value in column.to_pylist()], pa.string())])
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    return pa.table(columns)
+
+
+def frame_of_files(content: Content, *, sample: bool) -> Frame:
+    """Put the tables of several files below each other; the column ``from_file`` names the file of each row."""
+    frames = [frame_of(part, sample=sample) for part in content.parts]
+    titles = short_titles([frame.name for frame in frames])
+    names = dict.fromkeys(name for frame in frames for name in frame.columns)
+    common = [name for name in names if all(name in frame.columns for frame in frames)]
+    if not common:
+        raise MissingColumnError(f"{content.name} have no column in common; give files of one layout")
+    columns: dict[str, pa.ChunkedArray] = {}
+    for name in names:
+        pieces = [
+            pa.array([cell_text(value) for value in frame.columns[name].to_pylist()], pa.string())
+            if name in frame.columns
+            else pa.nulls(frame.n_rows, pa.string())
+            for frame in frames
+        ]
+        columns[name] = pa.chunked_array(pieces, pa.string())
+    origin = [pa.array([title] * frame.n_rows, pa.string()) for title, frame in zip(titles, frames, strict=True)]
+    columns[FROM_FILE] = pa.chunked_array(origin, pa.string())
+    notes = tuple(dict.fromkeys(note for frame in frames for note in frame.notes))
+    return Frame(
+        content.name,
+        columns,
+        sum(frame.n_rows for frame in frames),
+        frames[0].shape,
+        (*content.notes, *notes),
+        (),
+        any(frame.is_sample for frame in frames),
+        content.files,
+    )
+
+
+def short_titles(names: Sequence[str]) -> list[str]:
+    """Name files without what all of their names have in common.
+
+    >>> short_titles(["out/run1_gpt-4o.json", "out/run1_gemma.json"]), short_titles(["a.csv", "b.csv"])
+    (['gpt-4o', 'gemma'], ['a', 'b'])
+    """
+    stems = [worker_name_of(name) for name in names]
+    if len(set(stems)) < len(stems):
+        return [str(name) for name in names]
+    if len(stems) == 1:
+        return stems
+    least, most = min(stems), max(stems)
+    same = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
+    prefix = least[:same]
+    cut = max((match.end() for match in re.finditer(r"[_\s]|__|--", prefix)), default=0)
+    short = [stem[cut:] for stem in stems]
+    return short if all(short) else stems
+
+
+def content_of(source: Any, reading: ReadOptions) -> Content:
+    """Look at one source, or at several files together.
+
+    Raises:
+        QuorateError: it cannot be read.
+    """
+    files = expand_files(source)
+    if files is None:
+        return look(source, reading)
+    if len(files) == 1 and not (isinstance(source, str | Path) and Path(source).is_dir()):
+        return replace(look(files[0], reading), files=())
+    is_folder = isinstance(source, str | Path)
+    return look_at_files(files, reading, name=str(source) if is_folder else None)

@@ -1,0 +1,140 @@
+"""What is known of workers from before: the table that `aggregate --workers-out` writes, or a mapping, read again."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import FloatArray, from_numpy, take
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    ConflictingGoldError,
+    MissingColumnError,
+    OptionError,
+    count,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.columns import encode
+from quorate.io.read_table import Source, read_table
+
+ENDS = ("skill", "skill_low", "skill_high")
+BY_CLASS = "class_accuracy"
+REMEDY = "What is known of workers is what `quorate aggregate --workers-out` writes, or has its columns"
+# "cat 0.91, dog 0.64", as `quorate.models.confusion` writes it; a class may have spaces and commas in its name.
+CLASS_ACCURACY = re.compile(r"(?:^|, )(.+?) ([01]\.\d\d)(?=, |$)")
+
+
+@dataclass(frozen=True)
+class SkillTable:
+    """Skills and their intervals, by name."""
+
+    worker: pa.Array  # without those whose skill was not determined
+    skill: FloatArray
+    low: FloatArray
+    high: FloatArray
+    by_class: tuple[dict[str, float], ...]  # accuracy on each class by its name, where it was told to differ
+    n_undetermined: int  # rows that know a name, and no skill
+
+
+def read_skills(source: Any) -> SkillTable:
+    """Read what is known of workers.
+
+    Args:
+        source: a path or a table with the columns worker, skill, skill_low and skill_high and, if there is one,
+            class_accuracy; or a mapping from worker to (skill, low, high).
+
+    Raises:
+        OptionError: a skill has no interval.
+        InputError: the table cannot be read, or a number in it is no skill.
+
+    >>> known = read_skills({"ann": (0.8, 0.6, 0.9)})
+    >>> known.worker.to_pylist(), known.skill.tolist()
+    (['ann'], [0.8])
+    """
+    table = _table(_columns_of(source))
+    codes, names = encode(table.column("worker"), "worker")
+    if (codes < 0).any():
+        rows = rows_phrase(np.flatnonzero(codes < 0).tolist())
+        raise BlankFieldError(f"'worker' is missing in {rows} of what is known of workers; fill it in")
+    if len(names) < len(codes):
+        twice = np.flatnonzero(np.bincount(codes)[codes] > 1)
+        name = names[int(codes[twice[0]])].as_py()
+        raise ConflictingGoldError(f"worker {shown(name)} has two skills, in {rows_phrase(twice.tolist())}; keep one")
+    skill, low, high = (_numbers(table, name) for name in ENDS)
+    known = ~np.isnan(skill)
+    bare = np.flatnonzero(known & (np.isnan(low) | np.isnan(high)))
+    if len(bare):
+        who = listing(take(names, codes[bare]).to_pylist())
+        raise OptionError(
+            f"{count(len(bare), 'worker')} of known skill {'has' if len(bare) == 1 else 'have'} no interval, which "
+            f"says what the skill is worth: {who}. Write the table with --intervals auto "
+            "(of language models with --gold, too), or fill in both ends"
+        )
+    turned = np.flatnonzero(known & (low > high))
+    if len(turned):
+        raise ColumnTypeError(f"'skill_low' lies above 'skill_high' in {rows_phrase(turned.tolist())}; mend it")
+    told = table.column(BY_CLASS).to_pylist() if BY_CLASS in table.column_names else [None] * len(codes)
+    by_class = tuple(_by_class(text) for text, is_told in zip(told, known.tolist(), strict=True) if is_told)
+    workers = take(names, codes).filter(from_numpy(known))
+    return SkillTable(workers, skill[known], low[known], high[known], by_class, int((~known).sum()))
+
+
+def _columns_of(source: Any) -> Source:
+    """Make columns of a mapping from worker to skill and interval; anything else is a table.
+
+    Raises:
+        OptionError: a worker's value is no skill with both ends.
+    """
+    if not isinstance(source, Mapping) or {"worker", "skill"} <= set(source):
+        return source
+    for name, value in source.items():
+        if not isinstance(value, tuple | list) or len(value) != 3:
+            raise OptionError(
+                f"skills= has {shown(value)} for worker {shown(name)}; give (skill, low, high), for the interval says "
+                "what the skill is worth"
+            )
+    values = [tuple(value) for value in source.values()]
+    ends = {name: [value[k] for value in values] for k, name in enumerate(ENDS)}
+    return {"worker": list(source), **ends}
+
+
+def _table(source: Source) -> pa.Table:
+    columns = dict.fromkeys(["worker", *ENDS], REMEDY)
+    try:
+        return read_table(source, {**columns, BY_CLASS: ""}, fixed=True)
+    except MissingColumnError:
+        return read_table(source, columns, fixed=True)
+
+
+def _numbers(table: pa.Table, name: str) -> FloatArray:
+    """Return a column as numbers, NaN where it is empty.
+
+    Raises:
+        ColumnTypeError: a value is no number from -1 to 1.
+    """
+    codes, values = encode(table.column(name), name, is_label=True, is_quantity=True)
+    numbers = []
+    for value in values.to_pylist():
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if not -1 <= number <= 1:
+            raise ColumnTypeError(f"{name!r} holds {shown(value)}; a skill is a number from -1 to 1, or empty")
+        numbers.append(number)
+    return np.array([*numbers, np.nan])[codes]
+
+
+def _by_class(text: object) -> dict[str, float]:
+    """Read "cat 0.91, dog 0.64".
+
+    >>> _by_class("cat 0.91, big dog 0.64")
+    {'cat': 0.91, 'big dog': 0.64}
+    """
+    return {name: float(p) for name, p in CLASS_ACCURACY.findall(str(text))} if text else {}

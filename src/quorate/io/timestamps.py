@@ -1,0 +1,133 @@
+"""A column of times -> one number for each answer, by which the answers of a worker stand in order."""
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Unpack
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray, to_numpy
+from quorate.errors import BlankFieldError, ColumnTypeError, OptionError, rows_phrase, shown
+from quorate.io.columns import as_type, encode, positions
+from quorate.io.labels import respelled
+from quorate.io.options import AS_USUAL, ReadOptions, TableKeywords, read_options
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+
+KINDS = (pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC"))  # what a time may be, or may be written as
+
+
+@keep_pipes()
+def read_times(
+    source: Source,
+    answers: Answers,
+    *,
+    time: str = "time",
+    **reading: Unpack[TableKeywords],
+) -> FloatArray:
+    """Return when each answer was given, in the order of the answers; only the order of the times matters.
+
+    Args:
+        source: what the answers were read from.
+        answers: as `quorate.read` returned them.
+        time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
+        reading: as `quorate.read` was told; ``skip_missing`` lets an answer without a time have none (NaN).
+
+    Raises:
+        BlankFieldError: a time is missing.
+        ColumnTypeError: the times are neither numbers nor dates.
+
+    >>> import quorate
+    >>> table = {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "x"], "time": ["2024-05-02", "2024-05-01"]}
+    >>> first, second = read_times(table, quorate.read(table))
+    >>> bool(first > second)
+    True
+    """
+    return times_of(source, answers, time, read_options(reading))
+
+
+def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions = AS_USUAL) -> FloatArray:
+    """Do what `read_times` does.
+
+    >>> import quorate
+    >>> table = {"task": [1], "worker": ["a"], "label": ["x"], "when": [3]}
+    >>> times_of(table, quorate.read(table), "when").tolist()
+    [3.0]
+    """
+    remedy = "Let time= (--time) name one of those" if time != "time" else "Name the right one with time= (--time)"
+    if answers.asked is not None:
+        raise OptionError(
+            "time= (--time) orders the answers of a worker, and with multi= (--multi) each answer is one to several "
+            "questions at once; leave one of them out"
+        )
+    table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
+    when = _numbers(table.column(time), time)
+    task, worker, label = reading.columns
+    labels = (answers.classes, answers.label) if answers.said is None else (answers.said.symbols, answers.said.symbol)
+    codes = [
+        _codes(table.column(task), task, answers.task_names),
+        _codes(table.column(worker), worker, answers.worker_names),
+        _codes(table.column(label), label, labels[0], is_label=True, merge_spellings=reading.merge_spellings),
+    ]
+    sizes = answers.n_workers, len(labels[0])
+    row_key = _keys(codes, *sizes)
+    answer_key = _keys([answers.task, answers.worker, labels[1]], *sizes)
+    # The answers lie ordered by task and worker, and a worker answers a task once: their keys ascend.
+    place = np.minimum(np.searchsorted(answer_key, row_key), len(answer_key) - 1)
+    counted = (answer_key[place] == row_key) & np.logical_and.reduce([each >= 0 for each in codes])
+    missing = np.flatnonzero(counted & np.isnan(when))
+    if len(missing) and not reading.skip_missing:
+        raise BlankFieldError(
+            f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
+            "with skip_missing=True (--skip-missing)"
+        )
+    found = np.full(answers.n_answers, np.inf)
+    np.minimum.at(found, place[counted], np.where(np.isnan(when), np.inf, when)[counted])  # a repeat: the first time
+    return np.where(np.isinf(found), np.nan, found)
+
+
+def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
+    task, worker, label = (each.astype(np.int64) for each in codes)
+    return (task * n_workers + worker) * n_labels + label
+
+
+def _codes(
+    column: pa.ChunkedArray, name: str, known: pa.Array, *, is_label: bool = False, merge_spellings: bool = False
+) -> IntArray:
+    """Return the codes that the answers have for the values of a column, -1 for those they do not have."""
+    rows, values = encode(column, name, is_label=is_label)
+    if len(values) == 0:
+        return rows.astype(np.int64)
+    if merge_spellings:
+        values = respelled(values, known)
+    place = positions(as_type(values, known.type, f"values of {name!r}"), known)
+    return np.where(rows >= 0, place[rows], -1)
+
+
+def _numbers(column: pa.ChunkedArray, name: str) -> FloatArray:
+    """Return times as numbers, NaN where there is none."""
+    rows, values = encode(column, name, is_quantity=True)
+    if len(values) == 0:
+        return np.full(len(rows), np.nan)
+    for kind in KINDS:
+        numbers = _as_kind(values, kind)
+        if numbers is not None:
+            return np.where(rows >= 0, numbers[rows], np.nan)
+    kinds = [kind for kind in KINDS if _as_kind(values[:1], kind) is not None]
+    alien = next((k for k in range(len(values)) if not kinds or _as_kind(values[k : k + 1], kinds[0]) is None), 0)
+    raise ColumnTypeError(
+        f"column {name!r} holds {shown(values[alien].as_py())} in "
+        f"{rows_phrase(np.flatnonzero(rows == alien).tolist())}, which is no time, or not one "
+        "like the others; write numbers everywhere, or dates as 2024-05-01 12:30:00"
+    )
+
+
+def _as_kind(values: pa.Array, kind: pa.DataType) -> FloatArray | None:
+    """Return the values as numbers if all of them are of a kind."""
+    with suppress(pa.ArrowException, ValueError):
+        cast = values.cast(kind)
+        numbers = to_numpy(cast.cast(pa.int64()) if pa.types.is_temporal(kind) else cast).astype(np.float64)
+        return numbers if np.isfinite(numbers).all() else None
+    return None

@@ -1,0 +1,567 @@
+"""A table of any layout whose columns are named -> one row per answer: task, worker, label.
+
+Layouts: a column of answers (long); a column per worker (wide), or one that holds a list or a mapping of answers; a
+column per question, each a task of its own (folded); a column per class (marks or counts of votes).
+"""
+
+import ast
+import fnmatch
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.arrays import Table, table_of
+from quorate.errors import (
+    BlankFieldError,
+    ColumnTypeError,
+    ConflictingGoldError,
+    MissingColumnError,
+    NoRowsError,
+    OptionError,
+    TooLargeError,
+    count,
+    listing,
+    rows_phrase,
+    shown,
+)
+from quorate.io.column_names import match_name
+from quorate.io.exports.export import JOINT, NEVER, Export
+from quorate.io.frame import Frame
+from quorate.io.json_documents import cell_text
+from quorate.io.options import ReadOptions, split_names
+from quorate.io.values import FROM_FILE, natural_order
+
+PATTERN = "*?["  # what makes a name a pattern
+WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
+LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
+MOST_VOTES = 1_000  # of one class in one row, where fields count votes
+MOST_ANSWERS = 200_000_000  # that are made of one table
+
+
+@dataclass
+class LongRows:
+    """One row per answer. This object is filled while a table is read."""
+
+    task: list[str] = field(default_factory=list)
+    worker: list[str] = field(default_factory=list)
+    label: list[str | None] = field(default_factory=list)
+    group: list[str | None] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    several: bool = False  # whether an answer may hold several labels, with JOINT between two
+    anonymous: bool = False  # whether the workers are positions, not persons
+
+    def add(self, task: str, worker: str, label: str | None, group: str | None = None) -> None:
+        """Add one answer."""
+        self.task.append(task)
+        self.worker.append(worker)
+        self.label.append(label)
+        self.group.append(group)
+
+
+def read_layout(frame: Frame, reading: ReadOptions) -> Export:
+    """Read the answers of a table whose layout is said by the options.
+
+    Args:
+        frame: the table, whole.
+        reading: ``task`` (one column or several), and ``worker`` and ``label``, or ``workers``, or ``fold``, ...
+
+    Raises:
+        InputError: a column is missing, or a field that is needed is blank.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> frame = frame_of(look({"item": [1, 2], "ann": ["x", "y"], "bob": ["x", None]}), sample=False)
+    >>> read_layout(frame, ReadOptions(task="item", workers="ann,bob")).table.to_pylist()[-1]
+    {'task': '2', 'worker': 'ann', 'label': 'y'}
+    """
+    tasks = _task_ids(frame, reading)
+    rows = LongRows()
+    if reading.workers is not None and reading.fold is not None:
+        raise OptionError("workers= (--workers) and fold= (--fold) are two layouts; give one of them")
+    if reading.workers is not None:
+        _read_wide(frame, reading, tasks, rows)
+    elif reading.fold is not None:
+        _read_folded(frame, reading, tasks, rows)
+    else:
+        labels = columns_named(frame, reading.label or "label", "label")
+        if len(labels) > 1:
+            _read_classes(frame, reading, tasks, labels, rows)
+        else:
+            _read_long(frame, reading, tasks, labels[0], rows)
+    if not rows.task:
+        raise NoRowsError(f"{frame.name} has columns, but no answers in them")
+    return _export(frame, reading, tasks, rows)
+
+
+def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
+    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
+
+    Raises:
+        MissingColumnError: one means none.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
+    ['judge_a', 'judge_b']
+    """
+    there = list(frame.columns)
+    if isinstance(given, str) and match_name(given, there) in there:
+        return [match_name(given, there)]
+    found: dict[str, None] = {}
+    for name in split_names(given):
+        meant = [match_name(name, there)]
+        if meant[0] not in there:
+            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
+        if not meant:
+            said = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
+            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
+            raise MissingColumnError(
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({said}) name one "
+                "of those"
+            )
+        found |= dict.fromkeys(meant)
+    return [name for name in there if name in found]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
+
+
+def one_column(frame: Frame, given: str, role: str) -> str:
+    """Return the one column that a name means.
+
+    Raises:
+        OptionError: it means several.
+    """
+    found = columns_named(frame, given, role)
+    if len(found) > 1:
+        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
+    return found[0]
+
+
+# --- tasks ---
+
+
+def _task_ids(frame: Frame, reading: ReadOptions) -> list[str | None]:
+    """Return the id of each row's task: of one column, of several, or the number of the row."""
+    if reading.task is None:
+        default = match_name("task", list(frame.columns))
+        if default in frame.columns and reading.workers is None:
+            return frame.texts(default)
+        if frame.index:
+            return frame.texts(frame.index[0])
+        return [str(number) for number in range(1, frame.n_rows + 1)]
+    names = columns_named(frame, reading.task, "task")
+    if len(names) == 1:
+        return [whole_number(text) for text in frame.texts(names[0])]
+    parts = [[whole_number(text) for text in frame.texts(name)] for name in names]
+    keys = list(zip(*parts, strict=True))
+    joined = [None if None in key else " / ".join(each or "" for each in key) for key in keys]
+    if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
+        joined = [None if all(each is None for each in key) else json.dumps(key, ensure_ascii=False) for key in keys]
+    return joined
+
+
+def whole_number(text: str | None) -> str | None:
+    """Write 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
+
+    >>> whole_number("1.0"), whole_number("1.5"), whole_number("v1.0")
+    ('1', '1.5', 'v1.0')
+    """
+    if text is None or not text.endswith("0"):
+        return text
+    found = WHOLE_NUMBER.fullmatch(text)
+    return found[1] if found else text
+
+
+# --- layouts ---
+
+
+def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], label: str, rows: LongRows) -> None:
+    labels = frame.texts(label)
+    workers, worker = _workers_of_rows(frame, reading)
+    nested = frame.profiles[label].nested
+    if worker is not None and nested and frame.profiles[worker].nested:
+        _read_parallel(frame, reading, tasks, workers, labels, (worker, label), rows)
+        return
+    groups = _groups(frame, reading)
+    missing = []
+    for k, (task, who, value) in enumerate(zip(tasks, workers, labels, strict=True)):
+        value = whole_number(value)
+        if task is None or who is None or (value is None and not reading.abstain):
+            missing.append(k)
+            continue
+        rows.add(task, who, value, groups[k])
+    if missing:
+        if not reading.skip_missing:
+            raise BlankFieldError(
+                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; fill it "
+                "in, or leave such rows out with skip_missing=True (--skip-missing)"
+            )
+        rows.left_out["with a blank field"] += len(missing)
+
+
+def _workers_of_rows(frame: Frame, reading: ReadOptions) -> tuple[list[str | None], str | None]:
+    """Return the worker of each row, and the column that says it; None where one name or the file says it."""
+    if reading.worker_name is not None:
+        return [reading.worker_name] * frame.n_rows, None
+    there = list(frame.columns)
+    name = match_name(reading.worker or "worker", there)
+    if reading.worker is None and name not in there and FROM_FILE in frame.columns:
+        return list(frame.texts(FROM_FILE)), None
+    names = columns_named(frame, reading.worker or "worker", "worker")
+    if len(names) == 1:
+        return [whole_number(text) for text in frame.texts(names[0])], names[0]
+    parts = [[whole_number(text) for text in frame.texts(each)] for each in names]
+    return [None if None in key else " / ".join(map(str, key)) for key in zip(*parts, strict=True)], None
+
+
+def _groups(frame: Frame, reading: ReadOptions) -> list[str | None]:
+    if reading.group is None:
+        return [None] * frame.n_rows
+    return frame.texts(one_column(frame, reading.group, "group"))
+
+
+def _read_parallel(
+    frame: Frame,
+    reading: ReadOptions,
+    tasks: list[str | None],
+    workers: list[str | None],
+    labels: list[str | None],
+    names: tuple[str, str],
+    rows: LongRows,
+) -> None:
+    """Read two lists per row, of workers and of their labels in the same order."""
+    for k, (task, who, value) in enumerate(zip(tasks, workers, labels, strict=True)):
+        if who is None and value is None:
+            continue
+        people = parse_list(who)
+        given = parse_list(value)
+        if task is None or people is None or given is None or len(people) != len(given):
+            raise ColumnTypeError(
+                f"row {k + 1:,} of {frame.name}: {shown(names[0])} has {_size(people)} and {shown(names[1])} "
+                f"{_size(given)} entries; they must be as many"
+            )
+        for person, answer in zip(people, given, strict=True):
+            _add_entry(rows, task, cell_text(person), answer)
+
+
+def _size(entries: list[Any] | None) -> str:
+    return "no" if entries is None else f"{len(entries):,}"
+
+
+def _add_entry(rows: LongRows, task: str, worker: str | None, answer: Any) -> None:
+    """Add one entry of a list: a label, or a list of those that were chosen together."""
+    chosen = answer if isinstance(answer, list) else [answer]
+    texts = [whole_number(text) for text in map(cell_text, chosen) if text is not None]
+    if not texts or worker is None:
+        rows.left_out["blank"] += 1
+        return
+    if len(texts) > 1:
+        rows.several = True
+    rows.add(task, worker, JOINT.join(sorted({text or "" for text in texts})))
+
+
+def parse_list(text: str | None) -> list[Any] | None:
+    """Parse a field that holds a list: as JSON, as Python writes it, or with commas between.
+
+    >>> parse_list("['a', 'b']"), parse_list('["a", null]'), parse_list("0,1"), parse_list(None)
+    (['a', 'b'], ['a', None], ['0', '1'], None)
+    """
+    if text is None:
+        return None
+    text = text.strip()
+    if text[:1] not in ("[", "("):
+        return [part.strip() for part in text.split(",")]
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = _literal(text)
+    return list(found) if isinstance(found, list | tuple) else None
+
+
+def parse_object(text: str | None) -> dict[str, Any] | None:
+    """Parse a field that holds a mapping: as JSON, or as Python writes it.
+
+    >>> parse_object("{'ann': 1}"), parse_object("x")
+    ({'ann': 1}, None)
+    """
+    if text is None or text.strip()[:1] != "{":
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = _literal(text.strip())
+    return found if isinstance(found, dict) else None
+
+
+def _literal(text: str) -> Any:
+    if len(text) > LONGEST_CELL:
+        return None
+    try:
+        return ast.literal_eval(re.sub(r"\bnan\b", "None", text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def _read_wide(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
+    assert reading.workers is not None  # or there is another layout
+    for role in ("worker", "label", "worker_name"):
+        if getattr(reading, role) is not None:
+            raise OptionError(
+                f"workers= (--workers) names a column per worker, so that {role}= means nothing beside it; leave it out"
+            )
+    names = columns_named(frame, reading.workers, "workers")
+    _check_tasks(frame, reading, tasks)
+    if len(names) == 1:
+        nested = frame.profiles[names[0]].nested
+        if nested == "object":
+            _read_mappings(frame, tasks, names[0], rows)
+            return
+        if nested:
+            _read_positions(frame, tasks, names[0], rows)
+            return
+    titles = worker_titles(names)
+    answers = [[whole_number(text) for text in frame.texts(name)] for name in names]
+    for k, task in enumerate(tasks):
+        answered = False
+        for title, column in zip(titles, answers, strict=True):
+            value = column[k]
+            if value is None:
+                rows.left_out["blank"] += 1
+            else:
+                rows.add(task or "", title, value)
+                answered = True
+        if not answered:
+            rows.left_out[NEVER] += 1
+    rows.notes.append(f"read as one row per task, and a column per worker: {listing(titles, 8)}")
+
+
+def worker_titles(names: Sequence[str]) -> list[str]:
+    """Name workers by their columns, without the path that all of them have in common.
+
+    >>> worker_titles(["scores.gpt-4", "scores.gemma 2.5"]), worker_titles(["ann", "bob"])
+    (['gpt-4', 'gemma 2.5'], ['ann', 'bob'])
+    """
+    first = names[0]
+    shared = len(first)
+    for name in names[1:]:
+        same = next(
+            (k for k, (a, b) in enumerate(zip(first, name, strict=False)) if a != b), min(len(first), len(name))
+        )
+        shared = min(shared, same)
+    dot = first[:shared].rfind(".") if len(names) > 1 else -1
+    titles = [name[dot + 1 :] for name in names]
+    return titles if all(titles) and len(set(titles)) == len(titles) else list(names)
+
+
+def _read_positions(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
+        if text is None:
+            rows.left_out[NEVER] += 1
+            continue
+        entries = parse_list(text)
+        if entries is None:
+            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no list: {shown(text)}")
+        for place, entry in enumerate(entries, start=1):
+            _add_entry(rows, task or "", f"position {place}", entry)
+    rows.anonymous = True
+    rows.notes.append(
+        f"{shown(name)} does not name who answered, so answers are distinguished by their position in the list: a "
+        "position is not a person. Use the labels, not the workers' skills"
+    )
+
+
+def _read_mappings(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
+        if text is None:
+            rows.left_out[NEVER] += 1
+            continue
+        found = parse_object(text)
+        if found is None:
+            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no mapping: {shown(text)}")
+        for worker, entry in found.items():
+            _add_entry(rows, task or "", cell_text(worker), entry)
+    rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
+
+
+def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) -> None:
+    """Refuse ids that are blank or come twice: a wide table has one row per task."""
+    seen: dict[str | None, int] = {}
+    for number, task in enumerate(tasks, start=1):
+        if task is None or task in seen:
+            why = "is blank" if task is None else f"repeats {shown(task)} of row {seen[task]:,}"
+            column = reading.task or (frame.index[0] if frame.index else "the row number")
+            raise OptionError(
+                f"the task ({column}) {why} in row {number:,} of {frame.name}; a wide table has one row per task. Let "
+                "task= (--task) name the columns that identify a row, with commas between"
+            )
+        seen[task] = number
+
+
+def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
+    """Read columns that are a question each: every one is a task of its own."""
+    assert reading.fold is not None  # or there is another layout
+    if reading.label is not None:
+        raise OptionError("fold= (--fold) names the columns of answers, so that label= means nothing beside it")
+    names = natural_order(columns_named(frame, reading.fold, "fold"))
+    workers, _ = _workers_of_rows(frame, reading)
+    groups = _groups(frame, reading)
+    titles = worker_titles(names)
+    for title, name in zip(titles, names, strict=True):
+        for k, value in enumerate(frame.texts(name)):
+            task = tasks[k]
+            who = workers[k]
+            if value is None:
+                rows.left_out["blank"] += 1
+            elif task is None or who is None:
+                raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
+            else:
+                rows.add(f"{task} / {title}", who, whole_number(value), groups[k])
+    rows.notes.append(f"{count(len(names), 'column')} folded into tasks: {listing(names, 8)}")
+
+
+def _read_classes(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: list[str], rows: LongRows
+) -> None:
+    """Read a column per class: marks of a worker, or how many votes the class has."""
+    titles = worker_titles(names)
+    cells = [frame.texts(name) for name in names]
+    marked = [
+        [_marks(text, name, k) for k, text in enumerate(column)] for name, column in zip(names, cells, strict=True)
+    ]
+    has_worker = reading.worker is not None or reading.worker_name is not None
+    has_worker = has_worker or match_name("worker", list(frame.columns)) in frame.columns
+    if has_worker:
+        workers, _ = _workers_of_rows(frame, reading)
+        groups = _groups(frame, reading)
+        for k, task in enumerate(tasks):
+            chosen = [title for title, column in zip(titles, marked, strict=True) if column[k]]
+            who = workers[k]
+            if task is None or who is None:
+                raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
+            if not chosen:
+                rows.left_out["without a class"] += 1
+                continue
+            rows.several = rows.several or len(chosen) > 1
+            rows.add(task, who, JOINT.join(sorted(chosen)), groups[k])
+        rows.notes.append(f"read as one column per class: {listing(titles, 8)}")
+        return
+    total = 0
+    for k, task in enumerate(tasks):
+        place = 0
+        for title, column in zip(titles, marked, strict=True):
+            total += column[k]
+            if total > MOST_ANSWERS:
+                raise TooLargeError(f"{frame.name} counts more than {MOST_ANSWERS:,} votes; give it in parts")
+            for _ in range(column[k]):
+                place += 1
+                rows.add(task or "", f"vote {place}", title)
+        if not place:
+            rows.left_out[NEVER] += 1
+    rows.anonymous = True
+    rows.notes.append(
+        f"read as counts of votes for {listing(titles, 8)}: nobody says who voted, so use the labels, not the workers' "
+        "skills"
+    )
+
+
+def _marks(text: str | None, name: str, row: int) -> int:
+    """Return how often a class is marked in a field."""
+    plain = (text or "0").strip().lower()
+    plain = {"true": "1", "yes": "1", "x": "1", "false": "0", "no": "0", "na": "0"}.get(plain, plain)
+    number = whole_number(plain) or ""
+    if not number.isdecimal() or int(number) > MOST_VOTES:
+        raise ColumnTypeError(
+            f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of "
+            "votes"
+        )
+    return int(number)
+
+
+# --- the answers and the known labels ---
+
+
+def _export(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> Export:
+    columns: dict[str, pa.Array] = {
+        "task": pa.array(rows.task, pa.string()),
+        "worker": pa.array(rows.worker, pa.string()),
+        "label": pa.array(rows.label, pa.string()),
+    }
+    if reading.group is not None and reading.workers is None:
+        columns["group"] = pa.array(rows.group, pa.string())
+    gold = None if reading.gold_column is None else _gold(frame, reading, tasks, set(rows.task))
+    return Export(
+        Table(table_of(columns)),
+        gold,
+        "table",
+        reading.label or "label",
+        (reading.label or "label",),
+        {why: n for why, n in rows.left_out.items() if n},
+        (*frame.notes, *rows.notes),
+        several=rows.several,
+    )
+
+
+def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered: set[str]) -> Table | None:
+    """Read the known label of each task."""
+    assert reading.gold_column is not None  # or there are none
+    name = one_column(frame, reading.gold_column, "gold_column")
+    known: dict[str, str] = {}
+    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
+        label = whole_number(text)
+        if task is None or label is None:
+            continue
+        if known.setdefault(task, label) != label:
+            raise ConflictingGoldError(
+                f"{shown(name)} gives task {shown(task)} the known labels {shown(known[task])} and {shown(label)} (row "
+                f"{k + 1:,}); a task has one"
+            )
+    known = {task: label for task, label in known.items() if task in answered}
+    if not known:
+        raise NoRowsError(
+            f"{shown(name)} holds no known label of a task that was answered; leave out gold_column= (--gold-column)"
+        )
+    columns = {"task": pa.array(list(known), pa.string()), "label": pa.array(list(known.values()), pa.string())}
+    return Table(table_of(columns))
+
+
+def layout_is_plain(reading: ReadOptions) -> bool:
+    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
+
+    >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
+    (True, False)
+    """
+    special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
+    names = (reading.task, reading.worker, reading.label)
+    marks = (*PATTERN, ",")
+    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
+
+
+def without_layout(reading: ReadOptions) -> ReadOptions:
+    """Return the options that still mean something once there is one row per answer.
+
+    >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
+    'first'
+    """
+    return replace(
+        reading,
+        task=None,
+        worker=None,
+        label="label",
+        workers=None,
+        worker_name=None,
+        gold_column=None,
+        fold=None,
+        column_names=None,
+        group=None if reading.group is None or reading.workers is not None else "group",
+        tool="table",
+        format=None,
+        delimiter=None,
+    )

@@ -1,0 +1,261 @@
+"""Tables -> files, each written whole or not at all."""
+
+import io
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quorate.arrays import TEXT, Table
+from quorate.errors import OptionError, unknown
+from quorate.io.atomic import append_whole, once_written, together, write_whole
+
+FORMATS = ("csv", "parquet", "jsonl", "xlsx")
+MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
+
+
+NO_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")  # what a cell of Excel cannot hold
+# What a spreadsheet takes for the start of a formula, and what is a number all the same.
+FORMULA = r"^[=+\-@\t\r]"
+NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def write_table(table: Table, path: str | Path, format: str | None = None, *, excel_safe: bool = False) -> None:
+    """Write a table as CSV, Parquet, JSON lines or an Excel workbook; ``-`` is standard output.
+
+    Args:
+        table: what to write.
+        path: where; the file appears when it is complete.
+        format: by default the path's ending decides, and CSV if it says nothing.
+        excel_safe: in CSV, put an apostrophe before text that a spreadsheet would run as a formula.
+
+    Raises:
+        UnwritableFileError: the folder is not there, or may not be written to.
+
+    >>> write_table(Table(pa.table({"task": [1], "label": ["cat"]})), "-", "jsonl")
+    {"task": 1, "label": "cat"}
+    """
+    written_as = format or _format_of(path)
+    if written_as not in FORMATS:
+        raise unknown(written_as, FORMATS, "output format")
+    if written_as == "xlsx" and str(path) == "-":
+        raise OptionError("an Excel workbook cannot go to standard output; name a file that ends in .xlsx")
+    writers = {"csv": _write_csv, "parquet": _write_parquet, "jsonl": _write_json_lines, "xlsx": _write_excel}
+    write = writers[written_as]
+    arrow = without_formulas(with_text(table.arrow)) if excel_safe and written_as == "csv" else table.arrow
+    _to(path, lambda stream: write(arrow, stream))
+
+
+def write_tables(
+    tables: Iterable[tuple[Table | Callable[[], Table], str | Path | None]],
+    format: str | None = None,
+    *,
+    excel_safe: bool = False,
+) -> None:
+    """Write several tables, the files all or none; a table without a path is left out.
+
+    Args:
+        tables: each with its path; one may be a function, which is asked when it is written.
+        format: as in `write_table`.
+        excel_safe: as in `write_table`.
+
+    Raises:
+        UnwritableFileError: one of them cannot be written, and so none was.
+
+    >>> write_tables([(Table(pa.table({"task": [1]})), "-"), (Table(pa.table({"worker": [1]})), None)])
+    task
+    1
+    """
+    with together():
+        for table, path in tables:
+            if path is None:
+                continue
+            write_table(table if isinstance(table, Table) else table(), path, format, excel_safe=excel_safe)
+
+
+# What no name may promise, because we do not write it.
+SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
+
+
+def write_json(value: Any, path: str | Path) -> None:
+    """Write one JSON value, whole or not at all; ``-`` is standard output.
+
+    >>> write_json([{"id": 1}], "-")
+    [{"id": 1}]
+    """
+    _to(path, lambda stream: _write_text(to_json(value) + "\n", stream))
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write text, whole or not at all; ``-`` is standard output.
+
+    >>> write_text("a page", "-")
+    a page
+    """
+    _to(path, lambda stream: _write_text(text, stream))
+
+
+def append_text(text: str, path: str | Path) -> None:
+    """Add text to the end of a file, all of it or nothing; ``-`` is standard output.
+
+    >>> append_text("a page", "-")
+    a page
+    """
+    if str(path) == "-":
+        write_text(text, path)
+    else:
+        append_whole(path, text.encode())
+
+
+def without_formulas(table: pa.Table) -> pa.Table:
+    """Put an apostrophe before each text that a spreadsheet would run as a formula; numbers stay numbers.
+
+    >>> without_formulas(pa.table({"label": ["=1+1", "-3", "cat"]}))["label"].to_pylist()
+    ["'=1+1", '-3', 'cat']
+    """
+    for k, field in enumerate(table.schema):
+        if field.type in TEXT:
+            column = table.column(k)
+            risky = pc.match_substring_regex(column, FORMULA)
+            number = pc.match_substring_regex(column, NUMBER)
+            quoted = pc.binary_join_element_wise(pa.scalar("'", field.type), column, pa.scalar("", field.type))
+            table = table.set_column(k, field.name, pc.if_else(pc.and_not(risky, number), quoted, column))
+    return table
+
+
+def _to(path: str | Path, write: Callable[[Any], None]) -> None:
+    """Give the writer a stream: of a file, or of standard output."""
+    if str(path) == "-":
+        once_written(lambda: _to_standard_output(write))
+    else:
+        write_whole(path, write)
+
+
+def _to_standard_output(write: Callable[[Any], None]) -> None:
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:  # a stand-in for standard output that takes text only
+        buffer = pa.BufferOutputStream()
+        write(buffer)
+        sys.stdout.write(buffer.getvalue().to_pybytes().decode())
+    else:
+        write(stream)
+        stream.flush()
+
+
+def _write_text(text: str, stream: BinaryIO) -> None:
+    stream.write(text.encode())
+
+
+def _format_of(path: str | Path) -> str:
+    ending = Path(path).suffix.lower()
+    if ending in SPREADSHEETS:
+        raise OptionError(
+            f"{path} would be no spreadsheet of that kind: name it {Path(path).stem}.xlsx, or {Path(path).stem}.csv "
+            "(with --excel-safe where ids may look like formulas)"
+        )
+    endings = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xlsx": "xlsx"}
+    return endings.get(ending, "csv")
+
+
+def _write_excel(table: pa.Table, stream: BinaryIO) -> None:
+    """Write one sheet; text is stored as text, so that no id becomes a formula, a number or a date."""
+    try:
+        from openpyxl import Workbook
+        from openpyxl.cell import WriteOnlyCell
+    except ImportError:
+        raise OptionError(
+            "Excel workbooks are written by openpyxl: pip install 'quorate[excel]', or write CSV, which Excel opens"
+        ) from None
+    if table.num_rows >= MOST_EXCEL_ROWS:
+        raise OptionError(
+            f"a sheet of Excel has at most {MOST_EXCEL_ROWS:,} rows, and the table has {table.num_rows:,}; write CSV "
+            "or Parquet"
+        )
+    workbook = Workbook(write_only=True)
+    sheet = workbook.create_sheet("quorate")
+
+    def cell(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value if isinstance(value, bool | int | float) or value is None else str(value)
+        made = WriteOnlyCell(sheet, value=NO_CONTROL.sub("", value))
+        made.data_type = "s"
+        return made
+
+    sheet.append([cell(name) for name in table.column_names])
+    for row in zip(*(column.to_pylist() for column in with_text(table).columns), strict=True):
+        sheet.append([cell(value) for value in row])
+    packed = io.BytesIO()
+    workbook.save(packed)
+    stream.write(packed.getvalue())
+
+
+def _write_csv(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import csv
+
+    table = with_text(table)
+    # The writer quotes all text or none; most ids need no quotes, and read better without.
+    text = [table.column(field.name) for field in table.schema if field.type in TEXT]
+    needed = any(pc.any(pc.match_substring_regex(column, '[",\r\n]')).as_py() for column in text)
+    stream.write((",".join(table.column_names) + "\n").encode())  # our own names, which need no quotes
+    options = csv.WriteOptions(include_header=False, quoting_style="needed" if needed else "none")
+    csv.write_csv(table, stream, options)
+
+
+def with_text(table: pa.Table) -> pa.Table:
+    """Write lists as text, with what their column says between two entries, by default a comma.
+
+    >>> with_text(pa.table({"labels": [["cat", "dog"], []]}))["labels"].to_pylist()
+    ['cat,dog', '']
+    """
+    for k, field in enumerate(table.schema):
+        if pa.types.is_list(field.type):
+            between = (field.metadata or {}).get(b"separator", b",").decode()
+            lists = table.column(k).cast(pa.list_(pa.string()))
+            table = table.set_column(k, field.name, pc.binary_join(lists, between))
+    return table
+
+
+def _write_parquet(table: pa.Table, stream: BinaryIO) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(table, stream)
+
+
+def _write_json_lines(table: pa.Table, stream: BinaryIO) -> None:
+    for batch in table.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            stream.write(to_json(row).encode() + b"\n")
+
+
+def to_json(value: Any, *, indent: int | None = None) -> str:
+    """Write JSON; what it cannot say (dates, NaN, infinity) becomes text or null.
+
+    >>> to_json({"a": float("nan"), "b": [1, float("inf")]})
+    '{"a": null, "b": [1, null]}'
+    """
+    try:
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    except ValueError:  # NaN or infinity somewhere; to look for them beforehand takes ten times as long as to write
+        value = _plain(value)
+        text = json.dumps(value, indent=indent, ensure_ascii=False, default=str, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a character, as another tool's export may hold: it goes out as it came in
+        text = json.dumps(value, indent=indent, default=str, allow_nan=False)
+    return text
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value - value != 0:
+        return None
+    return value

@@ -1,0 +1,41 @@
+"""A YAML file -> the document it holds, by PyYAML, which the extra ``yaml`` installs."""
+
+from typing import Any
+
+from quorate.errors import TooLargeError, UnreadableFileError, WrongFormatError, reason, shown
+from quorate.io.open_file import Loaded
+
+MOST_BYTES = 1 << 28  # PyYAML takes some twenty times the size of a file
+
+
+def read_yaml(loaded: Loaded) -> Any:
+    """Parse one document.
+
+    Raises:
+        UnreadableFileError: PyYAML is not installed.
+        WrongFormatError: it is no YAML, or holds references, which could make a small file a very large document.
+        TooLargeError: it is too large.
+
+    >>> import pyarrow as pa
+    >>> read_yaml(Loaded("a.yaml", pa.py_buffer(b"ann: {1: true}")))
+    {'ann': {1: True}}
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise UnreadableFileError(
+            f"{loaded.name} is a YAML file, which PyYAML reads: pip install 'quorate[yaml]', or write the file as JSON"
+        ) from None
+    if len(loaded.data) > MOST_BYTES:
+        raise TooLargeError(f"{loaded.name} has more than {MOST_BYTES / 1e6:.0f} MB; write it as JSON lines or CSV")
+    loader_class: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        text = bytes(loaded.data).decode("utf-8-sig")
+        for event in yaml.parse(text, Loader=loader_class):
+            if isinstance(event, yaml.AliasEvent):
+                raise WrongFormatError(f"{loaded.name} holds the reference {shown(event.anchor)}; write it out")
+        return yaml.load(text, Loader=loader_class)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError, ValueError, TypeError) as error:
+        if isinstance(error, WrongFormatError):
+            raise
+        raise WrongFormatError(f"{loaded.name} is not YAML: {reason(error)}") from None

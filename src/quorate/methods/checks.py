@@ -1,0 +1,114 @@
+"""Labels that contradict most votes, or the agreement of the crowd: classes or groups of workers were turned round.
+
+A model of confusion fits as well with its classes exchanged, and a group of workers who met few others as well with all
+of them liars. Neither costs likelihood, so that no method notices by itself. It is told by sums over tasks, so beyond
+memory as within.
+"""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks, Sums
+from quorate.blocks.kernels import SPARSE
+from quorate.blocks.memory import answers_in
+from quorate.notes import CONTRADICTION, Note
+from quorate.voting.vote import Ballot, accuracy
+
+AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
+# Of the skill that the workers' agreement speaks for, labels leave a share. On 25 public crowds whatever errs about as
+# often as the vote leaves more than this, but where the vote itself is wrong on most tasks (`benchmarks/doubts.py`).
+SKILL_LEFT = 2 / 3
+
+
+def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note, ...]:
+    """Warn where the labels of a method contradict most votes, or the agreement of the crowd.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> print(*contradiction(answers, np.array([0]), "mine"))
+    mine: 100% of the labels contradict the majority vote; it may have mixed up the classes
+    """
+    return () if method in AS_THE_VOTE else _told(_counted(answers, label), answers.n_classes, method)
+
+
+def contradiction_beyond(blocks: Blocks, vote: Callable[[Block], Ballot], method: str) -> tuple[Note, ...]:
+    """Warn of the same where the answers lie in blocks; one pass over them.
+
+    >>> from quorate.blocks.memory import blocks_of
+    >>> from quorate.methods.fit import ByWeights
+    >>> import quorate
+    >>> blocks = blocks_of(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
+    >>> contradiction_beyond(blocks, ByWeights(np.ones(3)), "mine")
+    ()
+    """
+    if method in AS_THE_VOTE:
+        return ()
+    return _told(blocks.sums(_counted_in, vote)[0], blocks.n_classes, method)
+
+
+def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:
+    """Return the crowd's mean skill twice: as labels say, and as the agreement of its workers does.
+
+    Two answers to a task correlate as the product of their workers' skills [Ma20, §4.2]; over all pairs that averages
+    to the square of the mean skill, liars included, whatever the labels. Where workers err together it is more.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxxyyy")})
+    >>> implied_skills(answers, np.array([0, 1])), implied_skills(answers, np.array([0, 0]))
+    ((1.0, 1.0), (0.0, 1.0))
+    """
+    return _skills(_counted(answers, label), answers.n_classes)
+
+
+def _counted(answers: Answers, label: IntArray) -> FloatArray:
+    """Count tasks, those of a minority's label, pairs of answers, pairs of a right one with another, pairs alike."""
+    alike, most = _votes(answers)
+    agreeing = answers.by_task(label[answers.task] == answers.label)
+    others = np.maximum(answers.per_task - 1, 0)
+    pairs = [others @ answers.per_task, others @ agreeing, alike @ (alike - 1)]
+    return np.array([(answers.per_task > 0).sum(), (agreeing < most).sum(), *pairs], np.float64)
+
+
+def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
+    """Count the answers alike of every task and class, or of those that have some, and the most of each task."""
+    n, m = answers.n_tasks, answers.n_classes
+    if n * m <= SPARSE * answers.n_answers:
+        votes = np.bincount(answers.cells, minlength=n * m)
+        return votes, votes.reshape(n, m).max(axis=1)
+    cell, alike = np.unique(answers.cells, return_counts=True)
+    most = np.zeros(n, np.int64)
+    np.maximum.at(most, cell // m, alike)
+    return alike, most
+
+
+def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Ballot]) -> Sums:
+    return (sum((_counted(answers_in(block), vote(block).label) for block in blocks), np.zeros(5)),)
+
+
+def _skills(counts: FloatArray, n_classes: int) -> tuple[float, float]:
+    _, _, pairs, right, alike = counts
+    if pairs == 0:
+        return 0.0, 0.0
+    by_labels, by_agreement = (n_classes * np.array([right, alike]) / pairs - 1) / (n_classes - 1)
+    return float(by_labels), float(np.sqrt(max(by_agreement, 0.0)))
+
+
+def _told(counts: FloatArray, n_classes: int, method: str) -> tuple[Note, ...]:
+    if counts[0] == 0 or n_classes < 2:
+        return ()
+    share = counts[1] / counts[0]
+    right, agreed = _skills(counts, n_classes)
+    if share > 0.5:
+        text = f"{method}: {share:.0%} of the labels contradict the majority vote; it may have mixed up the classes"
+    elif right < SKILL_LEFT * agreed:
+        by_labels, by_agreement = accuracy(np.array([right, agreed]), n_classes)
+        text = (
+            f"{method}: by its labels {by_labels:.0%} of the answers are right, and by how often workers agree "
+            f"{by_agreement:.0%}; it may have mixed up the classes of some tasks"
+        )
+    else:
+        return ()
+    return (Note(CONTRADICTION, text),)

@@ -1,0 +1,253 @@
+"""What a method learnt of the workers, and how it votes on any block: a result whose tasks lie elsewhere.
+
+The last step of every method: from a ballot and what was learnt of the workers to a `Result`.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers, unheard_line
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.kernels import task_scores
+from quorate.blocks.memory import answers_in
+from quorate.calibration.confidence import ConfidenceBasis
+from quorate.graph.components import Identifiability, identify
+from quorate.methods.checks import contradiction
+from quorate.methods.support import ALL_SUPPORTED, Support, support_of_answers
+from quorate.models.confusion import ConfusionMatrices
+from quorate.notes import NOT_SETTLED, UNHEARD, Note
+from quorate.result import Result
+from quorate.skills.identification import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
+from quorate.skills.worker_estimates import Workforce
+from quorate.voting.decision import EXPECTED_COST, cheapest, in_the_middle
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import Ballot, LabelRows, decide, plug_in_vote, reveal, weighted_majority
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """How the tasks of any block get their labels; can be sent to where the blocks are.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), 1, 2, known=np.array([0]))
+    >>> Labelling(ByWeights(np.ones(1)))(block).label.tolist()
+    [0]
+    """
+
+    vote: Callable[[Block], Ballot]
+    costs: FloatArray | None = None  # said × true; labels are those of least expected cost
+    in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
+    support: Support = ALL_SUPPORTED
+
+    def __call__(self, block: Block) -> LabelRows:
+        """Vote on a block; tasks of known class have that, for certain."""
+        ballot = self.vote(block)
+        if block.known is not None:
+            ballot = reveal(ballot, block.known)
+        ballot = self.support.apply(ballot, block.per_task, block.known)
+        if self.in_order is not None:
+            ballot = in_the_middle(ballot, self.in_order)
+        if self.costs is not None:
+            ballot = cheapest(ballot, self.costs, EXPECTED_COST)
+        return LabelRows(
+            label=ballot.label,
+            confidence=ballot.confidence,
+            margin=ballot.margin,
+            n_answers=block.per_task,
+            tied=ballot.tied,
+            n_abstained=None if block.silent is None else block.silent.per_task,
+            extra_columns=ballot.beside,
+            has_status=self.support.n_unanswered > 0,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """Everything of a result but the labels, all of it worker-sized; and the vote that gives those."""
+
+    vote: Callable[[Block], Ballot]  # can be sent to where the blocks are
+    workforce: Workforce
+    graph: Identifiability | None = None
+    matrices: ConfusionMatrices | None = None
+    basis: ConfidenceBasis | None = None
+    notes: tuple[Note, ...] = ()
+    costs: FloatArray | None = None  # said × true; None where every wrong label costs the same
+    in_order: pa.Array | None = None  # the classes, where they have an order that is to be used
+    support: Support = ALL_SUPPORTED  # what the answers support
+
+    @property
+    def labelling(self) -> Labelling:
+        """How the tasks of any block get their labels."""
+        return Labelling(self.vote, self.costs, self.in_order, self.support)
+
+    def labels(self, blocks: Blocks) -> Iterator[LabelRows]:
+        """Label the tasks of every block, in order."""
+        return blocks.each(self.labelling)
+
+
+@dataclass(frozen=True)
+class ByWeights:
+    """The weighted majority, whose posterior is the share of the weight cast; of plain weights, the majority.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> ByWeights(np.array([1.0, 3.0]))(block).posterior.tolist()
+    [[0.25, 0.75]]
+    """
+
+    weights: FloatArray
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        return weighted_majority(answers_in(block), self.weights)
+
+
+@dataclass(frozen=True)
+class ByLogOdds:
+    """The plug-in vote.
+
+    >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
+    >>> ByLogOdds(np.log([2.0, 6.0]), None)(block).posterior.round(9).tolist()
+    [[0.25, 0.75]]
+    """
+
+    weights: FloatArray
+    prior: FloatArray | None
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        return plug_in_vote(answers_in(block), self.weights, self.prior)
+
+
+@dataclass(frozen=True)
+class ByMatrices:
+    """The posterior of confusion matrices.
+
+    >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), n_workers=1, n_classes=2)
+    >>> ByMatrices(np.log([[[0.75, 0.25], [0.25, 0.75]]]), np.zeros(2))(block).posterior.round(9).tolist()
+    [[0.75, 0.25]]
+    """
+
+    logs: FloatArray  # of theta, workers × answers × classes
+    shift: FloatArray  # the log prior of the classes
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        scores = task_scores(block, self.logs, self.shift)
+        return decide(answers_in(block), scores, softmax(scores))
+
+
+STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped while it gains as much a step
+
+
+def outcome(
+    method: str,
+    answers: Answers,
+    ballot: Ballot,
+    *,
+    gold: IntArray | None = None,
+    skills: FloatArray | None = None,
+    weights: FloatArray | None = None,
+    workforce: Workforce | None = None,
+    graph: Identifiability | None = None,
+    matrices: ConfusionMatrices | None = None,
+    basis: ConfidenceBasis | None = None,
+    notes: tuple[Note, ...] = (),
+) -> Result:
+    """Put a result together; the tasks of known label have that label, for certain.
+
+    Args:
+        method: its name.
+        answers: who answered what.
+        ballot: the labels and the posterior.
+        gold: the known class of each task, -1 where unknown.
+        skills: of each worker, NaN where the method could not tell; None if it estimates none.
+        weights: what each worker's vote counted; even by default.
+        workforce: what was found out of the workers, by a method that knows more of them than skills and weights.
+        graph: who met whom; judged here if the method did not.
+        matrices: of confusion, if the method fits such.
+        basis: what the confidence rests on, of a method that says more than its model's own posterior.
+        notes: what a reader must know.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> from quorate.voting.vote import majority
+    >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
+    'not estimated by this method'
+    """
+    notes += contradiction(answers, ballot.label, method)
+    if answers.said is not None and answers.said.unheard:
+        notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
+    if workforce is None:
+        workforce = workforce_of(answers.per_worker, skills, weights)
+    support = support_of_answers(answers, gold, workforce)
+    return Result(
+        method=method,
+        roster=answers,
+        vote=support.apply(ballot if gold is None else reveal(ballot, gold), answers.per_task, gold),
+        workforce=workforce,
+        graph=identify(answers) if graph is None else graph,
+        gold=gold,
+        matrices=matrices,
+        confidence_basis=basis,
+        notes=(*notes, *support.notes),
+    )
+
+
+def workforce_of(per_worker: IntArray, skills: FloatArray | None, weights: FloatArray | None = None) -> Workforce:
+    """Put together what a method knows of the workers that looks at the labels only, and not at who met whom.
+
+    >>> workforce_of(np.array([3, 0]), np.array([0.5, 0.5])).skills.tolist()
+    [0.5, nan]
+    """
+    n = len(per_worker)
+    found = np.full(n, np.nan) if skills is None else skills
+    status = np.where(np.isnan(found), NOT_ESTIMATED, IDENTIFIED)
+    status[per_worker == 0] = NO_ANSWERS
+    return Workforce(
+        skills=np.where(per_worker == 0, np.nan, found),
+        weights=np.ones(n) if weights is None else weights,
+        status=status,
+    )
+
+
+def with_gold_counts(result: Result, *, centred: bool = False) -> Result:
+    """Let answers to tasks of known label count as right or wrong in the skills of a method that does not hold to them.
+
+    Args:
+        result: of a method in memory.
+        centred: what a skill is; see `quorate.skills.gold_counts.count_gold`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2], "worker": list("aa"), "label": list("xy")})
+    >>> from quorate.voting.vote import majority
+    >>> result = outcome("mine", answers, majority(answers), gold=np.array([0, 0]), skills=np.array([0.9]))
+    >>> with_gold_counts(result).skills.tolist()
+    [0.0]
+    """
+    workforce = result.workforce.with_gold(result.answers, result.gold, centred=centred)
+    return replace(result, workforce=workforce)
+
+
+def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:
+    """Warn of EM that ended where it cannot stand: worse than where it began, or still on its way.
+
+    >>> print(*fit_notes("mine", [-10.0, -12.0], True, 10))
+    mine: EM ended at a worse likelihood than it began with; its labels cannot be relied on
+    >>> print(*fit_notes("mine", [-10.0, -9.0], False, 10))
+    mine: EM had not settled after 2 steps; allow it more (max_iterations, or rounds)
+    >>> fit_notes("mine", [-10.0, -9.9999], False, 10)
+    ()
+    """
+    if len(log_likelihoods) < 2:
+        return ()
+    if log_likelihoods[-1] < log_likelihoods[0] - STILL_RISING * n_answers:
+        text = f"{method}: EM ended at a worse likelihood than it began with; its labels cannot be relied on"
+    elif not converged and log_likelihoods[-1] - log_likelihoods[-2] > STILL_RISING * n_answers:
+        steps = len(log_likelihoods)
+        text = f"{method}: EM had not settled after {steps} steps; allow it more (max_iterations, or rounds)"
+    else:
+        return ()
+    return (Note(NOT_SETTLED, text),)

@@ -1,0 +1,177 @@
+"""Run a method over blocks: the same for answers in memory, on disk and in Spark."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers, Counted
+from quorate.arrays import IntArray
+from quorate.blocks.block import Blocks
+from quorate.blocks.memory import blocks_of
+from quorate.calibration.judge_panels import Models, is_panel, model_names, repeated_calls
+from quorate.errors import UnknownMethodError
+from quorate.io.gold import known_classes
+from quorate.io.groups import groups_of
+from quorate.io.read_table import Source
+from quorate.methods.checks import contradiction_beyond
+from quorate.methods.fit import Fitted, outcome
+from quorate.methods.support import support_of_blocks
+from quorate.result import Result
+from quorate.skills.priors import priors_of
+from quorate.voting.decision import in_the_middle
+from quorate.voting.vote import Ballot
+
+BLOCK_METHODS = {
+    "quorate": "quorate",
+    "rank-one": "rank_one",
+    "rank-one-centred": "rank_one_centred",
+    "majority": "majority",
+    "iwmv": "iwmv",
+    "one-coin": "one_coin",
+    "dawid-skene": "dawid_skene",
+}
+FROM_CROWD = ("classes", "worker_names", "models")  # arguments of the default method that callers do not give
+
+
+def block_fit(method: str) -> Callable[..., Fitted]:
+    """Return the function that fits a method to blocks.
+
+    Raises:
+        UnknownMethodError: the method needs every answer in memory.
+
+    >>> block_fit("majority").__module__
+    'quorate.methods.majority'
+    """
+    if method not in BLOCK_METHODS:
+        names = ", ".join(BLOCK_METHODS)
+        raise UnknownMethodError(f"{method} needs every answer in memory; methods that do not are {names}")
+    fit: Callable[..., Fitted] = import_module(f"quorate.methods.{BLOCK_METHODS[method]}").fit
+    return fit
+
+
+def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = None, **options: Any) -> Fitted:
+    """Fit a method to blocks, wherever they are.
+
+    Args:
+        blocks: blocks of all tasks, with their gold.
+        method: one of `BLOCK_METHODS`.
+        crowd: names of the workers and classes; without it, messages number them.
+        options: of the method, as callers give them.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> fitted = fit_blocks(blocks_of(crowd.answers), "rank-one", crowd.answers)
+    >>> labels = np.concatenate([part.label for part in fitted.labels(blocks_of(crowd.answers))])
+    >>> bool((labels == quorate.aggregate(crowd.answers, "rank-one").ballot.label).all())
+    True
+    """
+    fitted = _fitted(blocks, method, crowd, **options)
+    support = support_of_blocks(blocks, fitted.workforce)
+    notes = (*fitted.notes, *contradiction_beyond(blocks, fitted.vote, method), *support.notes)
+    return replace(fitted, notes=notes, support=support)
+
+
+def aggregate_in_memory(method: str, answers: Answers, *, gold: Source = None, **options: Any) -> Result:
+    """Run a method on answers in memory.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
+    >>> aggregate_in_memory("majority", answers).labels["label"].to_pylist()
+    ['y']
+    """
+    known = known_classes(gold, answers)
+    blocks = blocks_of(answers, known)
+    return result_in_memory(method, answers, known, _fitted(blocks, method, answers, **options))
+
+
+def _fitted(blocks: Blocks, method: str, crowd: Counted | None, **options: Any) -> Fitted:
+    """Fit a method; whether the answers support its confidence is another question."""
+    if method == "quorate" and crowd is not None:
+        options = _default_options(crowd, **options)
+    return block_fit(method)(blocks, **options)
+
+
+def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitted: Fitted) -> Result:
+    """Label all tasks of answers in memory by a fitted method.
+
+    Args:
+        method: its name.
+        answers: who answered what.
+        known: gold class of each task, -1 where unknown; None without gold.
+        fitted: what the method learned.
+    """
+    vote = _one_ballot(list(blocks_of(answers, known).each(fitted.vote)))
+    result = outcome(
+        method,
+        answers,
+        vote,
+        gold=known,
+        workforce=fitted.workforce,
+        graph=fitted.graph,
+        matrices=fitted.matrices,
+        basis=fitted.basis,
+        notes=fitted.notes,
+    )
+    return result if fitted.in_order is None else replace(result, vote=in_the_middle(result.ballot, fitted.in_order))
+
+
+def _one_ballot(parts: list[Ballot]) -> Ballot:
+    """Put the votes of all blocks together, in task order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Ballot(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate([part.posterior for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.tied for part in parts]),
+    )
+
+
+def _default_options(
+    crowd: Counted, *, group: Any = None, skills: Any = None, judges: bool | None = None, **options: Any
+) -> dict[str, Any]:
+    """Turn what callers state about the workers into codes; recognise models by their names."""
+    names = crowd.worker_names
+    if isinstance(crowd, Answers):
+        judges = crowd.judges if judges is None else judges
+    models = models_of(crowd, judges)
+    codes = groups_of(group, crowd) if group is not None else crowd.group if isinstance(crowd, Answers) else None
+    if codes is None and models is not None:
+        codes = repeated_calls(names.to_pylist())
+    return {
+        **options,
+        "group": codes,
+        "skills": priors_of(skills, names, crowd.classes),
+        "models": models,
+        "classes": crowd.classes,
+        "worker_names": names,
+    }
+
+
+def models_of(crowd: Counted, judges: bool | None) -> Models | None:
+    """Return which workers are models, as stated or by their names; None where they are no panel of models.
+
+    Args:
+        crowd: names of the workers.
+        judges: True: all workers are models; False: none is; None: their names decide.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["gpt-4o", "claude-3-opus"], "label": ["x", "y"]})
+    >>> models_of(answers, None).is_model.tolist(), models_of(answers, False)
+    ([True, True], None)
+    """
+    n = len(crowd.worker_names)
+    if judges is not None:
+        return Models(np.ones(n, dtype=bool), by_name=False) if judges else None
+    if n > MAX_NAMED:
+        return None
+    is_model = model_names(crowd.worker_names.to_pylist())
+    if isinstance(crowd, Answers) and crowd.is_model is not None:
+        is_model |= crowd.is_model
+    return Models(is_model, by_name=True) if is_panel(is_model) else None
+
+
+MAX_NAMED = 1000  # workers; no panel of models has more

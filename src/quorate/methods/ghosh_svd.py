@@ -1,0 +1,67 @@
+"""Ghosh-SVD: the leading singular vector of the matrix of ±1 answers separates the tasks [Ghosh11]."""
+
+import numpy as np
+from scipy import sparse
+
+from quorate.answers import Answers
+from quorate.arrays import FloatArray
+from quorate.io.gold import known_classes
+from quorate.io.read_table import Source
+from quorate.methods.binary_reduction import (
+    FAINT,
+    BinaryAnswers,
+    Verdict,
+    blocks,
+    leading_vector,
+    side_of,
+    vote_by_class,
+    weigh,
+)
+from quorate.methods.fit import outcome
+from quorate.result import Result
+
+
+def ghosh_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
+    """Label each task by the sign of its entry in the leading left singular vector of the ±1 answers.
+
+    Args:
+        answers: who answered what.
+        gold: known labels of some tasks, which they then have.
+        classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
+    >>> bool((ghosh_svd(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    True
+    """
+    known = known_classes(gold, answers)
+    found = vote_by_class(answers, singular_verdict, classes)
+    return outcome("ghosh-svd", answers, found.ballot, gold=known, weights=found.weights, notes=found.notes)
+
+
+def singular_verdict(binary: BinaryAnswers) -> Verdict:
+    """Weigh each worker by the leading right singular vector v of U, so that task scores U v follow the left one.
+
+    Each component has its own: the leading vector of the whole is zero outside one of them.
+
+    >>> task, worker = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 1, 2, 0, 1, 2])
+    >>> answers = BinaryAnswers(task, worker, np.array([1.0, 1, -1, -1, -1, 1]), 2, 3, np.zeros(3, int))
+    >>> singular_verdict(answers).weights.round(3).tolist()
+    [0.577, 0.577, -0.577]
+    """
+    weights, converged = np.zeros(binary.n_workers), True
+    for _, workers, block in blocks(binary):
+
+        def gram(x: FloatArray, block: sparse.csr_array = block) -> FloatArray:
+            product: FloatArray = block.T @ (block @ x)
+            return product
+
+        v, settled = leading_vector(gram, len(workers), scale=block.nnz)
+        score, plain = block @ v, block.sum(axis=1)
+        score[np.abs(score) <= FAINT * (abs(block) @ np.abs(v))] = 0.0
+        # The labels agree with the majority more often than not; by the scores if the labels are of two minds.
+        side = np.sign(np.sign(score) @ plain) or side_of(score, plain)
+        weights[workers] = side * v
+        converged &= settled
+    verdict = weigh(binary, weights)
+    return Verdict(verdict.scores, verdict.cast, weights, converged)

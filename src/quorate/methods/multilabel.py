@@ -1,0 +1,187 @@
+"""The yes/no questions of several labels -> labels of tasks, as lists, with a confidence each.
+
+How frequent each label is, where labels are yes/no questions of one crowd: a rare one needs more to be believed.
+
+Skills are shared by all labels, and so is the prior of yes that they were voted with. Here each label gets its own: the
+log-odds of its questions move by how much more or less frequent it is than labels are on average, until the share of
+yes is what the moved odds say. One label alone is the average, and moves nothing.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Asked
+from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
+from quorate.result import Result, count, unanswered_lines
+from quorate.voting.vote import STATUSES, SURE, Ballot, by_posterior, reveal
+
+WORTH = 10.0  # tasks that the average share is worth for one label; by benchmarks/several_labels.py 3 to 30 are alike
+STEPS = 50  # at the most
+SETTLED = 1e-6  # change of a share
+LEAST = 1e-12  # of a probability whose odds are taken
+
+
+def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
+    """Move the probability of yes by how frequent each label is.
+
+    Args:
+        yes: of each question.
+        label: of each question.
+
+    >>> by_share(np.array([0.5, 0.9, 0.1, 0.1]), np.array([0, 0, 0, 0])).round(9).tolist()
+    [0.5, 0.9, 0.1, 0.1]
+    >>> found = by_share(np.array([0.5] + [0.99] * 50 + [0.5] + [0.01] * 50), np.repeat([0, 1], 51))
+    >>> bool(found[0] > 0.9), bool(found[51] < 0.1)
+    (True, True)
+    """
+    p = np.clip(yes, LEAST, 1 - LEAST)
+    odds = np.log(p / (1 - p))
+    mean = float(np.clip(p.mean(), LEAST, 1 - LEAST))
+    n = np.bincount(label).astype(np.float64)
+    share = np.full(len(n), mean)
+    for _ in range(STEPS):
+        moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
+        before, share = share, (np.bincount(label, moved, len(n)) + WORTH * mean) / (n + WORTH)
+        if np.abs(share - before).max() < SETTLED:
+            break
+    moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
+    return np.where((yes <= 0) | (yes >= 1), yes, moved)
+
+
+def _apart(share: FloatArray, mean: float) -> FloatArray:
+    share = np.clip(share, LEAST, 1 - LEAST)
+    apart: FloatArray = np.log(share / (1 - share)) - np.log(mean / (1 - mean))
+    return apart
+
+
+SEPARATOR = b"separator"  # the key of a column's metadata that says what to write between two entries
+YES = 1  # the code of the class
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class SeveralLabels(Result):
+    """The labels of tasks that may have several; workers and all else are those of the yes/no questions."""
+
+    @property
+    def asked(self) -> Asked:
+        """Which task and label each question is about."""
+        asked = self.answers.asked
+        assert asked is not None  # or this would be a plain result
+        return asked
+
+    @cached_property
+    def _is_given(self) -> BoolArray:
+        """Whether each task has each label; tasks × labels."""
+        given: BoolArray = (self.ballot.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
+        return given
+
+    @cached_property
+    def _is_unanswered(self) -> BoolArray:
+        """Whether each task has no label, because nobody answered it."""
+        return np.asarray((self.ballot.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
+
+    @cached_property
+    def sure_of_task(self) -> FloatArray:
+        """How sure the least sure label of each task is, whether it is given or not; NaN where not stated."""
+        least: FloatArray = self.ballot.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
+        return least
+
+    @cached_property
+    def labels(self) -> Table:
+        """One row a task: task, labels and the confidence of each, mean and least of all labels, n_answers, tied.
+
+        Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
+        """
+        asked, given = self.asked, self._is_given
+        sure = self.ballot.confidence.reshape(given.shape)
+        start = starts_of(given.sum(axis=1)).astype(np.int32)
+        task, label = np.nonzero(given)
+        unanswered, unstated = self._is_unanswered, np.isnan(self.sure_of_task)
+        lists = {
+            "labels": _lists(start, take(asked.label_names, label), unanswered),
+            "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
+        }
+        columns = {
+            "task": asked.task_names,
+            **lists,
+            "mean_confidence": from_numpy(sure.mean(axis=1), mask=unstated),
+            "least_confidence": from_numpy(self.sure_of_task, mask=unstated),
+            "n_answers": from_numpy(asked.per_task),
+            "tied": from_numpy(np.asarray(self.ballot.tied.reshape(given.shape).any(axis=1))),
+        }
+        if unanswered.any():
+            columns["status"] = take(from_strings(STATUSES), unanswered.astype(np.int64))
+        between = {SEPARATOR: asked.separator.encode()}
+        described = [
+            pa.field(name, column.type, metadata=between if name in lists else None) for name, column in columns.items()
+        ]
+        return Table(pa.Table.from_arrays(list(columns.values()), schema=pa.schema(described)))
+
+    @cached_property
+    def posterior(self) -> Table:
+        """One row for each task and label: task, label, probability that the task has it."""
+        asked = self.asked
+        columns = {
+            "task": take(asked.task_names, asked.task),
+            "label": take(asked.label_names, asked.label),
+            "probability": from_numpy(self.ballot.posterior[:, YES]),
+        }
+        return Table(pa.table(columns))
+
+    def to_dict(self, *, labels: bool = True, workers: bool = True) -> dict[str, Any]:
+        """Return what `quorate aggregate --json` prints."""
+        told = super().to_dict(labels=labels, workers=workers)
+        return {
+            **told,
+            "tasks": self.asked.n_tasks,
+            "tasks_without_answers": int(self._is_unanswered.sum()),
+            "labels_asked": self.asked.label_names.to_pylist(),
+        }
+
+    def _head(self) -> str:
+        a, asked = self.answers, self.asked
+        return (
+            f"{self.method}: {count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} "
+            f"by {count(a.n_workers, 'worker')}, each of {count(asked.n_labels, 'label')} asked as yes or no"
+        )
+
+    def _confidence_lines(self) -> list[str]:
+        sure, basis = self.ballot.sureness(), self.confidence_basis
+        given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
+        ends = unanswered_lines(int(self._is_unanswered.sum()))
+        if sure.mean is None:
+            return ["confidence: not stated", f"labels: {given:.2f} a task", *ends]
+        lines = [] if basis is None else basis.lines(sure.mean, self.roster.n_tasks)
+        doubtful = int((self.sure_of_task < SURE).sum())
+        return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}", *ends]
+
+
+def _lists(start: IntArray, values: pa.Array, is_null: BoolArray) -> pa.Array:
+    """Cut values into lists, one a task; null where the mask is true."""
+    return pa.ListArray.from_arrays(from_numpy(start, mask=np.append(is_null, False)), values)
+
+
+def several_labels(result: Result) -> SeveralLabels:
+    """Fold the yes/no questions of a result into labels of tasks, each label with a prior of its own.
+
+    >>> import quorate
+    >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": ["cat,dog", "dog", "dog"]}
+    >>> quorate.aggregate(rows, multi=",").labels["labels"].to_pylist()
+    [['dog']]
+    """
+    asked = result.answers.asked
+    assert asked is not None  # the caller has looked
+    vote: Ballot = result.ballot
+    if asked.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
+        yes = by_share(vote.posterior[:, YES], asked.label)
+        vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
+        vote = vote if result.gold is None else reveal(vote, result.gold)
+        # What the answers do not support stays as it was decided for the questions.
+        label = np.where(result.ballot.label < 0, -1, vote.label)
+        vote = replace(vote, label=label, is_stated=result.ballot.is_stated)
+    parts = {each.name: getattr(result, each.name) for each in fields(result)}
+    return SeveralLabels(**{**parts, "vote": replace(vote)})

@@ -1,0 +1,54 @@
+"""One-coin EM from the majority vote: one accuracy per worker, wrong classes being equally likely [Dawid79]."""
+
+from dataclasses import dataclass
+
+from quorate.blocks.block import Block, Blocks
+from quorate.blocks.memory import answers_in
+from quorate.graph.components import identify
+from quorate.methods.dawid_skene import workers_of_em
+from quorate.methods.fit import Fitted, fit_notes
+from quorate.models.em import OneCoinFit, fit_one_coin_em
+from quorate.voting.posterior import softmax
+from quorate.voting.vote import Ballot, decide
+
+
+def fit(
+    blocks: Blocks,
+    *,
+    max_iterations: int = 10,
+    tolerance: float = 1e-6,
+    class_prior: bool = False,
+    zeros: str = "exact",
+) -> Fitted:
+    """Fit one accuracy for each worker, wrong classes being equally likely, by EM from the vote shares.
+
+    Takes what `quorate.methods.dawid_skene.fit` takes.
+
+    >>> import quorate
+    >>> answers = {"task": [1, 1, 1, 2, 2, 2, 3, 3], "worker": list("abcabcab"), "label": list("xxyyyxxy")}
+    >>> quorate.aggregate(answers, "one-coin").labels["label"].to_pylist()
+    ['x', 'y', 'x']
+    """
+    em = fit_one_coin_em(
+        blocks, class_prior=class_prior, zeros=zeros, max_iterations=max_iterations, tolerance=tolerance
+    )
+    return fitted_one_coin(blocks, em)
+
+
+def fitted_one_coin(blocks: Blocks, em: OneCoinFit) -> Fitted:
+    """Return what EM over one accuracy per worker learned."""
+    notes = fit_notes("one-coin", em.log_likelihoods, em.converged, blocks.n_answers)
+    workers = workers_of_em(blocks, em.accuracy)
+    return Fitted(vote=ByOneCoin(em), workforce=workers, graph=identify(blocks), notes=notes)
+
+
+@dataclass(frozen=True)
+class ByOneCoin:
+    """The posterior of one accuracy per worker; can be sent to where the blocks are."""
+
+    em: OneCoinFit
+
+    def __call__(self, block: Block) -> Ballot:
+        """Vote on a block."""
+        scores = self.em.scores(block)
+        return decide(answers_in(block), scores, softmax(scores))

@@ -1,0 +1,235 @@
+"""One accuracy a worker by EM: the only one there is, and linear in the answers [Dawid79].
+
+A worker is right with probability p and otherwise gives each wrong class alike often. So a task's scores are one sum
+over its answers and one over those that gave each class, and a worker's p is a mean over its answers: no matrices.
+
+Where classes are many and all alike frequent: each task keeps the classes that someone gave, and one for the others.
+
+Under one accuracy a worker the classes that nobody gave a task are alike likely, so one column stands for them all.
+What EM does is then linear in the answers, however many classes there are, and comes out the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import unknown
+from quorate.models.prior_strength import above_guessing, crowd_worth
+from quorate.progress import report
+from quorate.voting.posterior import FLOOR, alike_shares, hold_known, log_likelihood, logarithm, softmax
+from quorate.voting.vote import tally
+
+PAYS = 4  # times fewer columns than classes, from which on the way there and back is worth it
+
+
+@dataclass(frozen=True)
+class Condensed:
+    """Answers whose classes are places among those given to their task; the last column stands for all others."""
+
+    answers: Answers
+    code: IntArray  # the class of each place, tasks × places; -1 where a task has fewer
+    open: FloatArray  # logarithm of how many classes each column stands for, tasks × (places + 1)
+    n_classes: int  # M, as it was
+
+    def lost(self, known: IntArray | None) -> float:
+        """Return what the known labels among a task's other classes are less likely than those classes together."""
+        if known is None:
+            return 0.0
+        return float(self.open[known == self.code.shape[1], -1].sum())
+
+    def known(self, gold: IntArray | None) -> IntArray | None:
+        """Return the column of each known class; -1 where unknown."""
+        if gold is None:
+            return None
+        at = self.code == gold[:, None]
+        others = self.code.shape[1]
+        return np.where(gold < 0, -1, np.where(at.any(axis=1), at.argmax(axis=1), others))
+
+    def gathered(self, posterior: FloatArray) -> FloatArray:
+        """Bring a posterior over all classes into these columns."""
+        own = np.where(self.code >= 0, np.take_along_axis(posterior, np.maximum(self.code, 0), axis=1), 0.0)
+        return np.concatenate([own, np.maximum(1 - own.sum(axis=1, keepdims=True), 0.0)], axis=1)
+
+    def spread(self, scores: FloatArray) -> FloatArray:
+        """Bring log joint probabilities back to all classes."""
+        single = scores - np.where(np.isfinite(self.open), self.open, 0.0)
+        full = np.repeat(single[:, -1:], self.n_classes, axis=1)
+        task, place = np.nonzero(self.code >= 0)
+        full[task, self.code[task, place]] = single[task, place]
+        return full
+
+
+def condensed(answers: Answers) -> Condensed | None:
+    """Condense the classes of each task to those given; None where that would not pay.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": range(50), "worker": ["a"] * 50, "label": range(50)})
+    >>> condensed(answers).open.round(3)[0].tolist()  # the class given, and 49 others
+    [0.0, 3.892]
+    >>> condensed(quorate.read({"task": [1, 1], "worker": list("ab"), "label": list("xy")})) is None
+    True
+    """
+    m = answers.n_classes
+    cells, place_of = np.unique(answers.cells, return_inverse=True)
+    task = cells // m
+    first = np.searchsorted(task, np.arange(answers.n_tasks))
+    place = np.arange(len(cells)) - first[task]
+    n_places = int(place.max(initial=-1)) + 1
+    if (n_places + 1) * PAYS > m:
+        return None
+    code = np.full((answers.n_tasks, n_places), -1)
+    code[task, place] = cells % m
+    given = (code >= 0).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        others = np.log(m - given.astype(np.float64))
+    stands = np.concatenate([np.where(code >= 0, 0.0, -np.inf), others[:, None]], axis=1)
+    fewer = replace(answers, label=place[place_of].astype(answers.label.dtype), classes=pa.nulls(n_places + 1))
+    return Condensed(fewer, code, stands, m)
+
+
+STANDING = ("posterior", "accuracy")  # what must stand still for EM to have converged
+
+
+@dataclass(frozen=True)
+class OneCoin:
+    """Where EM ended."""
+
+    accuracy: FloatArray  # p of each worker; 1/M for one without answers, where nothing is shrunk
+    mean: float  # the crowd's, each worker counted by its answers
+    prior: FloatArray  # the share of each class
+    scores: FloatArray  # log joint probability by those, tasks × classes
+    posterior: FloatArray
+    log_likelihoods: tuple[float, ...]  # after each step
+    converged: bool
+
+    @property
+    def steps(self) -> int:
+        """How many times the posterior was found."""
+        return len(self.log_likelihoods)
+
+
+def fit_one_coin(
+    answers: Answers,
+    posterior: FloatArray | None = None,
+    *,
+    accuracy: FloatArray | None = None,
+    prior: Callable[[FloatArray], FloatArray] = alike_shares,
+    strength: float | None = 0.0,
+    among: BoolArray | None = None,
+    gold: IntArray | None = None,
+    zeros: str = "exact",
+    standing: str = "posterior",
+    max_iterations: int = 100,
+    tolerance: float = 1e-6,
+) -> OneCoin:
+    """Alternate between accuracies and posterior until one of them stands still.
+
+    Args:
+        answers: who answered what.
+        posterior: where to start, tasks × classes; even by default.
+        accuracy: of each worker: where to start instead. The posterior then serves the first class prior only.
+        prior: the share of each class from the posterior: `alike_shares`, `class_shares` or `one_more_each`.
+        strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk; None: as many as
+            `quorate.models.prior_strength` finds.
+        among: the workers over whom the crowd's mean is taken; all by default.
+        gold: the known class of each task, -1 where unknown.
+        zeros: what an answer of estimated probability zero does: ``exact`` makes the class (next to) impossible;
+            ``skip`` leaves the answer out, as the code behind the published figures does, which is no EM any more:
+            the likelihood may fall.
+        standing: ``posterior``, on average over tasks, or ``accuracy``, on average over answers.
+        max_iterations: steps at the most.
+        tolerance: for that mean change.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
+    >>> fit = fit_one_coin(crowd.answers, quorate.voting.vote.majority(crowd.answers).posterior)
+    >>> bool(np.abs(2 * fit.accuracy - 1 - crowd.skills).max() < 0.1)
+    True
+    """
+    if standing not in STANDING:
+        raise unknown(standing, STANDING, "rule to stop by")
+    m, all_known = answers.n_classes, gold
+    q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
+    few = condensed(answers) if prior is alike_shares else None
+    if few is not None:
+        answers, gold, q = few.answers, few.known(gold), few.gathered(q)
+    lost = 0.0 if few is None else few.lost(gold)
+    q = hold_known(q, gold)
+    p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
+    history: list[float] = []
+    converged = False
+    for step in range(1, max_iterations + 1):
+        p_before = p
+        if p is None or step > 1:
+            p, mean = _accuracies(answers, m, q, mean, strength, among)
+        shares = prior(q) if few is None else np.full(m, 1 / m)
+        if few is None:
+            scores = log_joint(answers, p, shares, zeros=zeros)
+        else:
+            scores = _log_likelihoods(answers, m, p, zeros) + few.open - np.log(m)
+        history.append(log_likelihood(scores, gold) - lost)
+        q_before, q = q, hold_known(softmax(scores), gold)
+        report("EM steps", step, max_iterations)
+        if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
+            converged = True
+            break
+    assert p is not None  # max_iterations is positive
+    if few is not None:
+        scores = few.spread(scores)
+        q = hold_known(softmax(scores), all_known)
+    return OneCoin(p, mean, shares, scores, q, tuple(history), converged)
+
+
+def _accuracies(
+    answers: Answers, m: int, q: FloatArray, mean: float, strength: float | None, among: BoolArray | None
+) -> tuple[FloatArray, float]:
+    """Return how often each worker is expected to be right, shrunk toward the crowd's mean, and that mean."""
+    n = answers.per_worker
+    right = answers.by_worker(q.ravel()[answers.cells])
+    counted = n if among is None else np.where(among, n, 0)
+    if counted.any():
+        mean = float((right if among is None else np.where(among, right, 0.0)).sum() / counted.sum())
+    if strength is None:
+        mean = above_guessing(mean, m)
+        strength = crowd_worth(mean, m)
+    p = np.divide(right + strength * mean, n + strength, out=np.full(len(n), 1 / m), where=n + strength > 0)
+    return p, mean
+
+
+def log_joint(answers: Answers, accuracy: FloatArray, prior: FloatArray, *, zeros: str = "exact") -> FloatArray:
+    """Return log P(answers, class) of each task and class.
+
+    Args:
+        answers: who answered what.
+        accuracy: of each worker.
+        prior: the share of each class.
+        zeros: as in `fit_one_coin`.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> np.exp(log_joint(answers, np.array([0.9, 0.6]), np.array([0.5, 0.5]))).round(3).tolist()  # .5·.9·.4, .5·.1·.6
+    [[0.18, 0.03]]
+    """
+    scores = _log_likelihoods(answers, answers.n_classes, accuracy, zeros)
+    scores += np.log(np.maximum(prior, FLOOR))
+    return scores
+
+
+def _log_likelihoods(answers: Answers, m: int, accuracy: FloatArray, zeros: str) -> FloatArray:
+    """Return log P(answers given the class), for each class that the answers speak of, of m in all."""
+    right, wrong = (logarithm(p, zeros) for p in (accuracy, (1 - accuracy) / max(m - 1, 1)))
+    return tally(answers, right - wrong) + answers.by_task(wrong[answers.worker])[:, None]
+
+
+def _change(
+    answers: Answers, p: tuple[FloatArray | None, FloatArray], q: tuple[FloatArray, FloatArray], standing: str
+) -> float:
+    if standing == "posterior":
+        return float(np.abs(q[1] - q[0]).sum(axis=1).mean())
+    if p[0] is None or p[0] is p[1]:  # the accuracies that it started from have not moved yet
+        return float("inf")
+    return float(np.abs(p[1] - p[0]) @ answers.per_worker / max(answers.n_answers, 1))

@@ -1,0 +1,178 @@
+"""Pairwise comparisons that an engine holds: equal rows are counted there, and their counts are ranked here.
+
+The model needs sums over rows only, so grouping changes nothing but the order of additions.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import to_numpy
+from quorate.backends.choose import Choice, choose_engine
+from quorate.backends.engine import DUCKDB, Engine, EngineOptions, connect
+from quorate.backends.expressions import EngineTable
+from quorate.backends.input_files import record_engine_inputs
+from quorate.backends.source import found_in, most_answers
+from quorate.errors import InputError, MissingColumnError, NoRowsError, NotInMemoryError, OptionError, count, listing
+from quorate.io.dataframes import names_of, read_object
+from quorate.io.exports.pairwise import read_pairs
+from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.pairs import PairOptions, PairRows, find_layout, read_pair_rows
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.ranking.rank import rank_rows
+from quorate.ranking.ranking import Ranking
+
+ROW_COUNT = "quorate_rows"  # column of the counts
+
+
+def rank(
+    source: Source = None,
+    *,
+    engine: str | None = None,
+    memory: str | None = None,
+    temp: str | None = None,
+    master: str | None = None,
+    connect: str | None = None,
+    table: str | None = None,
+    most: int | None = None,
+    level: float = 0.95,
+    cluster: str = "task",
+    judge_skill: str | bool = "auto",
+    position: bool = True,
+    shrink: bool = True,
+    baseline: str | None = None,
+    gold: Any = None,
+    adaptive: bool = False,
+    seed: int = 0,
+    format: str | None = None,
+    delimiter: str | None = None,
+    **options: Any,
+) -> Ranking:
+    """Rank comparisons that an engine holds: `quorate.rank` for files of DuckDB or Spark, and tables of databases.
+
+    Args:
+        source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
+        engine: duckdb or spark.
+        memory: what DuckDB may use, as 4GB.
+        temp: the folder that it spills to.
+        master: of Spark.
+        connect: an ibis connection string, for any other engine.
+        table: there, instead of files.
+        most: different rows that are read into memory.
+        level: of the intervals.
+        cluster: ``"task"``, ``"none"`` or a column.
+        judge_skill: ``"auto"``, ``"on"`` or ``"off"``.
+        position: estimate the leaning of judges to the left side.
+        shrink: shrink strengths to their mean.
+        baseline: item whose strength is zero.
+        gold: known comparisons, which decide the direction.
+        adaptive: whether pairs were chosen because of earlier answers.
+        seed: of the draws behind rank intervals.
+        format: of files.
+        delimiter: of CSV files.
+        options: how comparisons are read, see `quorate.io.pairs.PairOptions`.
+
+    Raises:
+        EngineError: the engine is not there, or failed.
+        NotInMemoryError: there are too many different rows.
+
+    >>> votes = {"left": list("aab"), "right": list("bcc"), "winner": ["left", "left", "left"]}
+    >>> rank(votes, engine="duckdb").items["item"].to_pylist()
+    ['a', 'b', 'c']
+    """
+    if cluster not in ("task", "none"):
+        options["task"] = cluster
+    pairs = PairOptions(**options)
+    where = EngineOptions(
+        engine=engine, memory=memory, temp=temp, master=master, connect=connect, table=table, most=most
+    )
+    rows, _ = read_engine_pairs(source, pairs, where, ReadOptions(format=format, delimiter=delimiter))
+    return rank_rows(
+        rows,
+        level=level,
+        by_task=cluster != "none",
+        judge_skill=judge_skill,
+        position=position,
+        shrink=shrink,
+        baseline=baseline,
+        gold=None if gold is None else read_pairs(gold, PairOptions(left=pairs.left, right=pairs.right)),
+        adaptive=adaptive,
+        seed=seed,
+    )
+
+
+@keep_pipes()
+def read_engine_pairs(
+    source: Source, options: PairOptions, where: EngineOptions = DUCKDB, reading: ReadOptions = AS_USUAL
+) -> tuple[PairRows, str]:
+    """Read comparisons out of an engine, equal rows counted there; also say in a line which engine has them.
+
+    Raises:
+        MissingColumnError: no columns look like comparisons.
+        NoRowsError: there are none.
+    """
+    choice = choose_engine(source, where) or Choice(source, where, where.name, "it is the usual one")
+    engine, table = _open(choice, reading)
+    try:
+        rows, n_rows = _read(engine, table, options, choice)
+    finally:
+        engine.close()
+    return rows, f"{choice.name} has the comparisons, because {choice.why}: {count(n_rows, 'row')}"
+
+
+def _open(choice: Choice, reading: ReadOptions) -> tuple[Engine, EngineTable]:
+    source = choice.source
+    where = choice.where
+    if type(source).__module__.partition(".")[0] == "ibis":
+        return Engine(source.get_backend()), source
+    if where.table is not None and source is not None:
+        raise OptionError("give files or a table (--table), not both")
+    engine = connect(where)
+    try:
+        if source is None or isinstance(source, str | Path):
+            table = found_in(engine, source, reading, where)
+        else:
+            table = engine.upload(read_object(source, dict.fromkeys(names_of(source) or [], "")))
+        record_engine_inputs(engine, table, source)
+    except BaseException:
+        engine.close()
+        raise
+    return engine, table
+
+
+def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choice) -> tuple[PairRows, int]:
+    layout = find_layout(list(table.columns), options)
+    if layout is None:
+        raise MissingColumnError(
+            f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
+            "winner; name them with left=, right=, winner= (--left, --right, --winner)"
+        )
+    columns = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
+    if options.by is not None:
+        columns.append(options.by)
+    columns = list(dict.fromkeys(columns))
+    for name in columns:
+        if table[name].type().is_nested():
+            raise InputError(f"column {name!r} holds {table[name].type()} values, and not text or numbers")
+    grouped = table.group_by(columns).agg(**{ROW_COUNT: table.count()})
+    sizes = engine.fetch(table.agg(n=table.count()), "counting the comparisons")
+    n_rows = int(sizes.column("n")[0].as_py())
+    if n_rows == 0:
+        raise NoRowsError("there are columns, but no comparisons under them")
+    limit = most_answers(choice.where)
+    batches = []
+    n_groups = 0
+    for batch in engine.stream(grouped, "counting equal comparisons", n_rows):
+        n_groups += batch.num_rows
+        if n_groups > limit:
+            raise NotInMemoryError(
+                f"there are more than {limit:,} different rows of comparisons; leave out covariates= (--covariate) and "
+                "task= (--task, with --cluster none), or allow more memory= (--memory)"
+            )
+        batches.append(batch)
+    result = pa.Table.from_batches(batches)
+    weight = to_numpy(result.column(ROW_COUNT).combine_chunks().cast(pa.int64())).astype(np.float64)
+    return read_pair_rows(result.select(columns), layout, options, weight=weight), n_rows

@@ -1,0 +1,220 @@
+"""Which rater should score which task next: repair first, then where the interval is widest per unit of cost."""
+
+import heapq
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from quorate.advice.available_workers import Crew, gather_crew
+from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
+from quorate.errors import OptionError, count
+from quorate.graph.components import identify
+from quorate.graph.repair import repair
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.io.scores import Scores, read_scores
+from quorate.rating.rate import rate
+from quorate.rating.rating import Rating
+
+REPAIR = "repair"
+INFORMATION = "information"
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreAdvice(Shown):
+    """Further answers, the first to be asked first, and the half-widths expected after them."""
+
+    scores: Scores
+    rating: Rating
+    crew: Crew
+    task: IntArray
+    worker: IntArray
+    n_repair: int
+    gain: FloatArray  # expected fall of the standard error of the task; NaN for repair
+    half_width: FloatArray  # of each task, expected once the answers have come
+    max_half_width: float | None
+
+    @cached_property
+    def assignments(self) -> Table:
+        """One row per further answer: task, worker, reason, gain."""
+        is_repair = np.arange(len(self.task)) < self.n_repair
+        reasons = take(from_strings([INFORMATION, REPAIR]), is_repair.astype(np.int64))
+        columns = {
+            "task": take(self.scores.answers.task_names, self.task),
+            "worker": take(self.crew.names, self.worker),
+            "reason": reasons,
+            "gain": from_numpy(self.gain, mask=np.isnan(self.gain)),
+        }
+        return Table(table_of(columns))
+
+    @cached_property
+    def tasks(self) -> Table:
+        """One row per task: half-width now and once the answers have come, and whether that is enough."""
+        found = self.rating.tasks
+        now = (found.high - found.low) / 2
+        columns: dict[str, Any] = {
+            "task": self.scores.answers.task_names,
+            "half_width": from_numpy(now, mask=found.n_answers == 0),
+            "half_width_after": self.half_width,
+        }
+        if self.max_half_width is not None:
+            columns["enough"] = self.half_width <= self.max_half_width
+        return Table(table_of(columns))
+
+    def summary(self) -> str:
+        """Tell it in a few lines."""
+        found = self.rating.tasks
+        now = np.median((found.high - found.low)[found.n_answers > 0]) / 2
+        lines = [
+            f"{count(len(self.task), 'further answer')} advised; the median half-width of the intervals is {now:.3g} "
+            f"and is expected to be {np.median(self.half_width):.3g} after them."
+        ]
+        if self.n_repair:
+            lines.append(
+                f"The first {count(self.n_repair, 'answer')} connect groups of raters or identify their scales."
+            )
+        if self.max_half_width is not None:
+            left = int((self.half_width > self.max_half_width).sum())
+            more = f"{count(left, 'task')} will still be above" if left else "every task is then at or below"
+            lines.append(f"Stop at a half-width of {self.max_half_width:g}: {more} it.")
+        return "\n".join(lines)
+
+    def to_dict(self, *, assignments: bool = True, tasks: bool = True) -> dict[str, Any]:
+        """Return everything for a program."""
+        out: dict[str, Any] = {"schema_version": 1, "n_assignments": len(self.task), "n_repair": self.n_repair}
+        if assignments:
+            out["assignments"] = self.assignments.to_pylist()
+        if tasks:
+            out["tasks"] = self.tasks.to_pylist()
+        return out
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.assignments,)
+
+
+@keep_pipes()
+def advise_scores(
+    source: Any,
+    budget: int,
+    *,
+    workers: Source = None,
+    per_worker: int | None = None,
+    cost: str | None = None,
+    max_half_width: float | None = None,
+    gold: Any = None,
+    **reading: Any,
+) -> ScoreAdvice:
+    """Say which rater should score which task next.
+
+    Args:
+        source: what `quorate.read_scores` takes.
+        budget: how many further answers there can be.
+        workers: who is available, as `quorate.advise` takes it.
+        per_worker: how many further tasks each may get.
+        cost: the column of ``workers`` with the cost of an answer.
+        max_half_width: stop where the interval of a task is expected to be as narrow.
+        gold: known scores; their tasks are not asked again.
+        reading: as `quorate.read_scores`.
+
+    Raises:
+        OptionError: an option makes no sense.
+        ScoreError: the scores determine nothing.
+
+    >>> from quorate.rating.simulate import score_crowd
+    >>> found = advise_scores(score_crowd(20, 6, 3).answer_table, 4)
+    >>> len(found.assignments)
+    4
+    """
+    if budget < 1:
+        raise OptionError(f"the budget is 1 answer at least, got {budget}")
+    if max_half_width is not None and not max_half_width > 0:
+        raise OptionError(f"max_half_width must be greater than 0, got {max_half_width}")
+    scores = read_scores(source, **reading)
+    if not scores.has_workers:
+        raise OptionError("advice needs the raters' ids: name their column with worker= (--worker)")
+    rating = rate(scores, gold=gold)
+    answers = scores.answers
+    crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
+    available = np.flatnonzero(crew.available & (crew.room > 0))
+    mended = repair(answers, identify(answers), available=available[np.lexsort([available, -crew.load[available]])])
+    task = mended.task[:budget]
+    worker = mended.worker[:budget]
+    room = crew.after(worker).room.copy()
+    has_answered = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
+    has_answered |= set(zip(task.tolist(), worker.tolist(), strict=True))
+    plan = _Plan(rating, crew, room, has_answered, max_half_width)
+    chosen = plan.choose(budget - len(task))
+    gain = np.concatenate([np.full(len(task), np.nan), [each[2] for each in chosen]])
+    return ScoreAdvice(
+        scores,
+        rating,
+        crew,
+        np.concatenate([task, np.array([each[0] for each in chosen], np.int64)]),
+        np.concatenate([worker, np.array([each[1] for each in chosen], np.int64)]),
+        len(task),
+        gain,
+        plan.half_width(),
+        max_half_width,
+    )
+
+
+class _Plan:
+    """Greedy choice; changes as answers are chosen."""
+
+    def __init__(
+        self,
+        rating: Rating,
+        crew: Crew,
+        room: IntArray,
+        has_answered: set[tuple[int, int]],
+        max_half_width: float | None,
+    ) -> None:
+        tasks, raters = rating.tasks, rating.raters
+        self.variance = np.where(tasks.n_answers > 0, tasks.se**2, rating.reliability.task)
+        self.variance[tasks.is_known] = 0.0
+        self.quantile = stats.t.ppf(0.5 + rating.level / 2, np.maximum(tasks.df, 1.0))
+        # What one answer of a rater adds to the precision of a task; a new rater has the crowd's mean.
+        n_known = len(raters.scale)
+        information = raters.scale**2 / raters.noise**2
+        seen = raters.n_answers > 0
+        usual = float(np.average(information[seen], weights=raters.n_answers[seen]))
+        precision = np.full(crew.size, usual)
+        precision[:n_known] = np.where(seen, information, usual)
+        self.room = room
+        self.has_answered = has_answered
+        self.limit = max_half_width
+        worth = precision / crew.cost
+        usable = np.flatnonzero(crew.available)
+        self.order = usable[np.lexsort([usable, -worth[usable]])]
+        self.precision = precision
+
+    def half_width(self) -> FloatArray:
+        """Half-width of the interval of each task, as it stands."""
+        half: FloatArray = self.quantile * np.sqrt(self.variance)
+        return half
+
+    def choose(self, budget: int) -> list[tuple[int, int, float]]:
+        """Ask for the task with the widest interval, by the rater who adds most per cost and has room."""
+        waiting = [(-width, task) for task, width in enumerate(self.half_width().tolist()) if width > 0]
+        heapq.heapify(waiting)
+        chosen: list[tuple[int, int, float]] = []
+        while waiting and len(chosen) < budget:
+            width, task = heapq.heappop(waiting)
+            if self.limit is not None and -width <= self.limit:
+                break
+            worker = next(
+                (each for each in self.order.tolist() if self.room[each] > 0 and (task, each) not in self.has_answered),
+                None,
+            )
+            if worker is None:
+                continue
+            before = np.sqrt(self.variance[task])
+            self.variance[task] = 1 / (1 / self.variance[task] + self.precision[worker])
+            self.room[worker] -= 1
+            self.has_answered.add((task, worker))
+            chosen.append((task, worker, float(before - np.sqrt(self.variance[task]))))
+            heapq.heappush(waiting, (-float(self.quantile[task] * np.sqrt(self.variance[task])), task))
+        return chosen

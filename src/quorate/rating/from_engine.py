@@ -1,0 +1,97 @@
+"""Scores that an engine holds -> `Rating`: read where they are few, packed into blocks where they are many."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from quorate.backends.disk import FileBlocks, task_names
+from quorate.backends.engine import EngineOptions
+from quorate.backends.group_column import group_of_each
+from quorate.backends.source import WHERE, EngineReading, Held, find_answers, take_out
+from quorate.backends.spark import SparkBlocks
+from quorate.blocks.block import Block
+from quorate.io.groups import groups_of
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source
+from quorate.io.scores import KEYWORDS, Scores, score_options
+from quorate.methods.aggregate import pack_held
+from quorate.rating.rate import rate as rate_here
+from quorate.rating.rate import rate_blocks
+from quorate.rating.rating import Rating
+from quorate.rating.scores import ScoreBlocks, cells_for, group_codes, score_values
+
+
+@keep_pipes()
+def rate(source: Source = None, **options: Any) -> Rating:
+    """Rate scores that an engine holds; where they are more than memory takes, they are packed into blocks.
+
+    Args:
+        source: a path or a pattern, the URL of an engine, a database file, an ibis table; None with ``table``.
+        options: where the scores are (`quorate.backends.engine.EngineOptions`), how they are read
+            (`quorate.read_scores`), and all others for `quorate.rate`.
+
+    Raises:
+        EngineError: the engine is not there, or failed.
+        InputError: the scores cannot be used as they are.
+
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "score": [1, 2, 1, 4, 5, 4]}
+    >>> [round(score) for score in rate(rows, engine="duckdb").scores["score"].to_pylist()]
+    [1, 4]
+    """
+    where = EngineOptions(**{name: options.pop(name) for name in WHERE if name in options})
+    group = options.pop("group", None)
+    reading = {name: options.pop(name) for name in KEYWORDS if name in options}
+    if isinstance(group, str):
+        reading["group"] = group
+        group = None
+    held = find_answers(source, score_options(reading), where)
+    try:
+        return rate_held(held, group=group, **options)
+    finally:
+        held.engine.close()
+
+
+def scores_in(reading: EngineReading) -> Scores:
+    """Return the scores that were read out of an engine."""
+    return Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
+
+
+def rate_held(held: Held, *, group: Any = None, **options: Any) -> Rating:
+    """Rate scores where they lie; those few enough for memory are read."""
+    if held.is_small:
+        return rate_here(scores_in(take_out(held)), group=group, **options)
+    return rate_blocks(held_blocks(held, group), **options)
+
+
+def held_blocks(held: Held, group: Any = None) -> ScoreBlocks:
+    """Pack scores into blocks, in Spark or on disk."""
+    blocks, _ = pack_held(held, None)
+    roster = blocks.roster
+    named = group_of_each(held) if group is None else group
+    of_worker = None if named is None else groups_of(named, roster)
+    codes, has_groups = group_codes(of_worker, blocks.n_workers)
+
+    def task_ids() -> pa.Array:
+        if isinstance(blocks, FileBlocks):
+            return pa.concat_arrays(list(task_names(blocks.packed)))
+        assert isinstance(blocks, SparkBlocks)
+        return pa.concat_arrays(list(blocks.each_named(names_only)))
+
+    has_workers = held.reading.has_workers
+    return ScoreBlocks(
+        blocks=blocks,
+        raw_values=score_values(roster.classes),
+        task_ids=task_ids,
+        worker_ids=roster.worker_names,
+        group=codes,
+        cells=cells_for(has_workers, has_groups),
+        has_workers=has_workers,
+        has_groups=has_groups,
+        name=held.name,
+        options=held.reading,
+    )
+
+
+def names_only(block: Block, names: pa.Array) -> pa.Array:
+    """Return the ids of the tasks of a block."""
+    return names

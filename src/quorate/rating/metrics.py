@@ -1,0 +1,239 @@
+"""Scores against known scores: root mean square error, correlation, coverage of the intervals."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quorate.arrays import FloatArray, Shown, Table
+from quorate.errors import NoRowsError, OptionError, QuorateError, count, unknown
+from quorate.io.exports.detect import fields_of
+from quorate.io.open_file import hold
+from quorate.io.pipes import keep_pipes
+from quorate.io.read_table import Source, read_table
+from quorate.io.scores import COLUMN_NAMES, ScoreOptions, read_known_scores, read_scores
+from quorate.rating.methods import NEED_WORKERS, SCORE_METHODS
+
+NORMAL_95 = 1.959963984540054
+MIN_FOR_CORRELATION = 3  # tasks with both scores
+
+
+@dataclass(frozen=True)
+class ScoreErrors:
+    """How far scores are from known ones."""
+
+    rmse: float
+    correlation: float | None  # Pearson's; None where one of the two is constant, or of fewer than 3 tasks
+    mean_error: float  # mean of score - known
+    coverage: float | None  # proportion of known scores within the intervals; None where there are none
+    n_scored: int
+    n_without_truth: int
+    n_without_score: int
+
+    def lines(self) -> list[str]:
+        """Tell it in a few lines."""
+        correlation = "not defined" if self.correlation is None else f"{self.correlation:.4f}"
+        lines = [
+            f"root mean square error {self.rmse:.4g}, correlation {correlation}, mean error {self.mean_error:+.4g} "
+            f"({count(self.n_scored, 'task')})"
+        ]
+        if self.coverage is not None:
+            lines.append(f"{self.coverage:.0%} of the known scores lie within the intervals")
+        if self.n_without_truth:
+            lines.append(f"{count(self.n_without_truth, 'task')} without a known score, not counted")
+        if self.n_without_score:
+            lines.append(f"a known score but no score: {count(self.n_without_score, 'task')}")
+        return lines
+
+
+def score_errors(
+    score: FloatArray, known: FloatArray, low: FloatArray | None = None, high: FloatArray | None = None
+) -> dict[str, Any]:
+    """RMSE, correlation, mean error and coverage of scores, all of them known.
+
+    >>> round(score_errors(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))["rmse"], 3)
+    0.577
+    """
+    error = score - known
+    correlation = None
+    if len(score) >= MIN_FOR_CORRELATION and np.std(score) > 0 and np.std(known) > 0:
+        correlation = float(np.corrcoef(score, known)[0, 1])
+    coverage = None
+    if low is not None and high is not None:
+        stated = np.isfinite(low) & np.isfinite(high)
+        coverage = float(((low <= known) & (known <= high))[stated].mean()) if stated.any() else None
+    return {
+        "rmse": float(np.sqrt(np.mean(error**2))),
+        "correlation": correlation,
+        "mean_error": float(error.mean()),
+        "coverage": coverage,
+    }
+
+
+@keep_pipes()
+def score_scores(scores: Source, truth: Source, *, task: str = "task", score: str | None = None) -> ScoreErrors:
+    """Compare a table of scores, as `quorate rate` writes it, with known scores.
+
+    Args:
+        scores: a table with the columns task and score, and score_low and score_high where it has intervals.
+        truth: a table of known scores, or a mapping from task to score.
+        task: the column of task ids, in both.
+        score: the column of scores; by default ``score``, else ``label``, else ``rating``.
+
+    Raises:
+        NoRowsError: no task has both.
+
+    >>> score_scores({"task": [1, 2], "score": [3.0, 4.0]}, {1: 3.0, 2: 5.0}).mean_error
+    -0.5
+    """
+    scores = hold(scores)
+    fields = fields_of(scores)
+    column = score or next((name for name in COLUMN_NAMES if name in fields), "score")
+    bounds = [name for name in ("score_low", "score_high") if name in fields]
+    remedy = "Of the scores, the columns task and score are read; name yours with --task and --label"
+    table = read_table(scores, dict.fromkeys([task, column, *bounds], remedy), fixed=True)
+    has_score = table.column(column).is_valid() if table.column(column).null_count else None
+    if has_score is not None:
+        table = table.filter(has_score)
+    table = table.filter(pa.array([str(value).strip() != "" for value in table.column(column).to_pylist()]))
+    found = read_known_scores(
+        {task: table.column(task), column: table.column(column)},
+        table.column(task).combine_chunks(),
+        ScoreOptions(task=task, label=column),
+    )
+    order, given = found
+    ids = table.column(task).combine_chunks()
+    known_ids, known = _known(truth, task, column)
+    place = {value: k for k, value in enumerate(known_ids)}
+    texts = [str(value) for value in ids.to_pylist()]
+    at = np.array([place.get(texts[k], -1) for k in order])
+    both = at >= 0
+    if not both.any():
+        raise NoRowsError("no task has both a score and a known score; check that the two files name tasks alike")
+    ends = [np.array(table.column(name).to_pylist(), dtype=np.float64)[order][both] for name in bounds]
+    figures = score_errors(given[both], known[at[both]], *(ends if len(ends) == 2 else ()))
+    n = int(both.sum())
+    return ScoreErrors(**figures, n_scored=n, n_without_truth=len(order) - n, n_without_score=len(known) - n)
+
+
+def _known(truth: Source, task: str, column: str) -> tuple[list[str], FloatArray]:
+    """Return the ids, as text, and the scores of a table of known scores."""
+    from collections.abc import Mapping
+
+    truth = hold(truth)
+    if isinstance(truth, Mapping) and task not in truth:
+        truth = {task: list(truth.keys()), column: list(truth.values())}
+    fields = fields_of(truth)
+    name = column if column in fields else next((each for each in COLUMN_NAMES if each in fields), column)
+    remedy = f"Of the known scores, the columns {task!r} and {name!r} are read; rename yours"
+    table = read_table(truth, {task: remedy, name: remedy}, fixed=True)
+    ids = table.column(task).combine_chunks()
+    unique = ids.unique()
+    source = {task: table.column(task), name: table.column(name)}
+    order, values = read_known_scores(source, unique, ScoreOptions(task=task, label=name))
+    return [str(unique[int(k)].as_py()) for k in order], values
+
+
+@dataclass(frozen=True, repr=False)
+class ScoreComparison(Shown):
+    """Methods side by side: their errors where known scores are given, else how they correlate."""
+
+    table: Table
+    n_tasks: int
+    n_scored: int | None
+    failures: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Say how many methods ran, and which comes first."""
+        best = "smallest error" if self.n_scored is not None else "most like the others"
+        first = self.table["method"][0].as_py()
+        return f"{count(len(self.table), 'method')} on {count(self.n_tasks, 'task')}; {best}: {first}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything for a program."""
+        return {
+            "schema_version": 1,
+            "n_tasks": self.n_tasks,
+            "n_scored": self.n_scored,
+            "methods": self.table.to_pylist(),
+            "failures": list(self.failures),
+        }
+
+    def _tables(self) -> tuple[Table, ...]:
+        return (self.table,)
+
+
+def compare_scores(
+    answers: Any, truth: Any = None, *, methods: Any = None, gold: Any = None, **reading: Any
+) -> ScoreComparison:
+    """Run the usual methods for scores and `quorate.rate` on the same answers.
+
+    Args:
+        answers: what `quorate.read_scores` takes.
+        truth: known scores to compare with; without them methods are compared with each other.
+        methods: names of `SCORE_METHODS`; all by default.
+        gold: known scores that `rate` may use.
+        reading: as `quorate.read_scores`.
+
+    Raises:
+        OptionError: there is no such method.
+
+    >>> rows = {"task": [1, 1, 2, 2, 3, 3], "worker": list("ababab"), "score": [1, 2, 2, 3, 4, 6]}
+    >>> compare_scores(rows, methods=["mean", "median"]).table["method"].to_pylist()
+    ['mean', 'median']
+    """
+    from quorate.rating.methods import ScoreEstimate
+    from quorate.rating.rate import rate
+
+    scores = read_scores(answers, **reading)
+    chosen = list(SCORE_METHODS) if methods is None else list(methods)
+    for name in chosen:
+        if name not in SCORE_METHODS:
+            raise unknown(name, SCORE_METHODS, "method for scores")
+    if not scores.has_workers:
+        chosen = [name for name in chosen if name not in NEED_WORKERS]
+    known = None if truth is None else read_known_scores(truth, scores.answers.task_names, scores.options)
+    estimates: dict[str, ScoreEstimate] = {}
+    failures = []
+    for name in chosen:
+        try:
+            if name == "rate" and gold is not None:
+                tasks = rate(scores, gold=gold).tasks
+                estimates[name] = ScoreEstimate(tasks.score, tasks.se, tasks.low, tasks.high)
+            else:
+                estimates[name] = SCORE_METHODS[name](scores)
+        except QuorateError as error:
+            failures.append(f"{name}: {error}")
+    if not estimates:
+        raise OptionError(f"no method could run: {'; '.join(failures)}")
+    rows = [_row(name, estimates, known) for name in estimates]
+    key = "rmse" if known is not None else "correlation_with_others"
+    sign = 1 if known is not None else -1
+    rows.sort(key=lambda row: (row[key] is None, sign * (row[key] or 0.0)))
+    n_scored = None if known is None else len(known[0])
+    return ScoreComparison(Table(pa.Table.from_pylist(rows)), scores.n_tasks, n_scored, tuple(failures))
+
+
+def _row(name: str, estimates: Any, known: Any) -> dict[str, Any]:
+    estimate = estimates[name]
+    low, high = estimate.low, estimate.high
+    if low is None and estimate.se is not None:
+        low = estimate.score - NORMAL_95 * estimate.se
+        high = estimate.score + NORMAL_95 * estimate.se
+    if known is not None:
+        at = known[0]
+        ends = () if low is None else (low[at], high[at])
+        return {"method": name, **score_errors(estimate.score[at], known[1], *ends)}
+    others = [_correlation(estimate.score, other.score) for label, other in estimates.items() if label != name]
+    defined = [value for value in others if value is not None]
+    half = None if low is None else float(np.nanmedian(high - low)) / 2
+    mean = float(np.mean(defined)) if defined else None
+    return {"method": name, "correlation_with_others": mean, "median_half_width": half}
+
+
+def _correlation(one: FloatArray, two: FloatArray) -> float | None:
+    both = np.isfinite(one) & np.isfinite(two)
+    if both.sum() < MIN_FOR_CORRELATION or np.std(one[both]) == 0 or np.std(two[both]) == 0:
+        return None
+    return float(np.corrcoef(one[both], two[both])[0, 1])

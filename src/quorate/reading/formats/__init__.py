@@ -1,4 +1,0 @@
-"""Other tools' exports, one file a format: what it is recognised by, where its answers are, how labels go back into it.
-
-`known.py` lists them; a format is added there.
-"""

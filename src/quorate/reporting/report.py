@@ -1,0 +1,250 @@
+"""Answers -> the report: aggregate, diagnose, compare; then draw, and put it on one page.
+
+What stands under the charts: what they show, and what of a large crowd they leave out.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Unpack
+from urllib.parse import quote
+
+import numpy as np
+
+from quorate import __version__
+from quorate.answers import Answers
+from quorate.arrays import Shown
+from quorate.charts.charts import DRAWN, MOST_IN_MAP, SURE, agreement_chart, confidence_chart, skills_chart
+from quorate.charts.graph import MOST_EDGES, MOST_WORKERS, graph_chart
+from quorate.charts.vega import Spec
+from quorate.diagnostics.diagnose import Diagnosis, diagnose_result
+from quorate.errors import OptionError
+from quorate.evaluation.compare import Comparison, compare
+from quorate.evaluation.metrics import Score, expected_error
+from quorate.interrater.agreement import agreement
+from quorate.io.atomic import make_folder, together
+from quorate.io.gold import gold_for, labels_for
+from quorate.io.options import ReadKeywords
+from quorate.io.pipes import keep_pipes
+from quorate.io.read import given
+from quorate.io.read_table import Source
+from quorate.io.write_table import write_table, write_text
+from quorate.methods.registry import METHODS, aggregate
+from quorate.progress import report as tell
+from quorate.reporting import tables
+from quorate.reporting.html import converter, render, templates, to_svg, warm_up
+from quorate.reporting.next_steps import REMEDIES, Outlook, as_typed, outlook, title_of
+from quorate.reporting.summary import Arranged, arrange, first_things, headline, nothing_found, omissions
+from quorate.result import Result, count
+
+
+def captions(result: Result, sure: float, *, has_copying: bool = False) -> dict[str, str]:
+    """Return the caption of each chart.
+
+    Args:
+        result: what was aggregated.
+        sure: below this, a task needs more answers.
+        has_copying: whether the graph marks pairs.
+
+    >>> import quorate
+    >>> result = quorate.aggregate(quorate.simulate.crowd(100, 5, 3).answers)
+    >>> captions(result, 0.9)["confidence"]
+    'Tasks by how sure their label is. Below 90%, ask for more answers.'
+    """
+    n, level = result.answers.n_workers, f"{result.intervals.level:.0%}"
+    bars = "" if np.isnan(result.intervals.low).all() else f" Bars are {level} intervals: where the skill may well be."
+    sampled = f" Drawn: {DRAWN:,} of {n:,} workers, evenly by rank." if n > DRAWN else ""
+    few = f" Drawn: {MOST_WORKERS:,} of {n:,} workers, the most active of each component." if n > MOST_WORKERS else ""
+    # So many workers need not have so many pairs, but then the sentence is still true.
+    thin = f" At most {MOST_EDGES:,} lines, the strongest." if n * (n - 1) // 2 > MOST_EDGES else ""
+    marked = " Thick purple lines: these two agree beyond their skills." if has_copying else ""
+    part = f" Drawn: {MOST_IN_MAP} of {n:,} workers, the most active." if n > MOST_IN_MAP else ""
+    return {
+        "skills": f"Each worker's skill, the best first. The dashed line is guessing.{bars}{sampled}",
+        "graph": "Lines join workers who share tasks; the larger the mark, the more answers. A dashed ring marks a "
+        f"component whose skills cannot be told.{marked}{few}{thin}",
+        "agreement": "One square for each two workers, both ways, by component and skill. A small square stands for "
+        f"fewer than 5 shared tasks, a middling one for fewer than 20.{part}",
+        "confidence": f"Tasks by how sure their label is. Below {sure:.0%}, ask for more answers.",
+    }
+
+
+FAST = ("quorate", "rank-one", "majority", "one-coin", "dawid-skene")  # methods to compare with, unless told
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
+    """Everything that the page shows."""
+
+    result: Result
+    diagnosis: Diagnosis
+    comparison: Comparison | None
+    sure: float = SURE
+    title: str = "The answers"
+    left_out: tuple[str, ...] = ()  # before the answers were read
+    file: str = "FILE"  # as commands name what was read
+    score: Score | None = None  # of the labels, where the truth is known
+
+    @cached_property
+    def next(self) -> Outlook:
+        """What to do next, and what it should bring."""
+        return outlook(self.result, self.diagnosis, self.sure, self.file)
+
+    @cached_property
+    def found(self) -> Arranged:
+        """What stands out."""
+        return arrange(self.diagnosis.findings, self.diagnosis.answers)
+
+    def summary(self) -> str:
+        """Say what to do next, a line each, and how to write the page."""
+        steps = (f"{step.title}: {step.why} {step.brings}".rstrip() for step in self.next.all())
+        return "\n".join([f"{self.title}: {self.next.line()}", *steps, "report.write('report.html') makes the page"])
+
+    def html(self, files: Mapping[str, str] | None = None) -> str:
+        """Return the page; ``files`` are the addresses of the whole tables, ``workers`` and ``labels``."""
+        context = {
+            "title": self.title,
+            "version": __version__,
+            "method": self.result.method,
+            "about": METHODS[self.result.method].about,
+            "lead": self._lead(),
+            "steps": self.next.all(),
+            "before_and_after": self.next.line(),
+            "tiles": headline(self.result, self.sure, self.score),
+            "first": first_things(self.result, is_told=self._undetermined_are_told(), told=self._told()),
+            # Whom to stop or train is said above, with the same figures.
+            "findings": [group for group in self.found.groups if group.kind.replace(" ", "-") not in REMEDIES],
+            "nothing": nothing_found(self.result),
+            "omissions": omissions(self.result.answers, self.left_out),
+            "not_asked": self.diagnosis.not_asked,
+            "n_answers": self.result.answers.n_answers,
+            "level": None if np.isnan(self.result.intervals.low).all() else f"{self.result.intervals.level:.0%}",
+            "n_scored": None if self.comparison is None else self.comparison.n_scored,
+            "captions": captions(self.result, self.sure, has_copying=bool(self.found.copying)),
+            **self._sheets(files or {}),
+        }
+        return render(context, self._drawings())
+
+    def write(self, path: str | Path, *, folder: str | Path | None = None, excel_safe: bool = False) -> list[Path]:
+        """Write the page and, into a folder if one is given, workers.csv and labels.csv, which it then links to.
+
+        A page of the name ``-`` goes to standard output.
+        """
+        page = Path(path)
+        whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
+        html = self.html({file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in whole})
+        if folder is not None:
+            make_folder(folder)
+        with together():  # the page and its tables appear all or none
+            write_text(html, page)
+            for file in whole:
+                write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
+        return [page, *whole]
+
+    def _lead(self) -> str:
+        a = self.result.answers
+        return (
+            f"{count(a.n_answers, 'answer')} by {count(a.n_workers, 'worker')} to {count(a.n_tasks, 'task')}, turned "
+            f"into one label a task by the method {self.result.method}."
+        )
+
+    def _undetermined_are_told(self) -> bool:
+        told = {worker for finding in self.diagnosis.of_kind("cannot-be-judged") for worker in finding.workers}
+        return set(self.diagnosis.undetermined().tolist()) <= told
+
+    def _told(self) -> set[str]:
+        return {finding.kind for finding in self.diagnosis.findings}
+
+    def _sheets(self, files: Mapping[str, str]) -> dict[str, Any]:
+        result, found = self.result, self.found
+        return {
+            "workers": tables.worker_sheet(result, found.flags, files.get("workers")),
+            "tasks": tables.task_sheet(result, files.get("labels")),
+            "components": tables.component_sheet(self.diagnosis),
+            "pairs": tables.pair_sheet(result, found.copiers),
+            "coefficients": tables.coefficient_sheet(agreement(result.answers)),
+            "confidence": tables.confidence_sheet(result, self.sure),
+            "methods": None if self.comparison is None else tables.method_sheet(self.comparison, result),
+        }
+
+    def _drawings(self) -> dict[str, str]:
+        result, found = self.result, self.found
+        charts: list[tuple[str, Callable[[], Spec], str]] = [
+            ("skills", lambda: skills_chart(result), "Workers by skill, with intervals; a table has the figures."),
+            (
+                "graph",
+                lambda: graph_chart(result, copying=found.copying),
+                "Workers joined where they share tasks; a table lists the components.",
+            ),
+            (
+                "agreement",
+                lambda: agreement_chart(result, first=found.copiers),
+                "How alike each two workers answered; a table lists the pairs.",
+            ),
+            (
+                "confidence",
+                lambda: confidence_chart(result, self.sure),
+                "How many tasks have which confidence; a table has the figures.",
+            ),
+        ]
+        drawn = {}
+        for number, (name, draw, label) in enumerate(charts):
+            tell("drawing", number, len(charts))
+            drawn[name] = to_svg(draw(), label)
+        tell("drawing", len(charts), len(charts))
+        return drawn
+
+
+@keep_pipes()
+def report(
+    source: Answers | Source,
+    *,
+    method: str = "quorate",
+    gold: Source = None,
+    truth: Source = None,
+    methods: Sequence[str] = FAST,
+    sure: float = SURE,
+    title: str | None = None,
+    left_out: Sequence[str] = (),
+    **reading: Unpack[ReadKeywords],
+) -> Report:
+    """Gather what the report shows; its ``write`` makes one HTML page that needs no network.
+
+    Args:
+        source: what `quorate.read` returned, or anything that it reads.
+        method: how to aggregate; see `quorate methods`.
+        gold: known labels of some tasks, which the methods may use, as in `quorate.aggregate`.
+        truth: true labels to score the methods against, in the columns that the answers have; not shown to them.
+        methods: others to compare with; none if empty.
+        sure: a label of less confidence needs more answers.
+        title: of the page; by default what the name of the file says, or how much there is.
+        left_out: what was left out before the answers were read, a sentence each.
+        reading: as `quorate.read` takes it.
+
+    Raises:
+        QuorateError: vl-convert or jinja2 is not installed.
+
+    >>> import quorate
+    >>> page = report(quorate.simulate.crowd(100, 5, 3).answers, title="Cats & dogs").html()
+    >>> page[:15], "<h1>Cats &amp; dogs</h1>" in page
+    ('<!DOCTYPE html>', True)
+    """
+    templates()  # say at once what is missing
+    warm_up(converter())
+    if not 0 < sure <= 1:
+        raise OptionError(f"how sure a label must be is a share above 0 and at most 1, not {sure}")
+    found = given(source, reading)
+    known, true = gold_for(found, gold), labels_for(found, truth, "the truth")
+    result = aggregate(found.answers, method, gold=known)
+    diagnosis = diagnose_result(result, gold=known)
+    chosen = [method, *(name for name in methods if name != method)]
+    there = {each.method: each for each in (diagnosis.result, result)}  # not run again
+    comparison = compare(found.answers, true, methods=chosen, gold=known, results=there) if methods else None
+    omitted = (*left_out, *(() if found.export is None else found.export.omissions()))
+    named = title_of(found.name, found.answers) if title is None else title
+    if found.is_sample:
+        named = f"{named} (a sample of {found.answers.n_tasks:,} tasks)"
+    score = None if true is None else expected_error(result, true)
+    return Report(result, diagnosis, comparison, sure, named, omitted, as_typed(found.source, found.options), score)

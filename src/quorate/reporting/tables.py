@@ -1,0 +1,338 @@
+"""The page's tables: workers, tasks, components, pairs, methods. Those that need a look come first.
+
+Tables as the page shows them: cells with a text to read and a value to sort by.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import take
+from quorate.charts.charts import MOST_IN_MAP, confidence_rows
+from quorate.charts.vega import (
+    BETTER,
+    GUESSING,
+    STANDINGS,
+    UNASKED,
+    UNKNOWN,
+    WORSE,
+    choose_workers,
+    pairs_among,
+    standings,
+)
+from quorate.diagnostics.diagnose import Diagnosis
+from quorate.diagnostics.workers import costs
+from quorate.evaluation.compare import Comparison
+from quorate.interrater.agreement import Agreement
+from quorate.methods.registry import METHODS
+from quorate.result import Result
+from quorate.skills.identification import STATUSES
+from quorate.voting.vote import UNANSWERED, accuracy
+
+MOST_ROWS = 500  # a longer table is cut, with a word about it
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A short word about a row, with a tone: good, doubt, bad, copy or unknown."""
+
+    text: str
+    tone: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows: text, badges or lines of a label and who gave it; the value is what it sorts by."""
+
+    text: str = ""
+    value: float | None = None
+    badges: tuple[Badge, ...] = ()
+    lines: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading; numbers stand to the right, and a spare column is left out on a phone."""
+
+    title: str
+    number: bool = False
+    spare: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of the page."""
+
+    name: str  # its id on the page
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    n_rows: int  # before it was cut
+    file: str | None = None  # the address of the whole table, where it was written
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows are missing."""
+        return len(self.rows) < self.n_rows
+
+
+def number(value: float | None, digits: int = 2) -> Cell:
+    """Show a number, or a dash where there is none.
+
+    >>> number(0.1234).text, number(None).text, number(float("nan")).text, number(12000, 0).text
+    ('0.12', '–', '–', '12,000')
+    """
+    if value is None or value != value:
+        return Cell("–")
+    return Cell(f"{value:,.{digits}f}", float(value))
+
+
+def percent(value: float | None, digits: int = 0) -> Cell:
+    """Show a share in percent; what rounds to all or nothing without being so says it.
+
+    >>> percent(0.123).text, percent(0.999).text, percent(1.0).text, percent(None).text
+    ('12%', '>99%', '100%', '–')
+    """
+    if value is None or value != value:
+        return Cell("–")
+    shown = f"{value:.{digits}%}"
+    if value < 1 and shown == f"{1:.{digits}%}":
+        shown = f">{1 - 10 ** -(digits + 2):.{digits}%}"
+    elif value > 0 and shown == f"{0:.{digits}%}":
+        shown = f"<{10 ** -(digits + 2):.{digits}%}"
+    return Cell(shown, float(value))
+
+
+def name_list(names: Sequence[str], most: int = 8) -> str:
+    """List names with commas, and count those that are too many.
+
+    >>> name_list(["ann", "bob", "eve"], most=2)
+    'ann, bob and 1 more'
+    """
+    head = ", ".join(names[:most])
+    return f"{head} and {len(names) - most:,} more" if len(names) > most else head
+
+
+TONES = ("good", "doubt", "bad", "unknown", "unknown")
+# By which standings sort. Who cannot be judged needs more answers, not a look, and comes last.
+URGENCY = {WORSE: 0, GUESSING: 1, BETTER: 2, UNKNOWN: 3, UNASKED: 3}
+MOST_PAIRS = 100
+Flags = Mapping[int, Sequence[Badge]]
+
+
+def worker_sheet(result: Result, flags: Flags, file: str | None = None) -> Sheet:
+    """List the workers by what they cost: the wrong answers that a usual worker would not have given.
+
+    Args:
+        result: what was aggregated.
+        flags: what the diagnosis found about workers, by code.
+        file: the address of the whole table.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 5, 3, skills=[0.8, 0.8, 0.8, 0.0, 0.7])
+    >>> sheet = worker_sheet(quorate.aggregate(crowd.answers), {3: [Badge("slow", "doubt")]})
+    >>> sheet.rows[0][0].text, sheet.n_rows
+    ('w3', 5)
+    """
+    answers, sure = result.answers, result.intervals
+    kinds = standings(result)
+    cost = costs(result)
+    unjudged = (kinds == UNKNOWN) | (kinds == UNASKED)
+    order = np.lexsort([np.arange(answers.n_workers), -answers.per_worker, -cost, unjudged])
+    names = answers.worker_names.to_pylist()
+    right = accuracy(result.skills, answers.n_classes)
+    rows = []
+    for k in order[:MOST_ROWS].tolist():
+        interval = "–" if np.isnan(sure.low[k]) else f"{sure.low[k]:.2f} to {sure.high[k]:.2f}"
+        width = None if np.isnan(sure.low[k]) else float(sure.high[k] - sure.low[k])
+        standing = Badge(STANDINGS[kinds[k]], TONES[kinds[k]])
+        why = STATUSES[result.status[k]].removeprefix("undetermined: ") if np.isnan(result.skills[k]) else ""
+        found = (standing, *flags.get(k, ()))
+        rows.append(
+            (
+                Cell(str(names[k])),
+                Cell(why, float(URGENCY[kinds[k]]), badges=found),
+                number(None if unjudged[k] else max(float(cost[k]), 0.0), 0),
+                number(float(result.skills[k])),
+                Cell(interval, width),
+                percent(float(right[k])),
+                number(int(answers.per_worker[k]), 0),
+            )
+        )
+    columns = (
+        Column("worker"),
+        Column("standing"),
+        Column("costs", number=True),
+        Column("skill", number=True),
+        Column(f"{sure.level:.0%} interval", number=True, spare=True),
+        Column("right", number=True, spare=True),
+        Column("answers", number=True),
+    )
+    caption = "Workers, those that cost most first"
+    return Sheet("workers-table", caption, columns, tuple(rows), answers.n_workers, file)
+
+
+def task_sheet(result: Result, file: str | None = None) -> Sheet:
+    """List the tasks, the least sure first, each with who said what.
+
+    >>> import quorate
+    >>> sheet = task_sheet(quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
+    >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
+    ('1', (('x', 'a'), ('y', 'b')))
+    """
+    answers, ballot = result.answers, result.ballot
+    confidence = ballot.confidence
+    order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
+    tasks, workers = answers.task_names, answers.worker_names
+    classes = [str(name) for name in answers.classes.to_pylist()]
+    rows = []
+    for t in order.tolist():
+        given: dict[int, list[str]] = {}
+        for a in range(answers.start[t], answers.start[t + 1]):
+            given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
+        said = sorted(given.items(), key=lambda item: (item[0] != ballot.label[t], -len(item[1]), item[0]))
+        badges = (Badge("tied", "doubt"),) if ballot.tied[t] else ()
+        label = Cell("", badges=(Badge(UNANSWERED, "unknown"),))
+        if ballot.label[t] >= 0:
+            label = Cell(classes[ballot.label[t]], badges=badges)
+        rows.append(
+            (
+                Cell(str(tasks[t].as_py())),
+                label,
+                percent(float(confidence[t])),
+                number(int(answers.per_task[t]), 0),
+                Cell(lines=tuple((classes[c], name_list(who)) for c, who in said)),
+            )
+        )
+    columns = (
+        Column("task"),
+        Column("label"),
+        Column("sure", number=True),
+        Column("answers", number=True, spare=True),
+        Column("who said what"),
+    )
+    return Sheet("tasks-table", "Tasks, the least sure first", columns, tuple(rows), answers.n_tasks, file)
+
+
+def component_sheet(diagnosis: Diagnosis) -> Sheet:
+    """List the components of the interaction graph, the largest first.
+
+    >>> import quorate
+    >>> from quorate.diagnostics.diagnose import diagnose
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> [row[1].text for row in component_sheet(diagnose(answers)).rows]
+    ['bipartite: nobody closes an odd cycle', 'shares no task with anyone']
+    """
+    found = diagnosis.components
+    rows = []
+    for number_of, each in enumerate(found[:MOST_ROWS]):
+        part = each.component
+        names = [str(diagnosis.worker_name(code)) for code in part.workers[:9].tolist()]
+        if part.identifiable:
+            verdict = Cell("", 1.0, badges=(Badge("skills can be told", "good"),))
+        else:
+            alone = len(part.workers) == 1
+            why = "shares no task with anyone" if alone else "bipartite: nobody closes an odd cycle"
+            verdict = Cell(why, 0.0, badges=(Badge("cannot be told", "unknown"),))
+        who = name_list(names + [""] * (len(part.workers) - len(names)))
+        rows.append((number(number_of, 0), verdict, number(len(part.workers), 0), number(each.n_pairs, 0), Cell(who)))
+    columns = (
+        Column("part"),
+        Column("verdict"),
+        Column("workers", number=True),
+        Column("pairs", number=True, spare=True),
+        Column("who"),
+    )
+    return Sheet("components-table", "Components, the largest first", columns, tuple(rows), len(found))
+
+
+def pair_sheet(result: Result, first: Sequence[int] = ()) -> Sheet:
+    """List the pairs of the agreement map who share the most tasks.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> [cell.text for cell in pair_sheet(result).rows[0]]
+    ['a', 'b', '1', '0%']
+    """
+    answers = result.answers
+    component = result.identifiability.component[: answers.n_workers]
+    drawn = choose_workers(answers, component, MOST_IN_MAP, first)
+    met = pairs_among(answers, drawn)
+    names = take(answers.worker_names, drawn).to_pylist()
+    rows = []
+    for e in np.lexsort([np.arange(len(met)), -met.shared])[:MOST_PAIRS].tolist():
+        one, two = (Cell(str(names[end[e]])) for end in (met.i, met.j))
+        rows.append((one, two, number(int(met.shared[e]), 0), percent(float(met.agreed[e] / met.shared[e]))))
+    columns = (Column("worker"), Column("other"), Column("shared tasks", number=True), Column("alike", number=True))
+    return Sheet("pairs-table", "Pairs, those who share most tasks first", columns, tuple(rows), len(met))
+
+
+def coefficient_sheet(agreement: Agreement) -> Sheet:
+    """List the coefficients of agreement, with their intervals.
+
+    >>> import quorate
+    >>> found = quorate.agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")})
+    >>> [cell.text for cell in coefficient_sheet(found).rows[3]]
+    ['percent agreement', '0.50', '–']
+    """
+    rows = [
+        (
+            Cell(agreement.named(name)),
+            number(each.value),
+            Cell("–" if each.low is None else f"{each.low:.2f} to {each.high:.2f}"),
+        )
+        for name, each in agreement.overall.items()
+    ]
+    columns = (
+        Column("coefficient"),
+        Column("value", number=True),
+        Column(f"{agreement.level:.0%} interval", number=True),
+    )
+    return Sheet("coefficients-table", "How alike all answers are", columns, tuple(rows), len(rows))
+
+
+def confidence_sheet(result: Result, sure: float) -> Sheet:
+    """List the bars of the chart of confidence.
+
+    >>> import quorate
+    >>> result = quorate.majority_vote({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
+    >>> [cell.text for cell in confidence_sheet(result, 0.9).rows[0]]
+    ['95% to 100%', '2', 'sure enough']
+    """
+    rows = [
+        (Cell(f"{row['low']:.0%} to {row['high']:.0%}", row["low"]), number(row["tasks"], 0), Cell(row["verdict"]))
+        for row in confidence_rows(result, sure)
+    ]
+    columns = (Column("confidence", number=True), Column("tasks", number=True), Column("verdict"))
+    return Sheet("confidence-table", "Tasks by confidence", columns, tuple(rows), len(rows))
+
+
+def method_sheet(comparison: Comparison, result: Result) -> Sheet:
+    """List other methods, and how many labels each would change.
+
+    >>> import quorate
+    >>> from quorate.evaluation.compare import compare
+    >>> answers = quorate.simulate.crowd(100, 5, 3).answers
+    >>> sheet = method_sheet(compare(answers, methods=["majority"]), quorate.majority_vote(answers))
+    >>> [cell.text for cell in sheet.rows[0]]
+    ['majority', '0', '0%', 'every vote counts the same']
+    """
+    scored = comparison.n_scored is not None
+    rows = []
+    for entry, label in zip(comparison.entries, comparison.labels, strict=True):
+        name = entry.method.split(":")[0]
+        changed = None if label is None else int((label != result.ballot.label).sum())
+        share = None if changed is None else changed / max(result.answers.n_tasks, 1)
+        errors = (percent(entry.error, 1),) if scored else ()
+        about = METHODS[name].about if entry.failed is None else f"failed: {entry.failed}"
+        rows.append((Cell(entry.method), number(changed, 0), percent(share, 0), *errors, Cell(about)))
+    columns = (
+        Column("method"),
+        Column("labels it would change", number=True),
+        Column("share", number=True, spare=True),
+        *((Column("wrong labels", number=True),) if scored else ()),
+        Column("what it does"),
+    )
+    caption = f"Other methods against {result.method}"
+    return Sheet("methods-table", caption, columns, tuple(rows), len(rows))

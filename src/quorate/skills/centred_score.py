@@ -1,0 +1,327 @@
+"""What an interval needs to know of skills from centred answers: the same score, for any class prior and any habit.
+
+Let z_it be the answer less the worker's habit f_i, and Y_t = sum_j x_j z_jt over the peers. If the skill of i is u,
+z_it · Y_t averages to u G q_2, with G = 1 - sum pi² and q_r the sum of x_j^r over the peers. The answer is l with
+probability f_i(l) + u ([l is true] - pi(l)), so, with F for diag(f) - f fᵀ, Pi for diag(pi) - pi piᵀ and tr for the
+trace, the second moment of z_it · Y_t is, over the true classes,
+
+    (q_2² - q_4) (tr(F_i Pi) + u B_i) + q_2 tr(F_i F) + u q_3 E_i
+
+where B_i and E_i are third moments of the habit (both zero for two even classes). For even classes and no habits these
+are the sums of `rank_one_score.py`.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray
+from quorate.blocks.kernels import centred_products, power_sums
+from quorate.blocks.memory import blocks_of
+from quorate.models.response_bias import ResponseBias
+from quorate.skills.centred import HABIT_ANSWERS, centred_answers, centred_pairs, pairs_pay, peer_sums, task_weights
+from quorate.skills.intervals import WorkerScore
+from quorate.skills.priors import Priors
+from quorate.skills.rank_one_score import Estimated, OneCoinInference
+from quorate.skills.weak_identification import WeakIdentification
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+# Pseudo-answers by which a habit is shrunk toward the crowd's where a variance rests on it: a worker who happened to
+# give one class five times is not thereby sure to give it a sixth time.
+CALM = 20.0
+CLASSES = 10  # per answer, that cost as much as anything else
+
+
+@dataclass(frozen=True)
+class CentredInference(Estimated):
+    """Skills from centred answers, and the answers behind them.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import centred_skills
+    >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
+    >>> found = centred_skills(crowd.answers)
+    >>> gold, free = np.zeros(3, bool), np.ones(3, bool)
+    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.habits, found.ridge)
+    >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
+    True
+    """
+
+    is_gold: BoolArray  # of each worker
+    is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
+    habits: ResponseBias
+    ridge: float  # by which the skills are shrunk toward their mean
+    priors: Priors | None = None  # what was known of the workers from before
+    pull: FloatArray | None = None  # by which the skills are shrunk toward that
+    prior_scale: float = 1.0  # what was known stands in the skills on the scale of this factor
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, gold's included; counted twice from 20 classes on, and so forth."""
+        return self.crowd.n_answers * max(1, self.n_classes // CLASSES)
+
+    @cached_property
+    def _omega(self) -> FloatArray:
+        """What each task weighs, so that each answer counts once."""
+        return task_weights(self.answers)
+
+    @cached_property
+    def _kept(self) -> FloatArray:
+        """c: what is left of an answer's agreement with the truth after its own share in the habit is taken away."""
+        n = self._in_habit
+        kept: FloatArray = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
+        return kept
+
+    @property
+    def _in_habit(self) -> FloatArray:
+        """How many answers each worker's habit was counted from, those from before included."""
+        own = self.crowd.per_worker.astype(np.float64)
+        return own if self.priors is None else own + self.priors.worth
+
+    @cached_property
+    def _passes(self) -> tuple[FloatArray, FloatArray]:
+        """The sums over peers that `quorate.blocks.numpy_kernels.powers` lists, and those of z_it · Y_t over the tasks.
+
+        Both are weighed by the tasks; the last of the powers is over those who are gold.
+        """
+        blocks, squares = blocks_of(self.crowd), np.where(self.is_gold, self._x**2, 0.0)
+        powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
+        return powers, blocks.sums(centred_products, self._x, self.habits.frequency)[0]
+
+    @property
+    def _known(self) -> FloatArray:
+        """D: what the peers tell, the sum of omega q_2 over each worker's tasks."""
+        known: FloatArray = self._passes[0][0]
+        return known
+
+    @cached_property
+    def _in_scale(self) -> FloatArray:
+        """How much of c the scale of the peers' skills holds already: its mean, for skills come from centred answers.
+
+        Nothing of it where the peer is gold, whose skill is one by definition.
+        """
+        mean = float(np.average(self._kept, weights=self.crowd.per_worker))
+        by_gold = self._passes[0][-1]
+        share = np.divide(by_gold, self._known, out=np.zeros_like(by_gold), where=self._known > 0)
+        held: FloatArray = mean + (1 - mean) * share
+        return held
+
+    @cached_property
+    def _centred(self) -> FloatArray:
+        """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
+        return centred_answers(self.answers, self.habits)
+
+    @cached_property
+    def _agreed(self) -> FloatArray:
+        """Each answer's z_it · Y_t / G, times the task's weight."""
+        a = self.answers
+        if pairs_pay(a):
+            return self._omega[a.task] * peer_sums(a, self.habits.frequency, self._x) / self.habits.spread
+        z = self._centred
+        mine = self._x[a.worker][:, None] * z
+        y = np.zeros((a.n_tasks, a.n_classes))
+        answered = np.flatnonzero(a.per_task)
+        y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
+        agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
+        return agreed
+
+    def agreement_score(self) -> WorkerScore:
+        """Return the score of rank-one at these skills, without centring.
+
+        One test for all methods: the centred score, whose variance includes that of the response bias, would call 20
+        workers of the public sets weakly identified instead of none.
+        """
+        return OneCoinInference(self.crowd, self.skills, self.is_free).score()
+
+    def weak(self, n_workers: int) -> WeakIdentification:
+        """Test who is weakly identified; the prior of the skills, not an odd cycle, gives a component its scale."""
+        found = super().weak(n_workers)
+        return replace(found, log_scale_error=np.zeros(n_workers))
+
+    @property
+    def is_known_before(self) -> BoolArray:
+        """Which workers' skills are known from an earlier run."""
+        if self.priors is None:
+            return np.zeros(len(self.skills), dtype=bool)
+        return self.priors.is_known
+
+    def score(self) -> WorkerScore:
+        """Return each worker's raw estimate and the variance it has, in O(answers); what is known is part of it."""
+        batch = self.batch_score()
+        if self.priors is None or self.pull is None:
+            return batch
+        share = self._batch_share
+        known, error = self.priors.skill, np.zeros(len(share))
+        np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
+        alpha, beta, gamma = (np.nan_to_num(each) * share**2 for each in (batch.alpha, batch.beta, batch.gamma))
+        raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
+        told = (share > 0) & ~np.isnan(batch.raw) | self.priors.is_known
+        return WorkerScore(np.where(told, raw, np.nan), alpha + (1 - share) ** 2 * error, beta, gamma)
+
+    @cached_property
+    def _batch_share(self) -> FloatArray:
+        """How much of a raw estimate the batch tells, and not what was known before: D over D and the pull."""
+        pull = np.zeros(len(self._known)) if self.pull is None else self.pull
+        both = self._known + pull
+        share: FloatArray = np.divide(self._known, both, out=np.ones(len(both)), where=both > 0)
+        return share
+
+    @property
+    def _to_mean(self) -> float | FloatArray:
+        """By how much skills are drawn to their mean: less where something is known, which takes its place."""
+        return self.ridge if self.pull is None else np.maximum(self.ridge - self.pull, 0.0)
+
+    def batch_score(self) -> WorkerScore:
+        """Return what these answers alone say of each worker's skill, its peers being as they are known."""
+        spread = self.habits.spread
+        (_, one, cube, q4, both, _), agreed = self._passes
+        pairs = both - q4
+        scale = np.where(self._known > 0, self._known, np.nan)
+        a, b, c, e = (moment / spread**2 for moment in self._habit_moments())
+        alpha = (a * pairs + c * one) / scale**2
+        n = np.maximum(self._in_habit, 1)
+        # The habit is an average over the same answers. Its error times that of the mean of Y_t, which is correlated
+        # with it by the skill, is what is left of the variance where worker and peers are perfect.
+        return WorkerScore(
+            agreed / spread / (scale * self._kept / self._in_scale),
+            alpha * (1 + 1 / n),
+            (b * pairs + e * cube) / scale**2,
+            both / scale**2 - 1 / n**2,
+        )
+
+    def shrunk_to(self, mean: float) -> FloatArray:
+        """Return the raw estimates, shrunk toward a mean as skills are; that mean where the peers tell nothing."""
+        information = self._known
+        raw = np.where(information > 0, np.nan_to_num(self.batch_score().raw), 0.0)
+        shrunk: FloatArray = (information * raw + self.ridge * mean) / (information + self.ridge)
+        return shrunk
+
+    def on_scale(self, skills: FloatArray, after: float) -> FloatArray:
+        """Turn skills that rest on this spread of the classes into those that rest on another: x² G stays as it is.
+
+        What was known of a worker before is on the other scale already.
+        """
+        told, known = self.parts(skills)
+        return rescaled(told, self.habits.spread, after) + known
+
+    def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
+        """Part skills into what rests on the spread of the classes, and what was known before whatever that is."""
+        if self.priors is None or self.pull is None:
+            return skills, 0.0
+        known = self.pull / np.maximum(self._known + self._to_mean + self.pull, 1e-300) * self.priors.skill
+        return skills - self.prior_scale * known, known
+
+    def scale_range(self) -> tuple[float, float]:
+        """Return the factors on the skills that the uncertainty of the class prior allows."""
+        from quorate.skills.centred_skills import prior_scale_range  # which is built on these scores
+
+        return prior_scale_range(self)
+
+    def noise(self) -> FloatArray:
+        """Return the variance that chance gives each skill: the raw estimate's, less by what the ridge takes."""
+        x = np.clip(self._x, -1 / (self.n_classes - 1), 1.0)
+        variance = np.nan_to_num(self.score().variance(x), nan=1.0)  # nothing is told of a worker without peers
+        known = self._known if self.pull is None else self._known + self.pull
+        drawn: FloatArray = known / np.maximum(known + self._to_mean, 1e-12)
+        return variance * drawn**2
+
+    def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
+        n = self._in_habit[:, None]
+        mean = self.habits.crowd
+        given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
+        f = (given + CALM * mean) / (n + CALM)
+        share = self.crowd.per_worker * self._x**2
+        share = share / max(float(share.sum()), 1e-300)
+        noise = share * self._kept**2  # centring takes from the peers' noise, too
+        prior, scale = self.habits.prior, self._in_scale**2
+        b, e = _third_moments(f, share @ f, prior)
+        of_prior, of_crowd = _spread_traces(f, prior[None], np.ones(1)), _spread_traces(f, f, noise)
+        return of_prior, b, of_crowd * scale, e * noise.sum() * scale
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Return f, with psi and the curvature as sums over tasks."""
+        from quorate.skills.variance_inflation import (
+            Curvature,
+            agreement_parts,
+            by_task,
+            gram,
+            gram_of_pairs,
+            inflation,
+            with_known,
+        )
+
+        sums, a, m = self._sums, self.answers, self.n_classes
+        x, omega = self._x[sums.worker], self._omega
+        q2 = omega[a.task] * sums.of_mates(x * x)
+        tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
+        psi = self._agreed - tried[sums.worker] * q2
+        by_skill = by_task(sums.worker, x, a.per_task, a.n_workers), omega
+        if pairs_pay(a):
+            agreements = centred_pairs(a, self.habits.frequency, omega).signed / self.habits.spread
+            peers = gram_of_pairs(by_skill, agreements, a.n_tasks)
+        else:
+            by_class = [(self._by_class(), np.repeat(omega, m) / self.habits.spread)]
+            peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
+        pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
+        if self.priors is not None and self.pull is not None:
+            pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
+        curvature = Curvature(known, peers, self.is_free, self._to_mean)
+        return inflation(curvature, pulls, draws=draws, seed=seed)
+
+    def _by_class(self) -> "sparse.csr_array":
+        """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
+        from quorate.skills.variance_inflation import by_task
+
+        a, m = self.answers, self.n_classes
+        first = a.start[a.task]
+        within = np.arange(a.n_answers) - first
+        place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
+        values, workers = np.empty(place.size), np.empty(place.size, self._sums.worker.dtype)
+        values[place] = self._centred
+        workers[place] = self._sums.worker[:, None]
+        return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
+
+
+def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
+    """Turn skills that rest on one spread of the classes into those that rest on another: x² G stays as it is.
+
+    >>> rescaled(np.array([0.4]), 0.5, 0.32).tolist()
+    [0.5]
+    """
+    scaled: FloatArray = skills * np.sqrt(before / after)
+    return scaled
+
+
+def _spread_traces(f: FloatArray, others: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
+    if max(len(f), len(others)) < f.shape[1]:  # of many classes a matrix would be larger than a product for every two
+        mean, squares = weight @ others, weight @ others**2
+        traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ others.T) ** 2 @ weight
+        return traces
+    return _traces(f, np.diag(weight @ others) - (others * weight[:, None]).T @ others)
+
+
+def _traces(f: FloatArray, matrix: FloatArray) -> FloatArray:
+    """Return tr((diag(f_i) - f_i f_iᵀ) matrix) of each worker."""
+    traces: FloatArray = f @ np.diag(matrix) - ((f @ matrix) * f).sum(axis=1)
+    return traces
+
+
+def _third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return B_i and E_i: how the second moment changes where the answer is the true class rather than any.
+
+    With d_l = e_l - f_i, B is the mean over g ~ pi of sum_l ([g=l] - pi_l) ((e_g - pi) · d_l)², and E that of
+    sum_l ([g=l] - pi_l) sum_k ([g=k] - pi_k) (d_l(k) - d_l · f)², f being the crowd's habit.
+    """
+    mine = (f @ prior)[:, None]
+    a = mine - f
+    elsewhere = prior * (1 + 2 * a - 2 * prior) + a * a - 2 * a * (prior @ prior) + (prior**3).sum()
+    b = ((1 - prior + a) ** 2 - elsewhere) @ prior
+    k = (f @ crowd)[:, None] - crowd
+    at = (1 - f + k) ** 2
+    elsewhere = prior * (at - (k - f) ** 2) + k * k - 2 * k * mine + ((f * f) @ prior)[:, None]
+    return b, (at - elsewhere) @ prior

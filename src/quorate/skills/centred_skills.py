@@ -1,0 +1,323 @@
+"""Evidence -> skills of centred answers, turned the right way round, filled in where they are not determined.
+
+How frequent the classes are by all answers together, and what that makes of the scale of centred skills.
+
+Centred answers tell x_i x_j G, and G = 1 - sum pi² only through the class prior pi. The plurality of each task, which
+the vote starts from, makes a rare class look more frequent than it is wherever workers are poor: at 9 : 1 skills come
+out a fifth too low, however many answers there are. So the prior is settled by EM, under the model that the skills
+rest on: worker i gives l with probability f_i(l) + x_i ([l is true] - pi(l)), with x_i² G as the moments have it.
+
+EM would take for knowledge what is chance in the skills, and end at too uneven a prior: where all skills are 0.6, at
+9 : 1 and with 400 answers a worker, skills came out a third too high. So they are first drawn to their mean, by as much
+as their variances say that chance makes them differ.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.sampling import sampled, those_who_answered
+from quorate.models.response_bias import ResponseBias, class_shares_by_habit, habit_scores
+from quorate.notes import Note
+from quorate.skills.centred import Centred, centred_skills
+from quorate.skills.centred_score import CentredInference
+from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED, AnswerEvidence, statuses
+from quorate.skills.priors import Priors, determined_by, settled_components
+from quorate.skills.signs import orient
+from quorate.skills.skill_notes import orientation_note, sign_note, undetermined_note
+from quorate.skills.worker_estimates import Workforce
+from quorate.voting.vote import weight
+
+ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
+STEPS = 30  # at the most; two or three where classes are even
+SETTLED = 3e-4  # change of a class's share
+MOST_AHEAD = 0.9  # of a step that the next is taken to be: nine further steps at once, at the most
+MOST_SKILL = 0.99  # of a worker that the prior is told by: nobody's answer settles a task alone
+UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, at which a class of 10 % has 0.02 %
+MAX_ENTRIES = 20_000_000  # of a table of tasks × classes, or workers × classes × classes: 160 MB
+
+
+def settled_habits(inference: CentredInference) -> ResponseBias:
+    """Settle the class prior by all answers together.
+
+    Args:
+        inference: skills, the answers behind them, and the habits with the prior to start from.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import centred_skills
+    >>> crowd = quorate.simulate.crowd(4000, 50, 5, prior=np.array([0.9, 0.1]), skills=np.linspace(0, 1, 50), seed=0)
+    >>> found, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
+    >>> inference = CentredInference(
+    ...     crowd.answers, found.solution.skills, gold, ~gold, found.habits, found.ridge
+    ... )
+    >>> found.habits.prior.round(2).tolist(), settled_habits(inference).prior.round(2).tolist()
+    ([0.82, 0.18], [0.9, 0.1])
+    """
+    answers, habits, gold = inference.crowd, inference.habits, inference.is_gold
+    some = sampled(answers, ENOUGH)
+    if (some.per_task == 0).any():
+        some = some.only(some.per_task > 0)
+    if some.n_tasks == 0:
+        return habits
+    some, there = those_who_answered(some)
+    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
+    prior, spread = habits.prior, habits.spread
+    last: FloatArray | None = None
+    for _ in range(STEPS):
+        x, now = _at_prior(habits, gold, parts, there, prior, spread)
+        before, prior = prior, class_shares_by_habit(some, x, now)
+        moved = prior - before
+        if np.abs(moved).max() < SETTLED:
+            break
+        prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
+        spread = float(1 - prior @ prior)
+    return replace(habits, prior=prior, spread=float(1 - prior @ prior))
+
+
+def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
+    """Return the least and greatest factor on the skills within one standard error of the class prior.
+
+    The prior pi is made more and less even, pi^s, and the skills follow with x² G as it is; the standard error is where
+    the likelihood of the answers has fallen by one half from that of pi. One suffices: the interval to which the
+    factors are applied reaches 1.96 standard errors of all else, and 1.96 a + b is more than 1.96 sqrt(a² + b²) while
+    b is less than 1.4 a.
+
+    Args:
+        inference: skills on the scale of the settled prior, and the answers behind them.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 10, 5, prior=np.array([0.95, 0.05]), skills=np.full(10, 0.7), seed=0)
+    >>> even = quorate.simulate.crowd(300, 10, 5, skills=np.full(10, 0.7), seed=0)
+    >>> results = [quorate.aggregate(each.answers, "rank-one-centred") for each in (crowd, even)]
+    >>> [greatest > 1.05 for _, greatest in (prior_scale_range(result.inference) for result in results)]
+    [True, False]
+    """
+    habits = inference.habits
+    some = sampled(inference.crowd, ENOUGH)
+    if (some.per_task == 0).any():
+        some = some.only(some.per_task > 0)
+    entries = max(some.n_workers * some.n_classes, some.n_tasks) * some.n_classes
+    if some.n_tasks == 0 or entries > MAX_ENTRIES:  # of so many classes G is next to one, whatever the prior
+        return 1.0, 1.0
+    some, there = those_who_answered(some)
+    parts = inference.parts(drawn_to_mean(inference, inference.noise()))
+
+    def at(exponent: float) -> tuple[float, float]:
+        """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
+        prior = habits.prior**exponent
+        prior = prior / prior.sum()
+        spread = float(1 - prior @ prior)
+        x, now = _at_prior(habits, inference.is_gold, parts, there, prior, spread)
+        scores = habit_scores(some, x, now)
+        top = scores.max(axis=1, keepdims=True)
+        likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
+        return likelihood, float(np.sqrt(habits.spread / spread))
+
+    fitted, _ = at(1.0)
+    factors = [1.0]
+    for exponents in (UNEVEN_EXPONENTS, 1 / UNEVEN_EXPONENTS):
+        for exponent in exponents:
+            likelihood, factor = at(float(exponent))
+            if likelihood < fitted - 0.5:
+                break
+            factors.append(factor)
+    return min(factors), max(factors)
+
+
+def _at_prior(
+    habits: ResponseBias,
+    is_gold: BoolArray,
+    parts: tuple[FloatArray, float | FloatArray],
+    there: BoolArray,
+    prior: FloatArray,
+    spread: float,
+) -> tuple[FloatArray, ResponseBias]:
+    """Return skills and habits of the workers in ``there`` under another class prior, with x² G as it is."""
+    scaled, from_before = parts
+    skills = np.where(is_gold, 1.0, scaled * np.sqrt(habits.spread / spread) + from_before)
+    x = np.clip(skills[there], -MOST_SKILL, MOST_SKILL)[:, None]
+    frequency = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
+    return x[:, 0], replace(habits, frequency=frequency, prior=prior, spread=spread)
+
+
+def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
+    """Go where steps lead that shrink as the last two did (Aitken's extrapolation)."""
+    shrinking = min(max(float(moved @ last) / max(float(last @ last), 1e-300), 0.0), MOST_AHEAD)
+    further = np.maximum(prior + moved * shrinking / (1 - shrinking), prior / 2)
+    ahead: FloatArray = further / further.sum()
+    return ahead
+
+
+def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
+    """Take from the skills what is chance in their differences; undetermined ones are zero.
+
+    Args:
+        inference: the skills.
+        noise: the variance that chance gives each.
+
+    >>> import quorate
+    >>> from quorate.skills.centred import habits_of
+    >>> crowd, gold = quorate.simulate.crowd(90, 3, 3, seed=0), np.zeros(3, dtype=bool)
+    >>> skills = np.array([0.2, 0.5, 0.8])
+    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, habits_of(crowd.answers), 0.5)
+    >>> drawn_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
+    [0.35, 0.5, 0.65]
+    """
+    known = ~np.isnan(inference.skills) & ~inference.is_gold
+    share = np.where(known, inference.per_worker, 0)
+    share = share / max(int(share.sum()), 1)
+    skills = np.where(known, inference.skills, 0.0)
+    mean = float(share @ skills)
+    apart = max(float(share @ np.where(known, (skills - mean) ** 2 - noise, 0.0)), 0.0)
+    real = apart / np.maximum(apart + noise, 1e-12)
+    return np.where(known, mean + (skills - mean) * real, 0.0)
+
+
+@dataclass(frozen=True)
+class CentredWorkforce:
+    """What centred answers say of the workers, and what their vote needs."""
+
+    evidence: AnswerEvidence
+    status: IntArray  # of each worker without gold
+    skills: FloatArray  # for the vote: the crowd's mean where they are not determined
+    mean: float  # the crowd's mean skill
+    found: Centred | None = None  # None where no skill is determined, as the next two are
+    standing: "_Standing | None" = None
+    habits: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
+    priors: Priors | None = None  # what was known of the workers from before, on the scale that is told
+    prior_scale: float = 1.0  # and on which skills were solved for
+
+    @cached_property
+    def workforce(self) -> Workforce:
+        """What is told of the workers, on the scale that the settled class prior gives."""
+        n, m = len(self.status), self.evidence.n_classes
+        if self.found is None:
+            return Workforce(
+                skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
+            )
+        own = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
+        return Workforce(
+            skills=own,
+            weights=weight(self.skills, m) if m > 1 else np.ones(n),
+            status=self.status,
+            solution=replace(self.found.solution, skills=own),
+            inference=self.inference,
+        )
+
+    @cached_property
+    def inference(self) -> CentredInference:
+        """What the answers tell of the skills, on the scale that the settled class prior gives.
+
+        The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
+        settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
+        """
+        found, standing = self.found, self.standing
+        assert found is not None  # something is determined
+        assert standing is not None
+        first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
+        habits = settled_habits(first)
+        everyone = found.problem.clip(first.on_scale(found.solution.skills, habits.spread))
+        scaled = (everyone, habits, found.habits.spread / habits.spread)
+        return _inference(self.evidence, found, standing, self.priors, scaled=scaled)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader of the skills must know: who is not determined, and which signs rest on what."""
+        known = () if self.priors is None else self.priors.notes
+        told = (*undetermined_note(self.status), *known, *orientation_note(self.evidence))
+        if self.found is None or not self._may_be_turned():
+            return told
+        information = 1 / np.maximum(self.inference.noise(), 1e-12)
+        component, free = self.evidence.verdict.component, self.evidence.free
+        return (*told, *sign_note(self.inference.skills, information, component, free))
+
+    def _may_be_turned(self) -> bool:
+        """Whether a group's skills sum to less than their error can be: one each, which takes no pass to tell."""
+        skills, component, n = self.inference.skills, self.evidence.verdict.component, len(self.evidence.free)
+        known = ~np.isnan(skills)
+        count = np.bincount(component[known], minlength=n)
+        total = np.bincount(component[known], skills[known], minlength=n)
+        return bool((np.abs(total) < np.sqrt(count))[self.evidence.free].any())
+
+
+def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredWorkforce:
+    """Solve for the skills of centred answers, and turn every component the right way round.
+
+    Args:
+        evidence: of the answers; its last worker is the known labels, if there are any.
+        priors: what is known of the workers from before.
+
+    >>> import quorate
+    >>> from quorate.skills.identification import gather
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> bool(np.abs(centred_workforce(gather(crowd.answers)).skills - crowd.skills).mean() < 0.1)
+    True
+    """
+    n = int((~evidence.is_gold).sum())
+    if priors is not None:
+        evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
+    status, determined = statuses(evidence)[:n], evidence.verdict.determined
+    if priors is not None:
+        determined = determined_by(evidence.verdict, priors)
+        status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
+    is_known: BoolArray = status == IDENTIFIED
+    if not np.any(is_known):
+        return CentredWorkforce(evidence, status, np.zeros(n), 0.0)
+    everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
+    found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
+    if everyone is not None:
+        # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
+        standing = _standing(evidence, determined, found)
+        after = settled_habits(_inference(evidence, found, standing, everyone)).spread
+        factor = float(np.sqrt(after / found.habits.spread))
+        found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
+    standing = _standing(evidence, determined, found)
+    filled = np.where(is_known, (standing.sign * found.solution.skills)[:n], found.mean)
+    return CentredWorkforce(evidence, status, filled, found.mean, found, standing, found.habits, everyone, factor)
+
+
+@dataclass(frozen=True)
+class _Standing:
+    """How each worker stands, the known labels included, whatever the scale of the skills."""
+
+    determined: BoolArray  # its skill is
+    sign: FloatArray  # by which its component is the right way round
+    moves: BoolArray  # its skill is within its box, and would move if the data did
+
+
+def _standing(evidence: AnswerEvidence, determined: BoolArray, found: Centred) -> _Standing:
+    """Turn every component the right way round; those with known labels, or workers who are known, are."""
+    skills, component = found.solution.skills, evidence.verdict.component
+    turned = orient(skills, component, evidence.anchored)[1]
+    return _Standing(determined, np.where(turned[component], -1.0, 1.0), found.problem.is_inside(skills))
+
+
+def _inference(
+    evidence: AnswerEvidence,
+    found: Centred,
+    standing: _Standing,
+    priors: Priors | None,
+    prior_scale: float = 1.0,
+    *,
+    scaled: tuple[FloatArray, ResponseBias, float] | None = None,
+) -> CentredInference:
+    """Say what intervals need to know of skills as they were solved for, or of the same on another scale.
+
+    There the least squares stay the same, with a ridge to match.
+    """
+    skills, habits, factor = (found.solution.skills, found.habits, 1.0) if scaled is None else scaled
+    everyone = np.where(standing.determined, standing.sign * skills, np.nan)
+    pull = None if found.pull is None else found.pull * factor
+    return CentredInference(
+        evidence.crowd,
+        everyone,
+        evidence.is_gold,
+        standing.moves,
+        habits,
+        found.ridge * factor,
+        priors,
+        pull,
+        prior_scale,
+    )

@@ -1,0 +1,146 @@
+"""Skills of a crowd with clusters of copying workers: by agreement with the workers outside the cluster.
+
+Copies agree with each other whatever they know, so agreement inside a cluster says nothing of their skill. The skills
+of all others are estimated from a crowd in which each cluster answers as one worker; those of its members are then
+estimated one by one, with the others as their only peers.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.models.copying import one_voice
+from quorate.skills.centred import habits_of
+from quorate.skills.centred_score import CentredInference
+from quorate.skills.centred_skills import centred_workforce
+from quorate.skills.identification import COPYING, IDENTIFIED, gather
+from quorate.skills.intervals import WorkerScore
+from quorate.skills.priors import Priors
+from quorate.skills.weak_identification import WeakIdentification
+from quorate.skills.worker_estimates import Workforce
+from quorate.voting.vote import weight
+
+
+@dataclass(frozen=True)
+class ClusteredInference:
+    """What intervals need of skills in a crowd with copying workers; one entry a worker, without gold."""
+
+    skills: FloatArray
+    units: CentredInference  # of the crowd in which each cluster answers as one worker
+    members: CentredInference  # of all workers, with those outside every cluster as the only peers
+    cluster: IntArray  # of each worker: its code among the units
+    is_copying: BoolArray
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+        return self.members.n_classes
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are, as `CentredInference` counts them."""
+        return self.members.n_answers
+
+    @cached_property
+    def _scores(self) -> tuple[WorkerScore, WorkerScore]:
+        return self.units.score(), self.members.score()
+
+    def score(self) -> WorkerScore:
+        """Return the raw estimate and its variance: of members by those outside, of the others by all units."""
+        units, members = self._scores
+        return WorkerScore(
+            self._chosen(units.raw, members.raw),
+            self._chosen(units.alpha, members.alpha),
+            self._chosen(units.beta, members.beta),
+            self._chosen(units.gamma, members.gamma),
+        )
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Return by how much the variance grows because the peers' skills are estimates too."""
+        units = self.units.inflation(draws=draws, seed=seed)
+        members = self.members.inflation(draws=draws, seed=seed)
+        return self._chosen(units, members)
+
+    def weak(self, n_workers: int) -> WeakIdentification:
+        """Test who is only weakly identified among the units; members of a cluster are as their unit is."""
+        return self.units.weak(int(self.cluster.max()) + 1).of(self.cluster[:n_workers])
+
+    def scale_range(self) -> tuple[float, float]:
+        """Return the factors on the skills that the uncertainty of the class prior allows."""
+        return self.units.scale_range()
+
+    def _chosen(self, of_units: FloatArray, of_workers: FloatArray) -> FloatArray:
+        return np.where(self.is_copying, of_workers[: len(self.cluster)], of_units[self.cluster])
+
+
+def copying_workforce(
+    answers: Answers, cluster: IntArray, gold: IntArray | None = None, priors: Priors | None = None
+) -> Workforce | None:
+    """Estimate the skills of a crowd with clusters of copying workers; None where no skill is determined.
+
+    A member's skill is drawn to the mean of the others as theirs are, and the members share the weight of one vote.
+
+    Args:
+        answers: who answered what.
+        cluster: of each worker, from 0; whoever is alone in one copies nobody.
+        gold: the known class of each task, -1 where unknown.
+        priors: what is known of the workers from before; of members of a cluster it is not used.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(300, 5, 5, skills=np.array([0.8, 0.7, 0.6, 0.5, 0.1]), seed=0)
+    >>> rows = crowd.answer_table.to_pylist()
+    >>> copied = [{**row, "worker": f"copy {k}"} for row in rows if row["worker"] == "w4" for k in range(3)]
+    >>> columns = {name: [row[name] for row in (*rows, *copied)] for name in ("task", "worker", "label")}
+    >>> answers = quorate.read(columns)
+    >>> cluster = np.array([0 if str(name) not in ("w0", "w1", "w2", "w3") else int(str(name)[1]) + 1
+    ...     for name in answers.worker_names])
+    >>> found = copying_workforce(answers, cluster)
+    >>> bool(found.skills[cluster == 0].max() < 0.4)
+    True
+    """
+    size = np.bincount(cluster)
+    is_copying: BoolArray = size[cluster] > 1
+    first = np.unique(cluster, return_index=True)[1]
+    unit_priors = None if priors is None else _of_units(priors, first, size)
+    units = centred_workforce(gather(one_voice(answers, cluster), gold), unit_priors)
+    if units.found is None:
+        return None
+    inference = units.inference
+    evidence = gather(answers, gold)
+    everyone = np.append(cluster, np.arange(len(size), len(inference.skills)))  # and gold
+    is_copy = np.append(is_copying, np.zeros(len(everyone) - len(cluster), dtype=bool))
+    peers = np.where(is_copy, 0.0, inference.skills[everyone])
+    habits = replace(habits_of(evidence.crowd), prior=inference.habits.prior, spread=inference.habits.spread)
+    is_free = inference.is_free[everyone] & ~is_copy
+    members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, habits, inference.ridge)
+
+    others = ~is_copying & ~np.isnan(inference.skills[cluster])
+    n_answers = np.where(others, answers.per_worker, 0)
+    mean = float(n_answers @ np.nan_to_num(inference.skills[cluster]) / max(int(n_answers.sum()), 1))
+    by_others = np.clip(members.shrunk_to(mean)[: len(cluster)], -1 / (answers.n_classes - 1), 1.0)
+    status = np.where(is_copying, COPYING, units.status[cluster])
+    by_unit = np.where(units.status == IDENTIFIED, inference.skills[: len(size)], np.nan)
+    skills = np.where(is_copying, by_others, by_unit[cluster])
+    return Workforce(
+        skills=skills,
+        weights=weight(units.skills, answers.n_classes)[cluster] / size[cluster],
+        status=status,
+        solution=replace(units.found.solution, skills=skills),
+        inference=ClusteredInference(skills, inference, members, cluster, is_copying),
+    )
+
+
+def _of_units(priors: Priors, first: IntArray, size: IntArray) -> Priors:
+    """Return what is known from before of the workers who copy nobody, by the codes of the units."""
+    is_alone = size == 1
+    return replace(
+        priors,
+        skill=np.where(is_alone, priors.skill[first], 0.0),
+        precision=np.where(is_alone, priors.precision[first], 0.0),
+        anchors=priors.anchors[first] & is_alone,
+        right=np.where(is_alone[:, None], priors.right[first], 0.0),
+        worth=np.where(is_alone, priors.worth[first], 0.0),
+    )

@@ -1,0 +1,204 @@
+"""Evidence -> skills with their signs, wherever the evidence was counted."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.errors import OptionError
+from quorate.notes import Note
+from quorate.skills import SOLVERS, Problem, box, follow_gradient_flow
+from quorate.skills.alternative_optimum import PairTable, check_alternative
+from quorate.skills.identification import IDENTIFIED, IGNORED, MAX_PAIRS, UNINFORMED, Evidence, statuses
+from quorate.skills.objective import Solution
+from quorate.skills.signs import Signs, breadth_first_signs, contradicted_share, orient, weighed_signs
+from quorate.skills.skill_notes import alternative_note, sign_note, solver_note
+
+SIGN_RULES = ("descent", "weighed", "breadth-first")
+FLOW, COORDINATE = "flow", "coordinate"  # solvers with a pair table and, above the limit, without
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the evidence says of every worker, gold's own entry included."""
+
+    skills: FloatArray  # NaN where not determined
+    status: IntArray
+    is_free: BoolArray  # off the ends of the range it was kept in
+    solution: Solution | None  # without gold; None where no skill is determined
+    signs: Signs | None
+    notes: tuple[Note, ...] = ()  # of the solution: another optimum, a sign that is open
+
+
+def solve(
+    evidence: Evidence,
+    *,
+    solver: str = FLOW,
+    tau: float = 1.0,
+    signs: str = "descent",
+    start: float | FloatArray | None = None,
+    **options: Any,
+) -> Estimate:
+    """Solve for the skills that the evidence determines.
+
+    Args:
+        evidence: of the pairs.
+        solver: ``flow``, which is ``coordinate`` above the limit of the pair table; ``gradient`` or ``exponentiated``.
+        tau: keeps each skill tau/sqrt(N_i) away from ±1.
+        signs: how they are found; see `solve_signed`.
+        start: x(0): one skill for everyone, or one for each worker, gold left out; one half by default.
+        options: for the solver.
+
+    Raises:
+        OptionError: the start has another length, or is no skill.
+
+    >>> import quorate
+    >>> from quorate.skills.identification import gather
+    >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
+    >>> solve(gather(crowd.answers)).solution.converged
+    True
+    """
+    status = statuses(evidence)
+    skills = np.where(status == IGNORED, 0.0, np.nan)
+    if not np.any(status == IDENTIFIED):
+        return Estimate(skills, status, np.zeros(len(skills), dtype=bool), None, None)
+    lower, upper = box(evidence.per_worker, evidence.n_classes, tau)
+    lower[evidence.is_gold] = upper[evidence.is_gold] = 1.0
+    problem = Problem(evidence.moments, lower, upper, evidence.per_worker.astype(np.float64))
+    begin = _gold_start(evidence) if start is None else _start(start, evidence)
+    solver_notes: tuple[Note, ...] = ()
+    if solver == FLOW and not evidence.has_pair_table:
+        solver = COORDINATE
+        solver_notes = (solver_note(evidence.most_pairs, MAX_PAIRS),)
+    solution, found_signs = solve_signed(problem, evidence, solver=solver, rule=signs, start=begin, **options)
+    information = evidence.moments.shared @ solution.skills**2
+    uninformed = (information == 0) & ~evidence.is_gold  # gold's skill is known
+    status[(status == IDENTIFIED) & uninformed] = UNINFORMED
+    skills = np.where(status == IDENTIFIED, solution.skills, skills)
+    solution = replace(solution, skills=skills[~evidence.is_gold])
+    # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
+    told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    notes = (
+        *solver_notes,
+        *alternative_note(solution),
+        *sign_note(skills, told, evidence.verdict.component, evidence.free),
+    )
+    return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
+
+
+def _gold_start(evidence: Evidence) -> FloatArray | None:
+    """Return -0.5 for the component of gold where its workers contradict gold in sum; None for the usual start.
+
+    Descent from a positive start assumes that skills are positive; where gold shows the contrary, it begins there.
+    """
+    if not evidence.is_gold.any():
+        return None
+    agreement = evidence.moments.signed @ evidence.is_gold.astype(np.float64)
+    if agreement[~evidence.is_gold].sum() >= 0:
+        return None
+    of_gold = np.isin(evidence.verdict.component, evidence.gold_component)
+    return np.where(of_gold & ~evidence.is_gold, -0.5, np.where(evidence.is_gold, 1.0, 0.5))
+
+
+def _start(start: float | FloatArray, evidence: Evidence) -> FloatArray:
+    """Lay out the start that a caller gave, gold's own skill added.
+
+    Raises:
+        OptionError: it has another length than there are workers, or a number outside [-1, 1].
+    """
+    given, n = np.asarray(start, dtype=np.float64), int((~evidence.is_gold).sum())
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
+        raise OptionError(f"start must be one skill, or one for each of the {n:,} workers, not {given.size:,}")
+    if not np.all(np.abs(given) <= 1):
+        raise OptionError(f"start must be skills between -1 and 1, not {given[~(np.abs(given) <= 1)].flat[0]:g}")
+    everyone = np.ones(len(evidence.is_gold))
+    everyone[~evidence.is_gold] = given
+    return everyone
+
+
+def solve_signed(
+    problem: Problem,
+    evidence: Evidence,
+    *,
+    solver: str = FLOW,
+    rule: str = "descent",
+    start: FloatArray | None = None,
+    **options: Any,
+) -> tuple[Solution, Signs | None]:
+    """Solve for the skills and their signs, and orient every component.
+
+    Returns the solution, and the signs with the share of the pairs that contradict them (None where the crowd was
+    too large for a table of pairs, and none was asked for).
+    """
+    if rule == "descent" and solver != "exponentiated":
+        solution, signs = _descend(problem, evidence, solver, start, options)
+    else:
+        solution, signs = _absolute_first(problem, evidence, solver, rule, start, options)
+    skills = _orient(problem, evidence, solution.skills)
+    return replace(solution, skills=problem.clip(skills)), signs
+
+
+def _orient(problem: Problem, evidence: Evidence, skills: FloatArray) -> FloatArray:
+    """Flip every component whose skills sum to less than zero, unless it is anchored or has no room to flip.
+
+    With more than two classes the box ends at -1/(M-1): a component with one skill above 1/(M-1) cannot be flipped.
+    """
+    component = evidence.verdict.component
+    flipped, _ = orient(skills, component, evidence.anchored)
+    outside = np.bincount(component, flipped < problem.lower, minlength=len(evidence.anchored)) > 0
+    return np.where(outside[component], skills, flipped)
+
+
+def _descend(
+    problem: Problem, evidence: Evidence, solver: str, start: FloatArray | None, options: dict[str, Any]
+) -> tuple[Solution, Signs | None]:
+    """Descend on the signed correlations; after the gradient flow, check one alternative optimum."""
+    solution = SOLVERS[solver](problem, start, **options)
+    if not evidence.has_pair_table:
+        return solution, None
+    if solver == FLOW:
+        solution = replace(solution, skills=_orient(problem, evidence, solution.skills))
+        solution = check_alternative(
+            problem, _pairs(evidence), solution, lambda other: follow_gradient_flow(problem, other, **options)
+        )
+    i, j, strength = _sign_evidence(evidence, solution.skills)
+    sign = np.where(solution.skills < 0, -1.0, 1.0)
+    return solution, Signs(sign, contradicted_share(sign, i, j, strength))
+
+
+def _pairs(evidence: Evidence) -> PairTable:
+    """Return the pair table with its noise: N_ij shared tasks leave a variance of 1/((M-1) N_ij) at skill zero."""
+    shared = (evidence.all_pairs() if evidence.chosen is None else evidence.chosen).shared
+    i, j, weights, correlation = evidence.table
+    mean_weight = float(np.mean(weights / shared)) if len(i) else 1.0
+    return PairTable(i, j, weights, correlation, noise=mean_weight / (evidence.n_classes - 1))
+
+
+def _absolute_first(
+    problem: Problem,
+    evidence: Evidence,
+    solver: str,
+    rule: str,
+    start: FloatArray | None,
+    options: dict[str, Any],
+) -> tuple[Solution, Signs]:
+    """Solve for |s| from the absolute correlations, then follow the signs of the pairs [Ma20, post-processing]."""
+    absolute = replace(problem, moments=evidence.absolute_moments, lower=np.maximum(problem.lower, 0.0))
+    solution = SOLVERS[solver](absolute, None if start is None else np.abs(start), **options)
+    spread = breadth_first_signs if rule == "breadth-first" else weighed_signs
+    signs = _anchor(spread(len(problem.lower), *_sign_evidence(evidence, solution.skills)), evidence)
+    return replace(solution, skills=signs.sign * np.minimum(solution.skills, problem.upper)), signs
+
+
+def _sign_evidence(evidence: Evidence, skills: FloatArray) -> tuple[Any, Any, FloatArray]:
+    """How strongly each pair speaks for like signs (positive) or unlike ones: N_ij C_ij |x_i x_j|."""
+    i, j, weights, correlation = evidence.table
+    return i, j, weights * correlation * np.abs(skills[i] * skills[j])
+
+
+def _anchor(signs: Signs, evidence: Evidence) -> Signs:
+    """Turn the component of the known labels so that they come out right."""
+    wrong = evidence.gold_component[signs.sign[evidence.is_gold] < 0]
+    turned = np.isin(evidence.verdict.component, wrong)
+    return replace(signs, sign=np.where(turned, -signs.sign, signs.sign))

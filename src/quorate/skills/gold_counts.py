@@ -1,0 +1,213 @@
+"""Skills by answers to tasks of known label: right and wrong are counted, and nothing is estimated.
+
+The answers of a worker to known tasks give its skill by counts; its other answers give the estimate of the method. The
+two are averaged by how much the answers of each kind tell, so that the counts take over as more labels are known, and
+are all that is left where every label is.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.arrays import FloatArray, IntArray
+from quorate.blocks.block import Block, Sums
+from quorate.blocks.memory import Answered, blocks_of
+from quorate.skills.intervals import WorkerScore, invert
+
+# Pseudo-answers by which a worker's response frequencies are shrunk toward the crowd's inside the variance of a count,
+# as in `quorate.skills.centred_score`: without them five equal answers have the variance zero.
+RESPONSE_PSEUDO_ANSWERS = 20.0
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """Answers to known tasks by the true class, workers × classes; a skill is a weighted sum of the accuracies."""
+
+    right: FloatArray
+    n: FloatArray
+    weight: FloatArray  # of the accuracy on each class in the skill
+
+    def reach(self, z: float) -> tuple[FloatArray, FloatArray]:
+        """Return how far below and above the skill its interval reaches by Jeffreys' intervals of the accuracies.
+
+        Their distances from the accuracies are added in squares, as Newcombe (1998) does for a difference of two
+        proportions. A class may have a single task, of which Wilson's interval is too narrow.
+        """
+        from scipy.special import betaincinv, ndtr
+
+        tail = float(ndtr(-z))
+        wrong = self.n - self.right
+        share = self.right / np.maximum(self.n, 1.0)
+        low = np.where(self.right > 0, betaincinv(self.right + 0.5, wrong + 0.5, tail), 0.0)
+        high = np.where(wrong > 0, betaincinv(self.right + 0.5, wrong + 0.5, 1 - tail), 1.0)
+        below = np.sqrt(((self.weight * (share - low)) ** 2).sum(axis=1))
+        above = np.sqrt(((self.weight * (high - share)) ** 2).sum(axis=1))
+        return below, above
+
+
+@dataclass(frozen=True)
+class GoldCounts:
+    """Skills by counts, one entry a worker; the weight is zero where there is nothing to count."""
+
+    score: WorkerScore  # the skill by counts as ``raw`` (NaN without), and its variance
+    weight: FloatArray  # of the counts beside the estimate of the method, from 0 to 1
+    by_class: ClassCounts | None = None  # where the skill is centred
+
+    def interval(self, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
+        """Return the interval of each skill by counts.
+
+        That of accuracy above guessing is Wilson's. That of a centred skill is the wider of two: the inversion of its
+        score, and Jeffreys' intervals of the accuracy on each class, put together. Coverage of 4,000 skills with 8 to
+        200 known answers, of two to ten classes as uneven as 97 : 3: .94 to .97; by the score alone .87 to .95.
+        """
+        low, high = invert(self.score, np.ones(len(self.weight)), z, lowest)
+        low = np.fmin(low, self.score.raw)
+        high = np.fmax(high, self.score.raw)
+        if self.by_class is not None:
+            below, above = self.by_class.reach(z)
+            low = np.clip(np.fmin(low, self.score.raw - below), lowest, 1.0)
+            high = np.clip(np.fmax(high, self.score.raw + above), lowest, 1.0)
+        return low, high
+
+    def averaged(self, skills: FloatArray) -> FloatArray:
+        """Average the estimates of a method with the counts; NaN where neither is there."""
+        known = self.weight > 0
+        counted = np.where(known, self.score.raw, 0.0)
+        estimated = np.where(known & np.isnan(skills), self.score.raw, skills)
+        averaged: FloatArray = (1 - self.weight) * estimated + self.weight * counted
+        return averaged
+
+    def ends(self, low: FloatArray, high: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
+        """Average the ends of intervals of a method with those of the counts.
+
+        Counts and estimate may rest on the same answers. An average of their ends holds whatever the correlation.
+        """
+        known = self.weight > 0
+        ends = []
+        for counted, estimated in zip(self.interval(z, lowest), (low, high), strict=True):
+            end = np.where(np.isnan(estimated), counted, estimated)
+            ends.append(np.where(known, (1 - self.weight) * end + self.weight * counted, estimated))
+        return ends[0], ends[1]
+
+    def standard_error(self, error: FloatArray, skills: FloatArray | None = None) -> FloatArray:
+        """Average the standard errors of a method with those of the counts; as `ends`, whatever the correlation.
+
+        Args:
+            error: of the estimates of the method.
+            skills: at which the variance of the counts is taken; by default the skills by counts.
+        """
+        tried = np.nan_to_num(self.score.raw) if skills is None else skills
+        counted = np.nan_to_num(np.sqrt(self.score.variance(tried)))
+        known = self.weight > 0
+        estimated = np.where(known & np.isnan(error), counted, error)
+        return np.where(known, (1 - self.weight) * estimated + self.weight * counted, error)
+
+
+def count_gold(
+    answers: Answered, gold: IntArray | None = None, *, skills: FloatArray, centred: bool
+) -> GoldCounts | None:
+    """Count right and wrong answers to tasks of known label; None where no answer is to such a task.
+
+    With the share p of right answers, the frequencies f of the classes given and pi of the classes that were true on a
+    worker's known tasks, and G = 1 - sum pi², the skill is (M p - 1)/(M - 1), or centred (p - f·pi)/G: for two classes
+    the mean accuracy on both, as a skill. A worker whose known tasks are all of one class has none by counts.
+
+    The weight of the counts is that of the known answers. An answer to another task tells a skill by agreement with its
+    peers: their number times their mean squared skill of what a known label tells, and at the most as much.
+
+    Args:
+        answers: who answered what.
+        gold: the known class of each task, -1 where unknown; blocks bring their own.
+        skills: as the method estimates them; NaN where not determined.
+        centred: whether skill is how an answer moves with the truth; else it is accuracy above guessing.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 2, 3, 4], "worker": list("aaaa"), "label": list("xxyx")})
+    >>> count_gold(answers, np.array([0, 0, 1, 1]), skills=np.zeros(1), centred=False).averaged(np.zeros(1)).tolist()
+    [0.5]
+    """
+    m = answers.n_classes
+    if m < 2:
+        return None
+    right, given, true = blocks_of(answers, gold).sums(_known_answers, answers.n_workers, m)
+    n = given.sum(axis=1)
+    if not n.any():
+        return None
+    peers = answers.n_answers / max(answers.n_tasks, 1) - 1
+    square = float(np.nanmean(skills**2)) if not np.isnan(skills).all() else 0.0
+    unknown = (answers.per_worker - n) * min(max(peers, 0.0) * square, 1.0)
+    if centred:
+        return _centred_counts(right, given, true, n, unknown)
+    some = np.where(n > 0, n, np.nan)
+    raw = (m * right.sum(axis=1) / some - 1) / (m - 1)
+    # The variance of a proportion, on the scale of skills: inverted, it gives Wilson's interval.
+    score = WorkerScore(raw, 1 / ((m - 1) * some), (m - 2) / ((m - 1) * some), 1 / some)
+    return GoldCounts(score, np.divide(n, n + unknown, out=np.zeros(len(n)), where=n > 0))
+
+
+def _centred_counts(
+    right: FloatArray, given: FloatArray, true: FloatArray, n: FloatArray, unknown: FloatArray
+) -> GoldCounts:
+    """Return centred skills by counts, and their variances.
+
+    A worker of skill u answers l where k is true with probability P = f_l + u ([l = k] - pi_l), and its skill by counts
+    is the mean of v = [l = k] - pi_l over its tasks, divided by G. With a and a', b and b' the parts of E v² and E v
+    that are free of u and in proportion to it, the variance is sum_k pi_k (a + a' u - (b + b' u)²) / (n G²).
+    """
+    some = np.maximum(n, 1.0)[:, None]
+    m = given.shape[1]
+    f = given / some
+    pi = true / some
+    spread = 1 - (pi * pi).sum(axis=1)
+    is_told = (n > 0) & (spread > 1e-9)
+    scale = np.where(is_told, spread, np.nan)
+    raw = (right.sum(axis=1) / some[:, 0] - (f * pi).sum(axis=1)) / scale
+
+    crowd = given.sum(axis=0) / given.sum()
+    f = (given + RESPONSE_PSEUDO_ANSWERS * crowd) / (n[:, None] + RESPONSE_PSEUDO_ANSWERS)
+    squares = (pi * pi).sum(axis=1, keepdims=True)
+    cubes = (pi**3).sum(axis=1, keepdims=True)
+    a = f * (1 - 2 * pi) + (f * pi * pi).sum(axis=1, keepdims=True)
+    a_slope = (1 - pi) * (1 - 2 * pi) + pi * pi - cubes
+    b = f - (f * pi).sum(axis=1, keepdims=True)
+    b_slope = 1 - 2 * pi + squares
+    unit = 1 / (some[:, 0] * scale * scale)
+    score = WorkerScore(
+        raw,
+        unit * (pi * (a - b * b)).sum(axis=1),
+        unit * (pi * (a_slope - 2 * b * b_slope)).sum(axis=1),
+        unit * (pi * b_slope * b_slope).sum(axis=1),
+    )
+    # Where a wrong answer is any other class alike, one more right answer of class k raises the skill by as much.
+    per_class = pi * (1 - pi) * m / (m - 1) / np.where(is_told, spread, 1.0)[:, None]
+    frequency = true.sum(axis=0) / true.sum()
+    information = np.where(is_told, n * spread, 0.0)
+    others = unknown * float(1 - frequency @ frequency)
+    weight = np.divide(information, information + others, out=np.zeros(len(n)), where=information > 0)
+    return GoldCounts(score, weight, ClassCounts(right, true, per_class))
+
+
+def _known_answers(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
+    """Count each worker's answers to known tasks: right ones by class, classes given, true classes."""
+    right = np.zeros((n_workers, n_classes))
+    given = np.zeros((n_workers, n_classes))
+    true = np.zeros((n_workers, n_classes))
+    for block in blocks:
+        if block.known is None:
+            continue
+        truth = np.repeat(block.known, block.per_task)
+        is_known = truth >= 0
+        truth = truth[is_known].astype(np.intp)
+        worker = block.worker[block.answers][is_known].astype(np.intp)
+        label = block.label[block.answers][is_known].astype(np.intp)
+        is_right = label == truth
+        right += _cells(worker[is_right], label[is_right], right.shape)
+        given += _cells(worker, label, given.shape)
+        true += _cells(worker, truth, true.shape)
+    return right, given, true
+
+
+def _cells(worker: IntArray, label: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    counts = np.bincount(worker * shape[1] + label, minlength=shape[0] * shape[1])
+    return counts.reshape(shape).astype(np.float64)

@@ -1,0 +1,211 @@
+"""What the answers say of pairs of workers, and so what is known of each: moments, graph, status.
+
+Known labels are a worker of skill one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache, cached_property, partial
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.gold_worker import GildedBlocks
+from quorate.blocks.kernels import pair_counts
+from quorate.blocks.memory import Answered, blocks_of
+from quorate.graph.components import Identifiability, identify, identify_pairs
+from quorate.graph.pairs import MOST_MEETINGS, PairStats, correlations, drop_weak, pair_table
+from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
+
+# Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
+# (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
+MAX_PAIRS = 200_000
+SHARED_TASKS, ALL_TASKS = "shared", "all"  # what the threshold of a pair is a function of
+THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The pairs that count, and how much; formed only where a step asks for them."""
+
+    per_worker: IntArray  # N_i; the last worker is the known labels, if there are any
+    n_classes: int
+    is_gold: BoolArray  # of each worker
+    chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
+    weighting: Weighting
+    verdict: Identifiability
+    n_meetings: int  # of two answers to one task
+    all_pairs: Callable[[], PairStats]
+    all_moments: Callable[[], Moments]  # with the weights N_ij
+    settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
+
+    @property
+    def most_pairs(self) -> int:
+        """How many worker pairs there can be at the most: an upper bound that takes no table."""
+        n_workers = len(self.per_worker)
+        return min(self.n_meetings, n_workers * (n_workers - 1) // 2)
+
+    @property
+    def has_pair_table(self) -> bool:
+        """Whether a table of all worker pairs is made; decided by the crowd's size alone, on every backend alike."""
+        return self.most_pairs <= MAX_PAIRS and self.n_meetings <= MOST_MEETINGS
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The products that the solvers need: of the pair table, or sums over tasks where that is too large."""
+        if self.chosen is None and not self.has_pair_table:
+            return self.all_moments()
+        return from_pairs(len(self.per_worker), *self.table)
+
+    @cached_property
+    def absolute_moments(self) -> Moments:
+        """The same of the absolute correlations, whose solution is |s|."""
+        i, j, weights, correlation = self.table
+        return from_pairs(len(self.per_worker), i, j, weights, np.abs(correlation))
+
+    @cached_property
+    def table(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """Every pair that counts: i, j, weight, correlation."""
+        pairs = self.all_pairs() if self.chosen is None else self.chosen
+        return pairs.i, pairs.j, weights_of(self.weighting, pairs.shared), correlations(pairs, self.n_classes)
+
+    @cached_property
+    def gold_component(self) -> IntArray:
+        """The component that the known labels anchor: one number, or none."""
+        return self.verdict.component[self.is_gold]
+
+    @cached_property
+    def anchored(self) -> BoolArray:
+        """Which components known labels, or workers who are known from before, turn the right way round."""
+        by_gold = np.zeros_like(self.verdict.bipartite)
+        by_gold[self.gold_component] = True
+        return by_gold if self.settled is None else by_gold | self.settled
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Which components are determined but for their sign, that nothing but the sum of their skills tells."""
+        return self.verdict.identifiable & ~self.anchored
+
+
+@dataclass(frozen=True)
+class AnswerEvidence(Evidence):
+    """Evidence, and the answers that it was gathered from."""
+
+    crowd: Answered  # its last worker is the known labels, if there are any
+
+
+def gather(
+    answers: Answered,
+    gold: IntArray | None = None,
+    *,
+    weighting: Weighting = "shared",
+    threshold: float | None = None,
+    threshold_by: str = SHARED_TASKS,
+) -> AnswerEvidence:
+    """Choose the pairs that count, and judge their graph.
+
+    Args:
+        answers: who answered what.
+        gold: the known class of each task, -1 where unknown; answers them as one more worker.
+        weighting: of the pairs: ``shared`` (N_ij), ``binary``, ``squared``, or a function of N_ij.
+        threshold: drop pairs of small correlation; see `quorate.graph.pairs.drop_weak`.
+        threshold_by: ``shared`` for the number of tasks of each pair, ``all`` for the paper's T, all tasks.
+
+    >>> import quorate
+    >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
+    >>> gather(answers).verdict.identifiable.tolist(), gather(answers, np.array([1])).verdict.identifiable.tolist()
+    ([False], [True])
+    """
+    crowd = answers if gold is None else _with_gold(answers, gold)
+    is_gold = np.arange(crowd.n_workers) >= answers.n_workers
+    all_pairs = cache(partial(pair_table, crowd))
+    n_tasks = crowd.n_tasks if threshold_by == ALL_TASKS else None
+    chosen = choose(
+        all_pairs, crowd.n_workers, crowd.n_classes, weighting=weighting, threshold=threshold, n_tasks=n_tasks
+    )
+    verdict = identify(crowd, is_gold) if chosen is None else identify_pairs(chosen, crowd.n_workers, is_gold)
+    return AnswerEvidence(
+        crowd.per_worker,
+        crowd.n_classes,
+        is_gold,
+        chosen,
+        weighting,
+        verdict,
+        int(blocks_of(crowd).sums(pair_counts)[0].sum()),
+        all_pairs,
+        partial(from_answers, crowd),
+        crowd,
+    )
+
+
+def _with_gold(answers: Answered, gold: IntArray) -> Answered:
+    """Add the known labels as a worker; blocks bring their own."""
+    return answers.with_worker(gold) if isinstance(answers, Answers) else GildedBlocks(answers)
+
+
+def choose(
+    all_pairs: Callable[[], PairStats],
+    n_workers: int,
+    n_classes: int,
+    *,
+    weighting: Weighting,
+    threshold: float | None,
+    n_tasks: int | None = None,
+) -> PairStats | None:
+    """Return the pairs that count; None where all do, by N_ij, and none need be formed.
+
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="binary", threshold=None).agreed
+    array([3])
+    >>> choose(lambda: PairStats(*np.array([[0], [1], [4], [3]])), 2, 2, weighting="shared", threshold=None) is None
+    True
+    """
+    if n_classes < 2 or (weighting == "shared" and threshold is None):
+        return None
+    pairs = all_pairs()
+    return pairs if threshold is None else drop_weak(pairs, n_classes, n_workers, threshold, n_tasks=n_tasks)
+
+
+IDENTIFIED, ISOLATED, BIPARTITE, ONE_CLASS, UNINFORMED, NO_ANSWERS, IGNORED, NOT_ESTIMATED, COPYING = range(9)
+WEAKLY_IDENTIFIED = 9  # see `quorate.skills.weak_identification`
+DETERMINED = (IDENTIFIED, COPYING, WEAKLY_IDENTIFIED)  # those with a skill
+# Why a worker's skill is not determined, by its status.
+UNDETERMINED = {
+    ISOLATED: "shares no task with anyone",
+    BIPARTITE: "its component is bipartite",
+    ONE_CLASS: "only one class was ever given",
+    UNINFORMED: "all its peers have skill zero",
+    NO_ANSWERS: "none of its answers was left",
+}
+BELOW_THRESHOLD = "no correlation above the threshold"
+# A worker's status is a position in this list.
+STATUSES = (
+    "identified",
+    *(f"undetermined: {reason}" for reason in UNDETERMINED.values()),
+    f"ignored: {BELOW_THRESHOLD}",
+    "not estimated by this method",
+    "copies: it repeats other workers, and its skill is by agreement with all others",
+    "weakly identified",
+)
+
+
+def statuses(evidence: Evidence) -> IntArray:
+    """Judge each worker by the graph; gold, if there is any, is the last.
+
+    >>> import quorate
+    >>> from quorate.skills.identification import gather
+    >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
+    >>> [STATUSES[k] for k in statuses(gather(answers))[1:]]
+    ['undetermined: its component is bipartite', 'undetermined: shares no task with anyone']
+    """
+    verdict = evidence.verdict
+    status = np.where(verdict.determined, IDENTIFIED, BIPARTITE)
+    status[~verdict.determined & verdict.isolated] = ISOLATED
+    if evidence.chosen is not None:  # pairs were dropped: those who met someone all the same are told apart
+        pairs = evidence.all_pairs()
+        met = np.isin(np.arange(len(status)), np.concatenate([pairs.i, pairs.j]))
+        status[(status == ISOLATED) & met] = IGNORED
+    if evidence.n_classes < 2:
+        status[:] = ONE_CLASS
+    status[evidence.per_worker == 0] = NO_ANSWERS
+    return status

@@ -1,0 +1,231 @@
+"""Score -> interval: all skills at which what a worker's answers say is no surprise, as Wilson has it for a proportion.
+
+Given its peers' skills, a worker's answers give a raw estimate r of its skill, and if its skill were u, the variance of
+r would be a quadratic, alpha + beta u - gamma u². The interval is the set of u with (r - u)² <= z² f (alpha + beta u -
+gamma u²). The variance is taken at the skill that is tried, not at the estimate, so that three right answers out of
+three do not make a worker certain. f >= 1 is what the uncertainty of the peers' own skills adds.
+
+The ends are then moved by how far the common scale of the skills may be off, and the interval is extended to hold the
+estimate itself, which is shrunk where r is not.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray
+from quorate.errors import OptionError, unknown
+
+if TYPE_CHECKING:
+    from quorate.skills.gold_counts import GoldCounts
+    from quorate.skills.weak_identification import WeakIdentification
+
+LEVEL = 0.95
+KINDS = ("auto", "full", "fast", "none")
+AUTO_FULL = 1_000_000  # answers, gold's included, up to which the full interval is the default
+DRAWS = 60  # of random signs, for f
+
+
+@dataclass(frozen=True)
+class WorkerScore:
+    """What each worker's answers say of its skill, the peers' skills being taken for known."""
+
+    raw: FloatArray  # r, not cut to the range of skills
+    alpha: FloatArray  # of the variance of r, were the skill u: alpha + beta u - gamma u²
+    beta: FloatArray
+    gamma: FloatArray
+
+    def variance(self, u: FloatArray) -> FloatArray:
+        """Return the variance of the raw estimate if the skills were u."""
+        return np.maximum(self.alpha + self.beta * u - self.gamma * u * u, 0.0)
+
+    def possible(self) -> tuple[FloatArray, FloatArray]:
+        """Return the least and the greatest skill whose variance is not negative: no other fits the habit."""
+        bend = np.maximum(self.gamma, 1e-12)  # a worker of one answer has none
+        root = np.sqrt(self.beta**2 + 4 * self.alpha * bend)
+        return (self.beta - root) / (2 * bend), (self.beta + root) / (2 * bend)
+
+
+class Inference(Protocol):
+    """What an interval needs to know of an estimate; the last worker may be gold, which has no interval."""
+
+    @property
+    def skills(self) -> FloatArray:
+        """The estimate; NaN where it is not determined."""
+
+    @property
+    def n_classes(self) -> int:
+        """M."""
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers it rests on, gold's included; counted more than once where each costs more."""
+
+    def score(self) -> WorkerScore:
+        """Return what each worker's answers say of its skill."""
+
+    def inflation(self, *, draws: int, seed: int) -> FloatArray:
+        """Return f, by how much the variance grows because the peers' skills are estimates too."""
+
+    def weak(self, n_workers: int) -> "WeakIdentification":
+        """Return which of the first workers are only weakly identified, and the skills that are left to them."""
+
+    def scale_range(self) -> tuple[float, float]:
+        """Return the least and the greatest factor by which the scale of all skills together may be off."""
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """An interval for every skill: one entry a worker, NaN where the skill is not determined."""
+
+    low: FloatArray
+    high: FloatArray
+    standard_error: FloatArray  # of the raw estimate, were the skill as estimated; NaN where the peers tell nothing
+    inflation: FloatArray  # f, by which the peers' own uncertainty multiplies the variance; 1 where it is left out
+    level: float
+    kind: str  # "full"; "fast", which takes f for 1; or "none": all NaN
+    scale: tuple[float, float] = (1.0, 1.0)  # factors by which the scale of all skills together may be off
+
+    @property
+    def width(self) -> FloatArray:
+        """How far apart the ends are."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True)
+class IntervalChoice:
+    """Which intervals were asked for; they are computed when somebody looks at them."""
+
+    level: float = LEVEL
+    kind: str = "auto"
+
+
+def interval_kind(inference: Inference | None, kind: str) -> str:
+    """Say which kind of interval there will be, without computing it: full, fast or none.
+
+    Args:
+        inference: what the estimate rests on; None where there is no skill to speak of.
+        kind: what was asked for; ``auto`` is full up to a million answers, fast above.
+
+    Raises:
+        UnknownNameError: there is no such kind.
+
+    >>> interval_kind(None, "auto")
+    'none'
+    """
+    if kind not in KINDS:
+        raise unknown(kind, KINDS, "kind of interval")
+    if inference is None or inference.n_classes < 2:
+        return "none"
+    if kind == "auto":
+        return "full" if inference.n_answers <= AUTO_FULL else "fast"
+    return kind
+
+
+def check_level(level: float) -> float:
+    """Return the level, if it is one.
+
+    Raises:
+        OptionError: it does not lie between 0 and 1.
+
+    >>> check_level(0.9)
+    0.9
+    """
+    if not 0 < level < 1:
+        raise OptionError(f"the level of an interval lies between 0 and 1, as 0.95 does, and {level} does not")
+    return float(level)
+
+
+def skill_intervals(
+    inference: Inference | None,
+    n_workers: int,
+    *,
+    level: float = LEVEL,
+    kind: str = "auto",
+    draws: int = DRAWS,
+    seed: int = 0,
+    gold_counts: "GoldCounts | None" = None,
+    weak: "WeakIdentification | None" = None,
+) -> Intervals:
+    """Return an interval for the skill of each of the first ``n_workers`` workers.
+
+    Args:
+        inference: what the estimate rests on; None where there is no skill to speak of.
+        n_workers: without gold.
+        level: the share of intervals that hold the true skill, under the model.
+        kind: ``full``; ``fast``, which takes the peers' skills for known; ``none``; or ``auto``, see `interval_kind`.
+        draws: of random signs, from which the full interval learns how uncertain the peers are.
+        seed: of those draws.
+        gold_counts: skills by answers to tasks of known label, which the estimates were averaged with.
+        weak: weakly identified workers, whose interval is extended to their identified set.
+
+    Raises:
+        OptionError: the level does not lie between 0 and 1, or there is no such kind.
+
+    >>> import quorate
+    >>> crowd = quorate.simulate.crowd(500, 10, 5, seed=0)
+    >>> found = quorate.aggregate(crowd.answers, "rank-one").intervals
+    >>> found.kind, bool(np.mean((found.low <= crowd.skills) & (crowd.skills <= found.high)) >= 0.8)
+    ('full', True)
+    """
+    z = _quantile((1 + check_level(level)) / 2)
+    kind = interval_kind(inference, kind)
+    if inference is None or kind == "none":
+        nothing = np.full(n_workers, np.nan)
+        return Intervals(nothing, nothing, nothing, nothing, level, "none")
+    score = inference.score()
+    f = inference.inflation(draws=draws, seed=seed) if kind == "full" else np.ones(len(score.raw))
+    lowest = -1 / (inference.n_classes - 1)
+    low, high = invert(score, f, z, lowest)
+    error = np.sqrt(f * score.variance(np.clip(inference.skills, lowest, 1.0)))
+    least, greatest = inference.scale_range()
+    low = np.clip(low * np.where(low > 0, least, greatest), lowest, 1.0)
+    high = np.clip(high * np.where(high > 0, greatest, least), lowest, 1.0)
+    silent = np.isnan(score.raw)  # all peers of skill zero: any skill fits
+    low, high = np.where(silent, lowest, low), np.where(silent, 1.0, high)
+    low = np.fmin(low, inference.skills)
+    high = np.fmax(high, inference.skills)
+    unknown = np.isnan(inference.skills)
+    low, high, error, f = (np.where(unknown, np.nan, each)[:n_workers] for each in (low, high, error, f))
+    if weak is not None:
+        low, high = weak.widen(low, high, z, lowest)
+    if gold_counts is not None:
+        low, high = gold_counts.ends(low, high, z, lowest)
+        error = gold_counts.standard_error(error)
+    return Intervals(low, high, error, f, level, kind, (least, greatest))
+
+
+def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -> tuple[FloatArray, FloatArray]:
+    """Solve (r - u)² <= z² f (alpha + beta u - gamma u²) for u, within [lowest, 1].
+
+    >>> half, none, ninth = np.array([0.5]), np.array([0.0]), np.array([1 / 9])
+    >>> low, high = invert(WorkerScore(half, ninth, none, ninth), np.ones(1), 1.96, -1.0)  # nine answers, two classes
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([-0.146], [0.847])
+    """
+    zf = z * z * inflation
+    low, high, fits = _roots(score.raw, score, zf)
+    # A raw estimate far outside the range may fit no skill at all: then ask what the nearest possible one would say.
+    least, most = score.possible()
+    nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, 1.0))
+    fits &= (low <= 1.0) & (high >= lowest)
+    for_low, for_high, _ = _roots(nearest, score, zf)
+    low, high = np.where(fits, low, for_low), np.where(fits, high, for_high)
+    return np.clip(low, lowest, 1.0), np.clip(high, lowest, 1.0)
+
+
+def _roots(raw: FloatArray, score: WorkerScore, zf: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return the roots of (1 + z²f gamma) u² - (2r + z²f beta) u + r² - z²f alpha, and where there are any."""
+    a = 1 + zf * score.gamma
+    b = raw + zf * score.beta / 2
+    under = b * b - a * (raw * raw - zf * score.alpha)
+    root = np.sqrt(np.maximum(under, 0.0))
+    return (b - root) / a, (b + root) / a, under >= 0
+
+
+def _quantile(p: float) -> float:
+    """Return the quantile of the normal law."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(p)

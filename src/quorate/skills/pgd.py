@@ -1,0 +1,286 @@
+"""Projected gradient descent with a fixed step, the paper's algorithm PGD [Ma20, §PGD; Theorem 11].
+
+Projected gradient descent over a box, the loop behind two solvers.
+
+The step is either fixed, as in the paper's experiments, or the spectral one (Barzilai and Borwein), halved until the
+loss falls enough (Armijo's rule): a step that is guaranteed to descend, and that needs no constant.
+
+Steps and iteration counts that the theory gives, beside the practical step that the solvers find by themselves.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from quorate.arrays import FloatArray
+from quorate.errors import OptionError
+from quorate.progress import listener
+from quorate.skills.moments import Moments
+from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Solution
+
+SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
+MANY = 200  # sweeps after which Newton's steps take over, where the step is not fixed: on most crowds fewer are enough
+
+Evaluate = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+def descend(
+    problem: Problem,
+    evaluate: Evaluate,
+    start: FloatArray,
+    *,
+    solver: str,
+    step: float | None = None,
+    to_skills: Callable[[FloatArray], FloatArray] = lambda u: u,
+    max_iterations: int,
+    tolerance: float,
+    record: bool,
+) -> Solution:
+    """Follow u <- P(u - step · gradient) until u and the projected gradient stand still.
+
+    Args:
+        problem: gives the box of u, and the average that the stopping rule uses.
+        evaluate: u -> (loss, gradient).
+        start: the first u; projected onto the box.
+        solver: the name to report.
+        step: a fixed step; by default the spectral step with Armijo's rule.
+        to_skills: u -> skills.
+        max_iterations: evaluations of the loss at the most.
+        tolerance: for the mean change of the skills and the projected-gradient norm.
+        record: keep the trajectory.
+    """
+    u = problem.clip(start)
+    loss, gradient = evaluate(u)
+    path = [to_skills(u)] if record else []
+    trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
+    told = listener.get()
+    status, sweeps = CAPPED, 0
+    while sweeps < max_iterations:
+        new = problem.clip(u - trial * gradient)
+        new_loss, new_gradient = evaluate(new)
+        sweeps += 1
+        if told is not None:
+            told("sweeps", sweeps, None)
+        promised = gradient @ (new - u)
+        if step is None and new_loss > loss + SUFFICIENT * promised + problem.rounding:
+            trial /= 2
+            if not np.any(problem.clip(u - trial * gradient) != u):
+                status = STALLED
+                break
+            continue
+        change = problem.mean_size(to_skills(new) - to_skills(u))
+        moved, turned = new - u, new_gradient - gradient
+        u, loss, gradient = new, new_loss, new_gradient
+        if record:
+            path.append(to_skills(u))
+        if change <= tolerance and problem.stationarity(u, gradient) <= tolerance:
+            status = CONVERGED
+            break
+        curvature = moved @ turned
+        if step is None:
+            trial = float(moved @ moved / curvature) if curvature > 0 else 4 * trial
+    norm = problem.stationarity(u, gradient)
+    return Solution(to_skills(u), solver, status, sweeps, loss, norm, tuple(path))
+
+
+THEORY = "theory"  # what a caller gives for a step to have the theory's
+
+
+def lipschitz_step(moments: Moments) -> float:
+    """Return a step with which projected gradient descent never raises the loss, wherever it is in the box.
+
+    A row of the Hessian, diag(N x²) + N∘(2xxᵀ - C), sums to at most sum_j N_ij (1 + 3) in absolute value.
+
+    >>> from quorate.skills.examples import triangle
+    >>> lipschitz_step(triangle([0.8, 0.6, 0.5]).moments)
+    0.125
+    """
+    return float(1 / (4 * max(moments.degree.max(initial=0.0), 1e-300)))
+
+
+def lyapunov_step(moments: Moments, skills: FloatArray, start: FloatArray) -> float:
+    """Return the largest step for which V(x) = max_i max(x_i/s_i, s_i/x_i) cannot grow [Ma20, Prop. lyapunov].
+
+    The condition is step · ||N D_s²||_inf · V(start)² <= 1. With s and x(0) known only to lie in [kappa, K], give
+    K everywhere for ``skills`` and kappa for ``start``: that is the corollary's kappa² / (K² ||N D_s²||_inf).
+
+    >>> from quorate.skills.examples import triangle
+    >>> s = np.array([0.8, 0.6, 0.5])
+    >>> round(lyapunov_step(triangle(s).moments, s, np.full(3, 0.4)), 6)
+    0.25
+    """
+    if not (np.all(skills > 0) and np.all(start > 0)):
+        raise OptionError("the Lyapunov condition is about positive skills and a positive start")
+    ratio = np.max(np.maximum(start / skills, skills / start))
+    return float(1 / ((moments.shared @ skills**2).max() * ratio**2))
+
+
+def exponentiated_step(n_workers: int, norm: float, K: float = 1.0) -> float:
+    """Return alpha = 1 / (2 sqrt(W) ||N||_2 K²) [Ma20, Thm pert]; ``norm`` is ||N||_2.
+
+    >>> exponentiated_step(4, norm=5.0)
+    0.05
+    """
+    return float(1 / (2 * np.sqrt(n_workers) * norm * K**2))
+
+
+def exponentiated_iterations(
+    n_workers: int, norm: float, smallest: float, least_shared: float, *, kappa: float, K: float = 1.0, epsilon: float
+) -> float:
+    """Bound the iterations until ||x(t) - x*||² <= epsilon: (4L/mu) ln(W K⁴ L / (epsilon mu kappa²)) [Ma20, Thm pert].
+
+    Args:
+        n_workers: W.
+        norm: ||N||_2.
+        smallest: lambda_min of the signless Laplacian with unit weights.
+        least_shared: N_min.
+        kappa: the least skill.
+        K: the greatest skill.
+        epsilon: the squared distance wanted.
+
+    >>> round(exponentiated_iterations(3, 2.0, 1.0, 1.0, kappa=0.5, epsilon=1e-6))
+    2175
+    """
+    lipschitz = 1 / exponentiated_step(n_workers, norm, K)
+    mu = kappa**2 * least_shared * smallest
+    if mu == 0:
+        return float("inf")
+    return float(4 * lipschitz / mu * np.log(n_workers * K**4 * lipschitz / (epsilon * mu * kappa**2)))
+
+
+def corollary_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return kappa² / (K² ||N D_s²||_inf), skills and start known to lie in [kappa, K] [Ma20, Cor. corbound].
+
+    >>> from quorate.skills.examples import triangle
+    >>> corollary_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5)
+    0.125
+    """
+    return float(_checked(kappa, K) ** 2 / (K**4 * moments.degree.max()))
+
+
+def corollary_range(*, kappa: float, K: float = 1.0) -> tuple[float, float]:
+    """Return [kappa²/K, K²/kappa], which gradient descent with the corollary's step never leaves [Ma20, Cor. corbound].
+
+    >>> corollary_range(kappa=0.25, K=0.5)
+    (0.125, 1.0)
+    """
+    return _checked(kappa, K) ** 2 / K, K**2 / kappa
+
+
+def first_order_constant(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return L = 4 W ||N||_F K⁴ / kappa², with which the gradient is Lipschitz in that range [Ma20, Prop. firstorder].
+
+    Where there is no table of pairs, ||N||_F is bounded by the root of its largest row sum times the sum of all.
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(first_order_constant(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 3)
+    117.576
+    """
+    if moments.table is None:
+        norm = np.sqrt(moments.degree.max() * moments.degree.sum())
+    else:
+        norm = np.sqrt(2 * np.sum(moments.table()[2] ** 2))
+    return float(4 * moments.n_workers * norm * K**4 / _checked(kappa, K) ** 2)
+
+
+def theory_step(moments: Moments, *, kappa: float, K: float = 1.0) -> float:
+    """Return the step of the theorem on gradient descent: the corollary's, or 1/L if that is shorter [Ma20, Thm 2].
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(theory_step(triangle([0.8, 0.6, 0.5]).moments, kappa=0.5), 6)
+    0.008505
+    """
+    constant = first_order_constant(moments, kappa=kappa, K=K)
+    return min(corollary_step(moments, kappa=kappa, K=K), 1 / constant)
+
+
+def least_eigenvalue(n_workers: int) -> float:
+    """Bound the smallest eigenvalue of L_s of a connected graph with an odd cycle from below: 1/W³ [Ma20, Thm pert].
+
+    >>> least_eigenvalue(10)
+    0.001
+    """
+    return float(n_workers) ** -3
+
+
+def fixed_step(step: float | str, theory: float) -> float:
+    """Return the step that a caller gave, or the theory's if that is what it asked for.
+
+    Raises:
+        OptionError: it is neither.
+
+    >>> fixed_step("theory", 0.1), fixed_step(0.5, 0.1)
+    (0.1, 0.5)
+    """
+    if step == THEORY:
+        return theory
+    if isinstance(step, str) or not 0 < step < float("inf"):
+        raise OptionError(f"a step is a positive number, or 'theory', not {step!r}")
+    return float(step)
+
+
+def spectral_bound(moments: Moments) -> float:
+    """Return ||N||_2 by the power method, a thousandth added: a step made of it is never too long.
+
+    >>> from quorate.skills.examples import triangle
+    >>> round(spectral_bound(triangle([0.8, 0.6, 0.5]).moments), 3)
+    2.002
+    """
+    v = np.ones(moments.n_workers)
+    for _ in range(200):
+        v = moments.shared @ v + v  # shifted, so that a graph with two sides does not swing
+        v /= np.linalg.norm(v)
+    return float(1.001 * (v @ (moments.shared @ v)))
+
+
+def _checked(kappa: float, K: float) -> float:
+    if not 0 < kappa <= K:
+        raise OptionError(f"the theory wants 0 < kappa <= K, not kappa = {kappa:g} and K = {K:g}")
+    return kappa
+
+
+def projected_gradient(
+    problem: Problem,
+    start: FloatArray | None = None,
+    *,
+    step: float | str | None = None,
+    max_iterations: int = 10_000,
+    tolerance: float = 1e-5,
+    record: bool = False,
+    kappa: float = 0.1,
+    K: float = 1.0,
+) -> Solution:
+    """Follow x_i <- P[x_i + step · sum_j N_ij (C_ij - x_i x_j) x_j].
+
+    Args:
+        problem: what to minimise.
+        start: x(0), by default one half everywhere; the theory wants it positive.
+        step: of every iteration; ``theory`` for that of the theorem, which is short; by default 1/(4 max degree), with
+            which the loss never rises (`quorate.skills.pgd.lipschitz_step`).
+        max_iterations: sweeps over the data at the most.
+        tolerance: for the mean change of a skill in a sweep, and for the projected-gradient norm.
+        record: keep the trajectory.
+        kappa: for the step of the theorem: skills and start lie in [kappa, K].
+        K: the greatest.
+
+    Raises:
+        OptionError: the step is neither a positive number nor ``theory``.
+
+    >>> from quorate.skills.examples import triangle
+    >>> projected_gradient(triangle([0.8, 0.6, 0.5]), tolerance=1e-9).skills.round(6).tolist()
+    [0.8, 0.6, 0.5]
+    """
+    if step is None:
+        chosen = lipschitz_step(problem.moments)
+    else:
+        chosen = fixed_step(step, theory_step(problem.moments, kappa=kappa, K=K))
+    return descend(
+        problem,
+        problem.loss_and_gradient,
+        problem.middle() if start is None else start,
+        solver="gradient",
+        step=chosen,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        record=record,
+    )

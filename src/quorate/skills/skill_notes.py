@@ -1,0 +1,121 @@
+"""Notes on skills: who is not determined, which signs are assumed, what fits as well."""
+
+import numpy as np
+
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, OTHER_METHOD, UNDETERMINED, Note
+from quorate.skills.identification import UNDETERMINED as WHY_UNDETERMINED
+from quorate.skills.identification import Evidence
+from quorate.skills.objective import Solution
+
+
+def undetermined_note(status: IntArray) -> list[Note]:
+    """Tell in one line how many workers are not determined, and why; nothing if all are.
+
+    >>> undetermined_note(np.array([0, 1, 1]))[0].text
+    "2 of 3 workers' skills are not determined: shares no task with anyone (2)"
+    """
+    counts = {reason: int((status == code).sum()) for code, reason in WHY_UNDETERMINED.items() if code in status}
+    if not counts:
+        return []
+    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
+    n_undetermined, n_workers = sum(counts.values()), len(status)
+    text = f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: {reasons}"
+    return [Note(UNDETERMINED, text)]
+
+
+def orientation_note(evidence: Evidence) -> list[Note]:
+    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+
+    >>> import quorate
+    >>> from quorate.skills.identification import gather
+    >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
+    >>> orientation_note(gather(quorate.read(rows)))[0].text
+    '2 groups of workers never met: each is taken to be right more often than wrong; known labels would settle it'
+    """
+    free = int(evidence.free.sum())
+    if free == 0 or free + int(evidence.anchored.sum()) < 2:
+        return []
+    if free == 1:
+        met = "gold" if evidence.settled is None or not evidence.settled.any() else "those who are known"
+        text = f"1 group of workers never met {met}: it is taken to be right more often than wrong"
+        return [Note(ORIENTATION, text)]
+    return [
+        Note(
+            ORIENTATION,
+            f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels "
+            "would settle it",
+        )
+    ]
+
+
+def alternative_note(solution: Solution | None) -> list[Note]:
+    """Return a note on optima that fit the correlations nearly as well, and on what would decide between them.
+
+    >>> from quorate.skills.objective import AlternativeOptimum
+    >>> other = AlternativeOptimum(gain=0.4, required=4.9, n_workers=6, difference=1.2, is_adopted=False)
+    >>> alternative_note(Solution(np.zeros(9), "flow", "converged", 9, 0.0, 0.0, alternatives=(other,)))[0].text
+    'alternative optimum: other skills of 6 workers fit the agreements about as well (gain 0.4 nats, 4.9 ...
+    """
+    if solution is None:
+        return []
+    adopted = [each for each in solution.alternatives if each.is_adopted]
+    others = [each for each in solution.alternatives if not each.is_adopted]
+    notes = []
+    if adopted:
+        n_workers = sum(each.n_workers for each in adopted)
+        gain = sum(each.gain for each in adopted)
+        notes.append(
+            f"alternative optimum adopted: the signs of a group of {n_workers:,} workers were changed, because the "
+            f"agreements fit better so (gain {gain:.1f} nats)"
+        )
+    if others:
+        nearest = max(others, key=lambda each: each.gain - each.required)
+        who = "1 worker" if nearest.n_workers == 1 else f"{nearest.n_workers:,} workers"
+        notes.append(
+            f"alternative optimum: other skills of {who} fit the agreements about as well (gain {nearest.gain:.1f} "
+            f"nats, {nearest.required:.1f} required to adopt them), with differences up to {nearest.difference:.2f}; "
+            "gold labels, or tasks that these workers share with the others, would decide"
+        )
+    return [Note(ALTERNATIVE, text) for text in notes]
+
+
+def solver_note(n_answer_pairs: int, limit: int) -> Note:
+    """Return the note that the number of worker pairs exceeds the limit of the pair table.
+
+    >>> solver_note(2_000_000, 1_000_000).text
+    'solver: up to 2,000,000 worker pairs, more than the 1,000,000 of a pair table; coordinate descent was used ...
+    """
+    return Note(
+        OTHER_METHOD,
+        f"solver: up to {n_answer_pairs:,} worker pairs, more than the {limit:,} of a pair table; coordinate descent "
+        "was used instead of the gradient flow, and no alternative optimum was checked",
+    )
+
+
+def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:
+    """Warn of each group whose skills sum to zero within their standard error: the sum decides which way round it is.
+
+    Args:
+        skills: of each worker; NaN where not determined.
+        information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
+        component: of each worker.
+        free: of each component, whether its sign hangs on the sum; gold settles it.
+
+    >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
+    'the skills of a group of 3 workers sum to 0.20 ± 0.39, and the sum decides which ...
+    """
+    known = ~np.isnan(skills)
+    n = len(free)
+    count = np.bincount(component[known], minlength=n)
+    total = np.bincount(component[known], skills[known], minlength=n)
+    variance = 1 / np.maximum(information[known], 1.0)  # a skill is never off by more than about one
+    error = np.sqrt(np.bincount(component[known], variance, minlength=n))
+    return [
+        Note(
+            DOUBTFUL_SIGN,
+            f"the skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, and the sum "
+            "decides which way round they are: known labels would settle it",
+        )
+        for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
+    ]

@@ -1,0 +1,98 @@
+"""What was found out of every worker: skill, weight and status, how the skills were reached, and how sure they are."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from quorate.answers import Answers
+from quorate.arrays import BoolArray, FloatArray, IntArray
+from quorate.blocks.memory import Answered
+from quorate.skills.gold_counts import GoldCounts, count_gold
+from quorate.skills.identification import IDENTIFIED, WEAKLY_IDENTIFIED
+from quorate.skills.intervals import Inference, IntervalChoice, interval_kind
+from quorate.skills.objective import Solution
+from quorate.skills.signs import Signs
+from quorate.skills.weak_identification import WeakIdentification
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workforce:
+    """One entry a worker, in the order of their codes; gold is not among them.
+
+    >>> workers = Workforce(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
+    >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no more to tell
+    []
+    """
+
+    skills: FloatArray  # NaN where not determined
+    weights: FloatArray  # what each worker's vote counted
+    status: IntArray  # a position in `quorate.skills.identification.STATUSES`, by the graph of all workers
+    solution: Solution | None = None  # how the skills were found
+    signs: Signs | None = None  # how much of the evidence contradicts the signs of the skills
+    inference: Inference | None = None  # what intervals need to know of the estimate; None where it has none
+    gold_counts: GoldCounts | None = None  # skills by known labels, with which the estimates are averaged
+    # Share of its answers that equal the label of their task, for language models of which no known label shows how
+    # often they are right; NaN for all others. None where there is no such model.
+    agreement: FloatArray | None = None
+
+    @cached_property
+    def weak(self) -> WeakIdentification | None:
+        """Who is weakly identified, by a test that takes a few passes over the answers; None where there is none."""
+        if self.inference is None or self.inference.n_classes < 2:
+            return None
+        return self.inference.weak(len(self.status))
+
+    @cached_property
+    def full_status(self) -> IntArray:
+        """The status of each worker, with those who are weakly identified."""
+        if self.weak is None:
+            return self.status
+        return np.where((self.status == IDENTIFIED) & self.weak.is_weak, WEAKLY_IDENTIFIED, self.status)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Take along who is weakly identified: a copy may not reach the answers."""
+        _ = self.weak
+        return self.__dict__
+
+    def with_gold(
+        self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None
+    ) -> "Workforce":
+        """Average the skills with those by answers to tasks of known label; the weights of the vote stay.
+
+        Args:
+            answers: who answered what.
+            gold: the known class of each task, -1 where unknown; blocks bring their own.
+            centred: what a skill is; see `quorate.skills.gold_counts.count_gold`.
+            is_model: marks language models; they share mistakes, so their known labels count alone.
+        """
+        if isinstance(answers, Answers) and gold is None:
+            return self
+        counts = count_gold(answers, gold, skills=self.skills, centred=centred)
+        if counts is None:
+            return self
+        if is_model is not None:
+            counts = replace(counts, weight=np.where(is_model & (counts.weight > 0), 1.0, counts.weight))
+        newly_determined = np.isnan(self.skills) & (counts.weight > 0)
+        return replace(
+            self,
+            skills=counts.averaged(self.skills),
+            status=np.where(newly_determined, IDENTIFIED, self.status),
+            gold_counts=counts,
+        )
+
+    def lines(self, choice: IntervalChoice) -> Iterator[str]:
+        """Tell how the skills spread, which intervals they have, and how they were reached."""
+        if self.solution is None:
+            return
+        known = self.skills[~np.isnan(self.skills)]
+        if len(known):
+            low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
+            spread = f"skills: median {middle:.2f}, nine in ten above {low:.2f}, one in ten above {high:.2f}"
+            kind = interval_kind(self.inference, choice.kind)
+            yield spread if kind == "none" else f"{spread}; {choice.level:.4g} intervals, {kind}"
+        yield f"solver {self.solution}"
+        if self.signs is not None and self.signs.contradicted >= 0.005:
+            yield f"signs: {self.signs.contradicted:.0%} of the evidence of the pairs contradicts them"

@@ -1,1 +1,0 @@
-"""Tables and labels -> files, whole or not at all."""

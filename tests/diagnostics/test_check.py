@@ -1,0 +1,228 @@
+"""Limits of a batch: what holds, what fails, and what each says."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.answers import Answers
+from quorate.diagnostics.check import Limits, check, limits_of
+from quorate.diagnostics.finding import KINDS
+from quorate.errors import OptionError, UnreadableFileError, WrongFormatError
+
+
+@pytest.fixture(scope="module")
+def answers() -> Answers:
+    skills = np.array([0.0, 0.8, 0.8, 0.8, 0.85, 0.9, 0.7, 0.75])
+    return quorate.simulate.crowd(800, 8, 5, skills=skills, seed=2).answers
+
+
+def test_every_figure_is_the_one_that_the_other_commands_state(answers: Answers) -> None:
+    found = check(
+        answers,
+        min_alpha=0.0,
+        min_kappa=0.0,
+        min_ac1=0.0,
+        min_agreement=0.0,
+        min_answers=1,
+        max_error=1.0,
+        max_unsure=1.0,
+        max_undetermined=1.0,
+        fail_on=["any"],
+    )
+    figure = {each.name: each.figure for each in found.checks}
+    alike, result = quorate.agreement(answers).overall, quorate.aggregate(answers)
+    assert figure["min-alpha"] == alike["krippendorff_alpha"].value
+    assert figure["min-kappa"] == alike["fleiss_kappa"].value
+    assert figure["min-ac1"] == alike["gwet_ac1"].value
+    assert figure["min-agreement"] == alike["percent_agreement"].value
+    assert figure["min-answers"] == 5
+    confidence = result.ballot.confidence
+    assert figure["max-error"] == pytest.approx(1 - confidence.mean())
+    assert figure["max-unsure"] == pytest.approx((confidence < 0.9).mean())
+    assert figure["max-undetermined"] == 0
+    diagnosis = quorate.diagnose(answers)
+    assert {kind: figure[f"fail-on {kind}"] for kind in KINDS} == {kind: len(diagnosis.of_kind(kind)) for kind in KINDS}
+
+
+def test_a_figure_at_its_limit_holds(answers: Answers) -> None:
+    alpha = quorate.agreement(answers).overall["krippendorff_alpha"].value
+    assert alpha is not None
+    assert check(answers, min_alpha=alpha).holds
+    assert not check(answers, min_alpha=alpha + 1e-9).holds
+
+
+def test_a_failing_line_names_figure_limit_and_remedy(answers: Answers) -> None:
+    found = check(answers, min_alpha=0.9, max_unsure=0.99, fail_on=["spammer", "copying"])
+    assert [each.name for each in found.failed] == ["min-alpha", "fail-on spammer"]
+    alpha, spammer = (each.line() for each in found.failed)
+    assert "must be at least 0.9" in alpha
+    assert "`quorate agreement`" in alpha
+    assert f"{found.failed[0].figure:.4g}" in alpha
+    assert "Worker 'w0' answers next to at random" in spammer
+    assert "`quorate diagnose`" in spammer
+    assert found.lines()[0] == "2 of 6 limits fail"
+    assert found.to_dict()["checks"][0]["remedy"]
+
+
+def test_a_figure_that_is_not_defined_is_undecided() -> None:
+    alone = {"task": [1, 2], "worker": ["a", "b"], "label": ["x", "y"]}
+    found = check(alone, min_alpha=0.1)
+    assert (found.holds, found.decision, found.checks[0].figure) == (False, "undecided", None)
+    assert found.to_dict()["decision"] == "undecided"
+    assert found.lines()[0] == "1 of 1 limit cannot be decided"
+    assert found.lines()[1].startswith("UNDECIDED  min-alpha")
+    assert "let several workers answer the same tasks" in found.checks[0].remedy
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"task": [1], "worker": ["a"], "label": ["x"]},
+        {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]},
+        {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x"] * 4},
+    ],
+)
+def test_one_worker_or_one_class_decides_nothing_about_errors(rows: dict[str, Any]) -> None:
+    found = check(rows, max_error=0.001, max_unsure=0.5)
+    assert [each.decision for each in found.checks] == ["undecided"] * 2
+    assert (found.decision, found.holds) == ("undecided", False)
+    assert "No confidence is stated" in found.lines()[1]
+
+
+def test_one_limit_that_fails_decides_whatever_the_others() -> None:
+    alone = {"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]}
+    found = check(alone, max_error=0.1, min_answers=2)
+    assert found.decision == "fail"
+    assert found.head() == "1 of 2 limits fails, and 1 cannot be decided"
+    assert [each.name for each in found.undecided] == ["max-error"]
+
+
+def test_tasks_without_answers_are_not_sure(answers: Answers) -> None:
+    rows = {
+        "task": [1, 1, 1, 2, 2, 2, 3, 3],
+        "worker": list("abcabcab"),
+        "label": ["x", "x", "x", "y", "y", "y", "?", "?"],
+    }
+    found = check(rows, max_unsure=1.0, max_error=1.0, sure=0.0, abstain=["?"])
+    unsure, error = found.checks[1], found.checks[0]
+    assert unsure.figure == pytest.approx(1 / 3)
+    assert "missing or less than 0% sure" in unsure.what
+    stated = [each for each in quorate.aggregate(rows, abstain=["?"]).labels["confidence"].to_pylist() if each]
+    assert error.figure == pytest.approx(1 - np.mean(stated))
+
+
+def test_known_labels_count(answers: Answers) -> None:
+    truth = quorate.aggregate(answers).labels.select(["task", "label"])
+    assert check(answers, max_error=0.0, gold=truth).holds
+    assert not check(answers, max_error=0.0).holds
+
+
+# --- where limits come from ---
+
+
+def test_options_count_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text('[check]\nmin-alpha = 0.6\nmax_error = 0.1\nfail-on = ["spammer", "copying"]\n')
+    found = limits_of({"min_alpha": 0.2}, file)
+    assert (found.min_alpha, found.max_error, found.fail_on) == (0.2, 0.1, ("spammer", "copying"))
+    file.write_text('fail-on = "any"\n')
+    assert limits_of({}, file).kinds == KINDS
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "told"),
+    [
+        ("min-alfa = 0.6", OptionError, "did you mean min-alpha"),
+        ("min-alpha = 'much'", OptionError, "--min-alpha is a number between -1 and 1, not 'much'"),
+        ("max-error = 10", OptionError, "--max-error is a number between 0 and 1, not 10"),
+        ("max-error = true", OptionError, "not True"),
+        ("fail-on = ['thief']", OptionError, "knows no finding 'thief'"),
+        ("fail-on = 3", OptionError, "lists kinds of findings"),
+        ("check = 3", WrongFormatError, "must be a table"),
+        ("min-alpha =", WrongFormatError, "is no TOML file"),
+        ("", OptionError, "say what must hold"),
+    ],
+)
+def test_a_bad_file_of_limits_is_told(tmp_path: Path, text: str, error: type[Exception], told: str) -> None:
+    file = tmp_path / "limits.toml"
+    file.write_text(text)
+    with pytest.raises(error, match=told):
+        limits_of({}, file)
+
+
+def test_no_file_and_no_limit_are_told(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        limits_of({}, tmp_path / "none.toml")
+    with pytest.raises(OptionError, match="say what must hold"):
+        limits_of({"sure": 0.8})
+    with pytest.raises(OptionError, match="of 0 or more"):
+        Limits(min_answers=-1)
+
+
+def test_everything_is_said_of_a_limit_in_one_place(answers: Answers) -> None:
+    found: dict[str, Any] = check(answers, min_answers=99).to_dict()
+    keys = {"name", "holds", "decision", "what", "figure", "interval", "limit", "detail", "remedy"}
+    assert set(found["checks"][0]) == keys
+    assert found["decision"] == found["checks"][0]["decision"] == "fail"
+    assert found["answers"] == answers.n_answers
+
+
+def test_the_interval_of_the_share_of_wrong_labels_decides(answers: Answers) -> None:
+    basis = quorate.aggregate(answers).confidence_basis
+    assert basis is not None
+    wrong = basis.share_wrong
+    assert wrong is not None
+    assert wrong.low < wrong.mean < wrong.high
+    outcomes = {
+        wrong.high: "pass",
+        wrong.high - 1e-9: "undecided",
+        wrong.low: "undecided",
+        wrong.low - 1e-9: "fail",
+    }
+    for limit, decision in outcomes.items():
+        assert check(answers, max_error=limit).decision == decision, limit
+
+
+def test_an_undecided_limit_names_how_many_known_labels_would_decide_it() -> None:
+    """The number is enough: with so many the limit is decided in most draws, if the share is as expected."""
+    crowd = quorate.simulate.crowd(2000, 12, 4, seed=3)
+    basis = quorate.aggregate(crowd.answers).confidence_basis
+    assert basis is not None
+    assert basis.share_wrong is not None
+    limit = basis.share_wrong.mean + 0.06
+    (found,) = check(crowd.answers, max_error=limit).checks
+    assert found.decision == "undecided"
+    n = basis.labels_to_decide(limit)
+    assert n is not None
+    assert f"about {n:,} known labels would decide it" in found.remedy
+    assert "quorate.advise_gold(answers" in found.remedy
+    rng = np.random.default_rng(0)
+    decided = 0
+    for _ in range(5):
+        chosen = rng.choice(2000, min(n, 1000), replace=False)
+        gold = {f"t{task}": f"c{crowd.truth[task]}" for task in chosen}
+        decided += check(crowd.answers, max_error=limit, gold=gold).decision == "pass"
+    assert decided >= 3
+
+
+def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right_labels() -> None:
+    """`advise --expert` chooses two thirds for their doubt, whose labels are right less often than the others."""
+    off = []
+    for seed in range(5):
+        crowd = quorate.simulate.crowd(600, 12, 4, skills=np.full(12, 0.45), seed=seed)
+        tasks = quorate.advise_gold(crowd.answers, 60).tasks["task"].to_pylist()
+        gold = {task: f"c{crowd.truth[int(task[1:])]}" for task in tasks}
+        result = quorate.aggregate(crowd.answers, gold=gold)
+        rest = np.array([f"t{k}" not in gold for k in range(600)])
+        right = float((result.ballot.label == crowd.truth)[rest].mean())
+        basis = result.confidence_basis
+        assert basis is not None
+        assert basis.share_right is not None
+        assert basis.known is not None
+        off.append((basis.share_right.mean - right, basis.known.accuracy - right))
+    stated, counted = np.mean(off, axis=0)
+    assert counted < -0.1
+    assert abs(stated) < 0.06

@@ -1,0 +1,212 @@
+"""Labels go back to the tool the answers came from, and `quorate convert` does both ways."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+import typer
+
+import quorate
+from quorate.cli.convert import convert
+from quorate.errors import OptionError
+from quorate.io.exports.detect import read_export
+from quorate.io.exports.write_back import results_for, write_results
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+def run(*arguments: object) -> None:
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(convert)
+    app([str(argument) for argument in arguments], standalone_mode=False)
+
+
+def animals(sample: str) -> tuple[Any, Any]:
+    export = read_export(SAMPLES / sample, question="animal")
+    return export, quorate.aggregate(export.table, gold=export.gold).labels
+
+
+def test_predictions_have_what_label_studio_imports() -> None:
+    """data and predictions, each with model_version, score and a result of the export's own control."""
+    export, labels = animals("labelstudio.json")
+    tasks = results_for(export, labels, agent="quorate 0.1")
+    originals = json.loads((SAMPLES / "labelstudio.json").read_text())
+    assert [(task["id"], task["data"]) for task in tasks] == [(task["id"], task["data"]) for task in originals]
+    for task, row in zip(tasks, labels.to_pylist(), strict=False):
+        (prediction,) = task["predictions"]
+        assert prediction["model_version"] == "quorate 0.1"
+        assert prediction["score"] == row["confidence"]
+        (result,) = prediction["result"]
+        assert (result["from_name"], result["to_name"], result["type"]) == ("animal", "text", "choices")
+        assert result["value"] == {"choices": [row["label"]]}
+    assert tasks[3]["predictions"] == []  # nobody answered it, so nothing is known of it
+
+
+def test_a_prediction_read_as_an_annotation_gives_its_label_back() -> None:
+    export, labels = animals("labelstudio.json")
+    tasks = [
+        {**task, "annotations": [{"id": 1, "completed_by": 1, **prediction} for prediction in task["predictions"]]}
+        for task in results_for(export, labels)
+    ]
+    again = read_export(tasks)
+    assert again.table["label"].to_pylist() == labels["label"].to_pylist()
+    assert again.table["task"].to_pylist() == labels["task"].to_pylist()
+
+
+def test_a_task_without_a_label_gets_no_prediction_and_one_without_a_confidence_no_score() -> None:
+    export, _ = animals("labelstudio.json")
+    labels = {"task": ["1", "2"], "label": [None, "cat"], "confidence": [None, None]}
+    first, second, *_ = results_for(export, labels)
+    assert first["predictions"] == []
+    assert second["predictions"][0]["score"] is None
+
+
+def test_numbers_and_joined_choices_go_back_as_they_came() -> None:
+    rated = read_export(SAMPLES / "labelstudio.json", question="clarity")
+    (result,) = results_for(rated, {"task": ["1"], "label": ["4"]})[0]["predictions"][0]["result"]
+    assert result["value"] == {"rating": 4}
+    rated = read_export(SAMPLES / "argilla.json", question="clarity")
+    assert results_for(rated, {"task": ["1"], "label": ["5"]})[0]["suggestions"]["clarity"]["value"] == 5
+    record = {"id": 1, "fields": {}, "responses": {"q": [{"value": ["b", "a"], "user_id": "u"}]}}
+    joined = read_export([record], join_choices=True)
+    assert results_for(joined, {"task": ["1"], "label": ["a|b"]})[0]["suggestions"]["q"]["value"] == ["b", "a"]
+
+
+def test_suggestions_have_what_argilla_imports() -> None:
+    export, labels = animals("argilla.json")
+    records = results_for(export, labels)
+    originals = json.loads((SAMPLES / "argilla.json").read_text())
+    for record, original, row in zip(records, originals, labels.to_pylist(), strict=False):
+        assert (record["id"], record["fields"], record["metadata"]) == tuple(
+            original[name] for name in ("id", "fields", "metadata")
+        )
+        assert record["suggestions"]["animal"] == {
+            "value": row["label"],
+            "score": row["confidence"],
+            "agent": "quorate",
+        }
+        assert "responses" not in record
+    assert records[0]["suggestions"]["comment"]["agent"] == "someone"  # those of others stay
+    assert records[3]["suggestions"] == {}
+
+
+@pytest.mark.parametrize("sample", ["argilla_flat.json", "argilla_server.jsonl"])
+def test_suggestions_find_their_record_in_every_layout(sample: str) -> None:
+    export, labels = animals(sample)
+    found = {record["id"]: record["suggestions"]["animal"]["value"] for record in results_for(export, labels)[:3]}
+    assert found == dict(zip(labels["task"].to_pylist(), labels["label"].to_pylist(), strict=True))
+
+
+def test_results_find_their_task_by_the_field_that_told_tasks_apart() -> None:
+    labels = {"task": ["It purrs."], "label": ["cat"]}
+    tasks, records = (
+        results_for(read_export(SAMPLES / sample, question="animal", task="text"), labels)
+        for sample in ("labelstudio.json", "argilla.json")
+    )
+    assert tasks[0]["data"]["text"] == records[0]["fields"]["text"] == "It purrs."
+    assert tasks[0]["predictions"][0]["result"][0]["value"] == {"choices": ["cat"]}
+    assert records[0]["suggestions"]["animal"]["value"] == "cat"
+    assert [task["predictions"] for task in tasks[1:]] == [[]] * (len(tasks) - 1)
+
+
+def test_results_are_refused_where_they_cannot_go() -> None:
+    labels = {"task": ["1"], "label": ["cat"]}
+    with pytest.raises(OptionError, match="mturk takes no results back"):
+        results_for(read_export(SAMPLES / "mturk.csv"), labels)
+    with pytest.raises(OptionError, match="export the project as JSON"):
+        results_for(read_export(SAMPLES / "labelstudio.csv"), labels)
+    with pytest.raises(OptionError, match="labelstudio, not argilla"):
+        write_results(read_export(SAMPLES / "labelstudio.json", question="animal"), labels, "-", "argilla")
+
+
+# --- quorate convert ---
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any) -> None:
+    out, gold = tmp_path / f"answers.{ending}", tmp_path / "gold.csv"
+    run(SAMPLES / "toloka.tsv", "-o", out, "--gold-out", gold)
+    export = read_export(SAMPLES / "toloka.tsv")
+    written = quorate.read(out).to_table()
+    assert written == quorate.read(export.table).to_table()
+    assert gold.read_text() == "task,label\n1,cat\n"
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "left out: 1 rejected, 1 expired" in said.err
+
+
+def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
+    run(SAMPLES / "cleanlab.csv")
+    said = capfdbinary.readouterr()
+    assert said.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
+    assert b"5 blank" in said.err
+
+
+def test_convert_tells_what_it_did_as_json(tmp_path: Path, capsys: Any) -> None:
+    run(SAMPLES / "prodigy_binary.jsonl", "--question", "CAT", "-o", tmp_path / "answers.csv", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["format"] == "prodigy"
+    assert told["questions"] == ["CAT", "LOUD"]
+    assert told["left_out"] == {"ignored": 1, "to another question": 2}
+    assert (told["answers"], told["workers"], told["tasks"]) == (7, 3, 3)
+
+
+def test_convert_writes_labels_back(tmp_path: Path) -> None:
+    _, labels = animals("labelstudio.json")
+    from quorate.io.write_table import write_table
+
+    write_table(labels, tmp_path / "labels.csv")
+    arguments = [SAMPLES / "labelstudio.json", "--question", "animal", "--labels", tmp_path / "labels.csv"]
+    run(*arguments, "--to", "labelstudio", "-o", tmp_path / "predictions.json")
+    (first, *_) = json.loads((tmp_path / "predictions.json").read_text())
+    assert first["predictions"][0]["result"][0]["value"] == {"choices": ["cat"]}
+    assert first["predictions"][0]["score"] == pytest.approx(labels["confidence"][0].as_py())  # through decimal text
+
+
+def test_convert_refuses_what_makes_no_sense(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for arguments, message in {
+        ("labelstudio.json", "--question", "animal", "--to", "labelstudio"): "--labels",
+        ("labelstudio.json", "--labels", "x.csv"): "--to labelstudio",
+        ("mturk.csv", "--gold-out", str(tmp_path / "gold.csv")): "leave out --gold-out",
+    }.items():
+        with pytest.raises(OptionError, match=message):
+            run(SAMPLES / arguments[0], *arguments[1:], "-o", out)
+        assert not out.exists()
+    with pytest.raises(OptionError, match="name a file with -o"):
+        run(SAMPLES / "mturk.csv", "--json")
+
+
+# --- formulas ---
+
+HOSTILE = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", '="a,b"', "cat", "", None]
+NUMBERS = ["-5", "+3.25", "-.5", "1e-9", "-1E+7"]
+
+
+def test_text_that_a_spreadsheet_would_run_is_marked_on_request(tmp_path: Path) -> None:
+    from quorate.arrays import Table
+    from quorate.io.write_table import write_table
+
+    given = Table(pa.table({"label": [*HOSTILE, *NUMBERS], "score": [-1.5] * 15}))
+    safe, plain, other = tmp_path / "safe.csv", tmp_path / "plain.csv", tmp_path / "safe.jsonl"
+    write_table(given, safe, excel_safe=True)
+    write_table(given, plain)
+    write_table(given, other, excel_safe=True)
+    import csv
+
+    with safe.open(newline="") as stream:
+        cells = [row["label"] for row in csv.DictReader(stream)]
+    assert cells[:7] == ["'" + str(text) for text in HOSTILE[:7]]
+    assert cells[7:] == ["cat", "", "", *NUMBERS]  # a number stays a number
+    assert "'" + "=1+1" not in plain.read_text()
+    assert [json.loads(line)["label"] for line in other.read_text().splitlines()] == [*HOSTILE, *NUMBERS]
+    assert "-1.5" in safe.read_text()
+
+
+def test_convert_marks_formulas(tmp_path: Path) -> None:
+    source = tmp_path / "answers.csv"
+    source.write_text('task,worker,label\n1,"=HYPERLINK(""http://x"")",cat\n')
+    run(source, "-o", tmp_path / "safe.csv", "--excel-safe")
+    assert "'=HYPERLINK" in (tmp_path / "safe.csv").read_text()

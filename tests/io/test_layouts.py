@@ -1,0 +1,652 @@
+"""Files as people have them: each layout is written here, parsed here by a few lines of Python, and read by Quorate.
+
+A case is a crowd of known answers, written in one layout. What the bare command refuses must be read by the command
+that it proposes; tasks, workers and answers must be those that an independent parse of the file finds.
+"""
+
+import csv
+import io
+import itertools
+import json
+import random
+import shlex
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+
+import quorate
+from quorate.cli.app import app
+from quorate.errors import QuorateError, in_shell
+from quorate.io.options import ReadOptions
+from quorate.io.read import read_source
+from tests.cli.running import quorate as quorate_command
+
+Triples = set[tuple[str, str, str]]  # task, worker, label
+
+
+def crowd(n_tasks: int = 40, n_workers: int = 7, per_task: int = 4, classes: str = "ABC", seed: int = 0) -> Triples:
+    """Answers of workers who are right three times in four."""
+    rng = random.Random(seed)
+    found = set()
+    for t in range(n_tasks):
+        truth = rng.choice(classes)
+        for w in rng.sample(range(n_workers), per_task):
+            found.add((f"t{t}", f"w{w}", truth if rng.random() < 0.75 else rng.choice(classes)))
+    return found
+
+
+CROWD = crowd()
+FULL = crowd(per_task=5, n_workers=5)  # everyone answers everything
+
+
+def csv_text(header: list[str] | None, rows: list[list[Any]], delimiter: str = ",") -> str:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    if header is not None:
+        writer.writerow(header)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def parsed(path: Path, delimiter: str = ",") -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        return list(csv.DictReader(stream, delimiter=delimiter))
+
+
+def sorted_rows(answers: Triples) -> list[tuple[str, str, str]]:
+    return sorted(answers)
+
+
+def by_task(answers: Triples) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for task, worker, label in sorted_rows(answers):
+        found.setdefault(task, {})[worker] = label
+    return found
+
+
+REASONS = itertools.count()
+WORKERS = sorted({worker for _, worker, _ in CROWD})
+
+
+# --- writers and independent parsers, one pair per layout ---
+
+
+def _long(names: list[str], delimiter: str = ",", extra: str = "") -> Callable[[Path], Triples]:
+    def write(folder: Path) -> Triples:
+        header = [*names, *([extra] if extra else [])]
+        rows = [[*row, *([k] if extra else [])] for k, row in enumerate(sorted_rows(CROWD))]
+        (folder / "file.csv").write_text(csv_text(header, rows, delimiter))
+        return {tuple(row[name] for name in names) for row in parsed(folder / "file.csv", delimiter)}  # type: ignore[misc]
+
+    return write
+
+
+def _padded_header(folder: Path) -> Triples:
+    (folder / "file.csv").write_text("task , worker, label\n" + csv_text(None, [list(r) for r in sorted_rows(CROWD)]))
+    rows = list(csv.reader((folder / "file.csv").read_text().splitlines()))[1:]
+    return {(task, worker, label) for task, worker, label in rows}
+
+
+def _mturk(columns: dict[str, Callable[[str], str]], question: str) -> Callable[[Path], Triples]:
+    def write(folder: Path) -> Triples:
+        inputs = ["HITId", "HITTypeId", "Title", "MaxAssignments", "AssignmentId", "WorkerId", "AssignmentStatus"]
+        header = [*inputs, "Input.text", *columns, "Approve", "Reject"]
+        rows = [
+            [
+                task,
+                "T",
+                "Which?",
+                "4",
+                f"A{k}",
+                worker,
+                "Submitted",
+                f"text {task}",
+                *(f(label) for f in columns.values()),
+            ]
+            for k, (task, worker, label) in enumerate(sorted_rows(CROWD))
+        ]
+        (folder / "file.csv").write_text(csv_text(header, rows))  # rows stop before Approve and Reject
+        found = parsed(folder / "file.csv")
+        return {(row["HITId"], row["WorkerId"], row[question].strip()) for row in found if row[question]}
+
+    return write
+
+
+def _mturk_radio(folder: Path) -> Triples:
+    columns: dict[str, Callable[[str], str]] = {
+        f"Answer.kind.{c}": partial(lambda c, label: str(label == c).lower(), c) for c in "ABC"
+    }
+    _mturk(columns, "Answer.kind.A")(folder)
+    return {
+        (row["HITId"], row["WorkerId"], next(c for c in "ABC" if row[f"Answer.kind.{c}"] == "true"))
+        for row in parsed(folder / "file.csv")
+    }
+
+
+def _figure8(folder: Path) -> Triples:
+    header = ["_unit_id", "_golden", "_id", "_tainted", "_trust", "_worker_id", "tone", "tone_gold", "text"]
+    rows = [
+        [task, "false", k, "false", "0.9", worker, label, "", f"text {task}"]
+        for k, (task, worker, label) in enumerate(sorted_rows(CROWD))
+    ]
+    (folder / "file.csv").write_text(csv_text(header, rows))
+    return {(row["_unit_id"], row["_worker_id"], row["tone"]) for row in parsed(folder / "file.csv")}
+
+
+def _figure8_several(folder: Path) -> Triples:
+    everything = _figure8(folder)
+    text = (folder / "file.csv").read_text().splitlines(keepends=True)
+    half = len(text) // 2
+    (folder / "file.csv").write_text("".join(text[:half]))
+    (folder / "other.csv").write_text("".join([text[0], *text[half:]]))
+    return everything
+
+
+def _zooniverse(folder: Path) -> Triples:
+    header = ["classification_id", "user_name", "user_id", "created_at", "annotations", "subject_ids"]
+    rows = [
+        [k, worker, "", "2026-01-01", json.dumps([{"task": "T0", "task_label": "?", "value": label}]), task]
+        for k, (task, worker, label) in enumerate(sorted_rows(CROWD))
+    ]
+    (folder / "file.csv").write_text(csv_text(header, rows))
+    return {
+        (row["subject_ids"], row["user_name"], json.loads(row["annotations"])[0]["value"])
+        for row in parsed(folder / "file.csv")
+    }
+
+
+def _zooniverse_extract(folder: Path) -> Triples:
+    header = ["row_id", "classification_id", "user_name", "user_id", "created_at", "subject_ids", "val"]
+    rows = [[k, 100 + k, w, "", "2026-01-01", t, label] for k, (t, w, label) in enumerate(sorted_rows(CROWD))]
+    (folder / "file.csv").write_text(csv_text(header, rows))
+    return {(row["subject_ids"], row["user_name"], row["val"]) for row in parsed(folder / "file.csv")}
+
+
+def _wide_rows(answers: Triples) -> list[list[str]]:
+    workers = sorted({worker for _, worker, _ in answers})
+    return [[task, *(given.get(worker, "") for worker in workers)] for task, given in by_task(answers).items()]
+
+
+def _wide(prefix: str, answers: Triples = CROWD) -> Callable[[Path], Triples]:
+    def write(folder: Path) -> Triples:
+        workers = sorted({worker for _, worker, _ in answers})
+        rows = [[row[0], f"The text of task {row[0]}, which is long.", *row[1:]] for row in _wide_rows(answers)]
+        header = ["item_id", "text", *(f"{prefix}{worker}" for worker in workers)]
+        (folder / "file.csv").write_text(csv_text(header, rows))
+        return {
+            (row["item_id"], name, row[name]) for row in parsed(folder / "file.csv") for name in header[2:] if row[name]
+        }
+
+    return write
+
+
+def _wide_parquet(folder: Path) -> Triples:
+    given = by_task(FULL)
+    models = dict(
+        zip(sorted({w for _, w, _ in FULL}), ("gpt-4o", "claude-3", "gemma-2-9b", "qwen2-7b", "llama-3"), strict=True)
+    )
+    columns: dict[str, list[Any]] = {"item_id": list(given), "split": ["dev"] * len(given)}
+    columns |= {models[w]: [given[t].get(w) for t in given] for w in models}
+    pq.write_table(pa.table(columns), folder / "file.parquet")
+    table = pq.read_table(folder / "file.parquet").to_pylist()
+    return {(row["item_id"], name, row[name]) for row in table for name in models.values() if row[name]}
+
+
+def _wide_jsonl(folder: Path) -> Triples:
+    lines = [
+        json.dumps({"id": task, "text": "long " * 20, "verdicts": given}) for task, given in by_task(CROWD).items()
+    ]
+    (folder / "file.jsonl").write_text("\n".join(lines))
+    records = map(json.loads, (folder / "file.jsonl").read_text().splitlines())
+    return {(record["id"], w, label) for record in records for w, label in record["verdicts"].items()}
+
+
+def _matrix(folder: Path) -> Triples:
+    rows = [row[1:] for row in _wide_rows(CROWD)]
+    codes = {"A": "0", "B": "1", "C": "2", "": ""}
+    (folder / "file.csv").write_text(csv_text(None, [[codes[cell] for cell in row] for row in rows]))
+    lines = list(csv.reader((folder / "file.csv").read_text().splitlines()))
+    return {(str(k), str(j), cell) for k, row in enumerate(lines) for j, cell in enumerate(row) if cell}
+
+
+def _triples(order: tuple[int, int, int]) -> Callable[[Path], Triples]:
+    def write(folder: Path) -> Triples:
+        ids = {each: str(100 + k) for k, each in enumerate(sorted({t for t, _, _ in CROWD} | {w for _, w, _ in CROWD}))}
+        codes = {"A": "0", "B": "1", "C": "2"}
+        rows = [(ids[task], ids[worker], codes[label]) for task, worker, label in sorted_rows(CROWD)]
+        (folder / "file.csv").write_text(csv_text(None, [[row[k] for k in order] for row in rows]))
+        lines = csv.reader((folder / "file.csv").read_text().splitlines())
+        return {tuple(line[order.index(k)] for k in range(3)) for line in lines}  # type: ignore[misc]
+
+    return write
+
+
+def _json_list(folder: Path) -> Triples:
+    records = [{"item": t, "judge": w, "verdict": label} for t, w, label in sorted_rows(CROWD)]
+    (folder / "file.json").write_text(json.dumps(records, indent=2))
+    return {(r["item"], r["judge"], r["verdict"]) for r in json.loads((folder / "file.json").read_text())}
+
+
+def _json_nested(folder: Path) -> Triples:
+    records = [
+        {"meta": {"item_id": t}, "judge": {"name": w}, "parsed": {"verdict": label}}
+        for t, w, label in sorted_rows(CROWD)
+    ]
+    (folder / "file.json").write_text(json.dumps({"run": 7, "results": records}))
+    held = json.loads((folder / "file.json").read_text())["results"]
+    return {(r["meta"]["item_id"], r["judge"]["name"], r["parsed"]["verdict"]) for r in held}
+
+
+def _json_votes_inside(folder: Path) -> Triples:
+    records = [
+        {"id": t, "votes": [{"annotator": w, "label": label} for w, label in given.items()]}
+        for t, given in by_task(CROWD).items()
+    ]
+    (folder / "file.json").write_text(json.dumps(records))
+    held = json.loads((folder / "file.json").read_text())
+    return {(r["id"], vote["annotator"], vote["label"]) for r in held for vote in r["votes"]}
+
+
+def _json_parallel(folder: Path) -> Triples:
+    given = by_task(FULL)
+    workers = sorted({w for _, w, _ in FULL})
+    scores = {w: [given[t].get(w) for t in given] for w in workers}
+    held = {"item_ids": list(given), "scores_by_judge": scores, "version": "1.2"}
+    (folder / "file.json").write_text(json.dumps(held))
+    read = json.loads((folder / "file.json").read_text())
+    return {
+        (task, w, label)
+        for w, labels in read["scores_by_judge"].items()
+        for task, label in zip(read["item_ids"], labels, strict=True)
+        if label
+    }
+
+
+def _lists(folder: Path) -> Triples:
+    rows = [
+        {"id": t, "text": "some text", "annotators": list(given), "annotations": list(given.values())}
+        for t, given in by_task(CROWD).items()
+    ]
+    (folder / "file.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    read = map(json.loads, (folder / "file.jsonl").read_text().splitlines())
+    return {(r["id"], w, label) for r in read for w, label in zip(r["annotators"], r["annotations"], strict=True)}
+
+
+def _lewidi(folder: Path) -> Triples:
+    held = {
+        t: {"text": "x", "annotators": ",".join(given), "annotations": ",".join(given.values()), "lang": "en"}
+        for t, given in by_task(CROWD).items()
+    }
+    (folder / "file.json").write_text(json.dumps(held, indent=1))
+    read = json.loads((folder / "file.json").read_text())
+    return {
+        (t, w, label)
+        for t, r in read.items()
+        for w, label in zip(r["annotators"].split(","), r["annotations"].split(","), strict=True)
+    }
+
+
+def _positions(folder: Path) -> Triples:
+    lines = [json.dumps({"id": t, "labels": list(given.values())}) for t, given in by_task(CROWD).items()]
+    (folder / "file.jsonl").write_text("\n".join(lines))
+    read = map(json.loads, (folder / "file.jsonl").read_text().splitlines())
+    return {(r["id"], f"position {k}", label) for r in read for k, label in enumerate(r["labels"], start=1)}
+
+
+def _vote_counts(folder: Path) -> Triples:
+    rows = [[t, *(sum(label == c for label in given.values()) for c in "ABC")] for t, given in by_task(CROWD).items()]
+    (folder / "file.csv").write_text(csv_text(["item_id", "votes_A", "votes_B", "votes_C"], rows))
+    found = set()
+    for row in parsed(folder / "file.csv"):
+        votes = [c for c in "ABC" for _ in range(int(row[f"votes_{c}"]))]
+        found |= {(row["item_id"], f"vote {k}", c) for k, c in enumerate(votes, start=1)}
+    return found
+
+
+def _one_hot(folder: Path) -> Triples:
+    rows = [[w, t, *(int(label == c) for c in "ABC")] for t, w, label in sorted_rows(CROWD)]
+    (folder / "file.csv").write_text(csv_text(["user_id", "post_id", "topic_1", "topic_2", "topic_3"], rows))
+    return {(row["post_id"], row["user_id"], row["topic_1"]) for row in parsed(folder / "file.csv")}
+
+
+def _yaml(folder: Path) -> Triples:
+    held: dict[str, dict[str, str]] = {}
+    for task, worker, label in sorted_rows(FULL):
+        held.setdefault(worker, {})[task] = label
+    (folder / "file.yaml").write_text(yaml.safe_dump(held))
+    read = yaml.safe_load((folder / "file.yaml").read_text())
+    return {(task, worker, label) for worker, given in read.items() for task, label in given.items()}
+
+
+def _file_per_judge(has_column: bool) -> Callable[[Path], Triples]:
+    def write(folder: Path) -> Triples:
+        for worker in WORKERS:
+            lines = [
+                json.dumps({"item_id": t, **({"judge_id": w} if has_column else {}), "verdict": label, "seconds": 3})
+                for t, w, label in sorted_rows(CROWD)
+                if w == worker
+            ]
+            (folder / f"{worker}.jsonl").write_text("\n".join(lines))
+        return {
+            (r["item_id"], r.get("judge_id", path.stem), r["verdict"])
+            for path in folder.iterdir()
+            for r in map(json.loads, path.read_text().splitlines())
+        }
+
+    return write
+
+
+def _composite(folder: Path) -> Triples:
+    rows = [
+        [t[1:], w, f"criterion{k}", "ABC"[("ABC".index(label) + k) % 3] + ".0"[:0]]
+        for t, w, label in sorted_rows(CROWD)
+        for k in range(3)
+    ]
+    (folder / "file.csv").write_text(csv_text(["art_id", "ann", "criteriaID", "annotation"], rows))
+    return {
+        (f"{row['art_id']} / {row['criteriaID']}", row["ann"], row["annotation"]) for row in parsed(folder / "file.csv")
+    }
+
+
+def _excel(folder: Path) -> Triples:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["Item ID", "Annotator", "Answer"])
+    for row in sorted_rows(CROWD):
+        book.active.append(row)
+    book.save(folder / "file.xlsx")
+    rows = list(openpyxl.load_workbook(folder / "file.xlsx").active.iter_rows(values_only=True))[1:]
+    return {(task, worker, label) for task, worker, label in rows}
+
+
+LAYOUTS: dict[str, Callable[[Path], Triples]] = {
+    "usual names": _long(["task", "worker", "label"]),
+    "question, worker, answer": _long(["question", "worker", "answer"]),
+    "names with spaces": _long(["Item ID", "Annotator", "Sentiment"], extra="Seconds"),
+    "participant, unit, rating": _long(["Unit", "Participant", "Rating"]),
+    "semicolons": _long(["item", "rater", "label"], ";"),
+    "tabs": _long(["item", "rater", "label"], "\t"),
+    "blanks around names": _padded_header,
+    "mturk, one question": _mturk({"Answer.kind": lambda label: label}, "Answer.kind"),
+    "mturk, a choice and free text": _mturk(
+        {"Answer.kind": lambda label: label, "Answer.why": lambda label: f"because {next(REASONS)}"},
+        "Answer.kind",
+    ),
+    "mturk, radio buttons": _mturk_radio,
+    "figure eight": _figure8,
+    "figure eight, two files": _figure8_several,
+    "zooniverse": _zooniverse,
+    "zooniverse, extracted": _zooniverse_extract,
+    "wide, judge_*": _wide("judge_"),
+    "wide, annotator1": _wide("annotator", FULL),
+    "wide parquet of models": _wide_parquet,
+    "wide json lines": _wide_jsonl,
+    "matrix without a header": _matrix,
+    "triples without a header": _triples((0, 1, 2)),
+    "triples, worker first": _triples((1, 0, 2)),
+    "json list": _json_list,
+    "json, nested": _json_nested,
+    "json, votes inside": _json_votes_inside,
+    "json, columns of equal length": _json_parallel,
+    "lists per item": _lists,
+    "lists with commas": _lewidi,
+    "lists without names": _positions,
+    "vote counts": _vote_counts,
+    "one-hot columns": _one_hot,
+    "yaml": _yaml,
+    "one file per judge": _file_per_judge(has_column=False),
+    "one file per judge, named inside": _file_per_judge(has_column=True),
+    "composite key": _composite,
+    "excel": _excel,
+}
+
+
+def proposed_or_read(source: Any) -> Any:
+    """Read a source as it is, or by the options that its refusal proposes."""
+    try:
+        return read_source(source)
+    except QuorateError as error:
+        if error.proposal is None:
+            raise
+        return read_source(source, ReadOptions(**error.proposal))
+
+
+def sources(folder: Path) -> Any:
+    files = sorted(map(str, folder.iterdir()))
+    return files[0] if len(files) == 1 else files
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_counts_equal_an_independent_parse(layout: str, tmp_path: Path) -> None:
+    expected = LAYOUTS[layout](tmp_path)
+    answers = proposed_or_read(sources(tmp_path)).answers
+    assert answers.n_tasks == len({task for task, _, _ in expected})
+    assert answers.n_workers == len({worker for _, worker, _ in expected})
+    assert answers.n_answers == len(expected)
+    assert answers.n_classes == len({label for _, _, label in expected})
+
+
+@pytest.mark.parametrize(
+    "layout", ["names with spaces", "wide, judge_*", "triples, worker first", "one file per judge"]
+)
+def test_the_proposed_command_runs_as_it_is_printed(layout: str, tmp_path: Path, capsys: Any) -> None:
+    expected = LAYOUTS[layout](tmp_path)
+    files = sources(tmp_path)
+    code, _, err = quorate_command(capsys, "aggregate", *([files] if isinstance(files, str) else files))
+    assert code == 2
+    command = next(line.removeprefix("Run: ") for line in err.splitlines() if line.startswith("Run: "))
+    assert err.splitlines()[-1].startswith("To see what the file holds: quorate doctor ")
+    code, out, _ = quorate_command(capsys, *shlex.split(command)[1:], "--json", "--method", "majority")
+    assert code == 0
+    assert json.loads(out)["answers"] == len(expected)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_doctor_counts_the_same_and_proposes_commands_that_exist(layout: str, tmp_path: Path, capsys: Any) -> None:
+    expected = LAYOUTS[layout](tmp_path)
+    files = sources(tmp_path)
+    code, out, _ = quorate_command(capsys, "doctor", *([files] if isinstance(files, str) else files), "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found["schema_version"] == 1
+    assert found["outcome"] in ("read", "proposed")
+    assert found["counts"]["answers"] == len(expected)
+    names = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    assert found["can"]
+    assert all(shlex.split(step["command"])[1] in names for step in found["can"])
+
+
+# --- what is refused, and why ---
+
+
+def _rating_rows() -> Iterator[list[Any]]:
+    rng = random.Random(1)
+    for t in range(30):
+        for w in range(5):
+            yield [t, f"w{w}", rng.randrange(101)]
+
+
+REFUSED: dict[str, tuple[str, str, str]] = {
+    "known labels": ("truth.csv", csv_text(["question", "truth"], [[k, k % 3] for k in range(30)]), "known labels"),
+    "shares of votes": (
+        "file.csv",
+        csv_text(["comment", "rude", "kind"], [[f"c{k}", k % 7 / 6, k % 5 / 4] for k in range(40)]),
+        "aggregated",
+    ),
+    "numeric ratings": ("file.csv", csv_text(["item", "rater", "rating"], list(_rating_rows())), "numeric"),
+    "free text": (
+        "file.csv",
+        csv_text(
+            ["HITId", "WorkerId", "AssignmentStatus", "Answer.line"],
+            [[f"h{k % 20}", f"w{k % 7}", "Approved", f"a line of verse number {k}"] for k in range(60)],
+        ),
+        "free text",
+    ),
+    "an aggregated report": (
+        "file.csv",
+        csv_text(["_unit_id", "_trusted_judgments", "tone", "tone:confidence"], [[k, 5, "A", 0.8] for k in range(9)]),
+        "Download the full report",
+    ),
+    "classes of an evaluation set": (
+        "file.jsonl",
+        "\n".join(json.dumps({"text": f"t{k}", "cats": {"X": k % 2, "Y": 1 - k % 2}}) for k in range(20)),
+        "labels, not answers",
+    ),
+    "a list of tasks": (
+        "file.csv",
+        csv_text(["HITId", "Input.text"], [[f"h{k}", f"text {k}"] for k in range(30)]),
+        "No column",
+    ),
+    "drawings": (
+        "file.csv",
+        csv_text(
+            ["classification_id", "user_name", "subject_ids", "annotations"],
+            [[k, f"w{k % 3}", k % 9, json.dumps([{"task": "T0", "value": [{"x": 1, "y": k}]}])] for k in range(30)],
+        ),
+        "drawn",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_holds_no_answers_is_refused_with_the_reason(case: str, tmp_path: Path, capsys: Any) -> None:
+    name, text, reason = REFUSED[case]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(QuorateError) as caught:
+        quorate.read(tmp_path / name)
+    assert reason in str(caught.value)
+    assert caught.value.proposal is None
+    code, out, _ = quorate_command(capsys, "doctor", tmp_path / name, "--json")
+    assert code == 0
+    assert json.loads(out)["outcome"] == "refused"
+
+
+def test_nearly_every_pair_in_conflict_means_another_task_column(tmp_path: Path) -> None:
+    LAYOUTS["composite key"](tmp_path)
+    with pytest.raises(QuorateError, match='"art_id", "criteriaID" together are the task') as caught:
+        quorate.read(tmp_path / "file.csv")
+    assert caught.value.proposal is not None
+    assert caught.value.proposal["task"] == "art_id,criteriaID"
+
+
+def test_a_truth_column_is_proposed_as_gold_and_never_as_an_answer(tmp_path: Path) -> None:
+    rows = [[t, w, label, "A"] for t, w, label in sorted_rows(CROWD)]
+    (tmp_path / "file.csv").write_text(csv_text(["item", "annotator", "label", "gold_label"], rows))
+    with pytest.raises(QuorateError) as caught:
+        quorate.read(tmp_path / "file.csv")
+    assert caught.value.proposal == {
+        "task": "item",
+        "worker": "annotator",
+        "label": "label",
+        "gold_column": "gold_label",
+    }
+    found = read_source(tmp_path / "file.csv", ReadOptions(**caught.value.proposal))
+    assert found.export is not None
+    assert found.export.gold is not None
+    assert len(found.export.gold) == len({task for task, _, _ in CROWD})
+
+
+def test_one_and_one_point_nought_are_one_class(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(csv_text(["item", "ann", "label"], [[k, "x", f"{k % 2}.0"] for k in range(10)]))
+    (tmp_path / "b.csv").write_text(csv_text(["item", "ann", "label"], [[k, "y", k % 2] for k in range(10)]))
+    answers = read_source(sources(tmp_path), ReadOptions(task="item", worker="ann", label="label")).answers
+    assert answers.classes.to_pylist() == ["0", "1"]
+    (tmp_path / "c.csv").write_text("task,worker,label\n1,x,1.0\n2,x,2\n1,y,1\n")
+    assert quorate.read(tmp_path / "c.csv").classes.to_pylist() == ["1", "2"]
+
+
+def test_a_data_frames_index_is_the_task() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame.from_dict(by_task(FULL), orient="index")
+    answers = quorate.read(frame, workers=list(frame.columns))
+    assert set(answers.task_names.to_pylist()) == {task for task, _, _ in FULL}
+    assert answers.n_answers == len(FULL)
+
+
+def test_fold_makes_a_task_of_every_numbered_question(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    columns = {f"Answer.adj_{k}": (lambda label: rng.choice("ABC")) for k in (1, 2, 10)}
+    _mturk(columns, "Answer.adj_1")(tmp_path)
+    found = quorate.read(tmp_path / "file.csv", fold="adj_*")
+    rows = parsed(tmp_path / "file.csv")
+    expected = {(row["HITId"], k, row["WorkerId"]) for row in rows for k in (1, 2, 10)}
+    assert found.n_answers == len(expected)
+    assert found.n_tasks == len({pair[:2] for pair in expected})
+    with pytest.raises(QuorateError, match=r"adj_1 \(3 values\), adj_2 \(3 values\), adj_10 \(3 values\)"):
+        quorate.read(tmp_path / "file.csv")
+
+
+def test_a_folder_and_a_pattern_need_no_engine(tmp_path: Path, capsys: Any) -> None:
+    expected = LAYOUTS["one file per judge, named inside"](tmp_path)
+    named = ["--task", "item_id", "--worker", "judge_id", "--label", "verdict", "--json", "--method", "majority"]
+    for source in (tmp_path, f"{tmp_path}/*.jsonl"):
+        code, out, err = quorate_command(capsys, "aggregate", source, *named)
+        assert code == 0, err
+        assert json.loads(out)["answers"] == len(expected)
+
+
+def test_giving_a_file_to_workers_names_available(tmp_path: Path, capsys: Any) -> None:
+    LAYOUTS["usual names"](tmp_path)
+    (tmp_path / "there.csv").write_text("worker\nw1\n")
+    code, _, err = quorate_command(
+        capsys, "advise", tmp_path / "file.csv", "--budget", 3, "--workers", tmp_path / "there.csv"
+    )
+    assert code == 2
+    assert "--available" in err
+
+
+def test_rows_of_unequal_length_are_not_padded_where_a_value_would_be_lost(tmp_path: Path) -> None:
+    (tmp_path / "file.csv").write_text("HITId,WorkerId,Answer.a,Approve\n1,w,x\n2,w,y,z\n")
+    with pytest.raises(quorate.errors.RaggedRowsError):
+        quorate.read(tmp_path / "file.csv")
+
+
+def test_answers_with_bars_between_them_are_several_labels(tmp_path: Path) -> None:
+    rng = random.Random(0)
+    boxes = ["x", "y", "x|y", "z", "y|z"]
+    rows = [[f"h{k % 20}", f"w{k % 6}", "Approved", rng.choice(boxes)] for k in range(60)]
+    (tmp_path / "file.csv").write_text(csv_text(["HITId", "WorkerId", "AssignmentStatus", "Answer.q"], rows))
+    answers = quorate.read(tmp_path / "file.csv")
+    assert answers.asked is not None
+    assert answers.asked.label_names.to_pylist() == ["x", "y", "z"]
+
+
+def test_doctor_examines_the_beginning_of_a_large_file_and_says_so(tmp_path: Path, monkeypatch: Any) -> None:
+    from quorate.io import examine
+
+    LAYOUTS["usual names"](tmp_path)
+    monkeypatch.setattr(examine, "LARGE", 500)
+    monkeypatch.setattr(examine, "BEGINNING", 400)
+    found = examine.examine(str(tmp_path / "file.csv"))
+    assert "Only the first" in found.sampled
+    assert 0 < found.counts["answers"] < len(CROWD)
+
+
+def test_formats_lists_every_tool_and_layout(capsys: Any) -> None:
+    from quorate.io.exports.formats import FORMATS
+
+    code, out, _ = quorate_command(capsys, "doctor", "--formats", "--json")
+    assert code == 0
+    listed = json.loads(out)
+    assert set(listed["tools"]) == set(FORMATS)
+    assert "wide" in listed["layouts"]
+
+
+def test_messages_in_python_name_arguments_and_on_the_command_line_flags(tmp_path: Path) -> None:
+    LAYOUTS["names with spaces"](tmp_path)
+    with pytest.raises(QuorateError, match=r"Run: quorate\.read\('.*', task='Item ID'"):
+        quorate.read(tmp_path / "file.csv")
+    token = in_shell.set(True)
+    try:
+        with pytest.raises(QuorateError) as caught:
+            quorate.read(tmp_path / "file.csv")
+    finally:
+        in_shell.reset(token)
+    assert "Run:" not in str(caught.value)
+    assert caught.value.commands[0].startswith("quorate aggregate ")

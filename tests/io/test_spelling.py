@@ -1,0 +1,59 @@
+"""Labels that differ only by case or spaces are told, and made one on request; what labels of several types are."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import quorate
+from quorate.errors import OptionError
+from quorate.io.read import read
+from quorate.ledger import Ledger
+
+ROWS = {"task": [1, 1, 1, 2, 2], "worker": list("abcab"), "label": ["cat", "Cat", "cat ", "dog", "dog"]}
+
+
+def test_they_are_told_and_merged_on_request() -> None:
+    apart = quorate.aggregate(ROWS, "majority")
+    assert apart.answers.n_classes == 4
+    assert "labels that differ only by case or spaces count as different: 'Cat', 'cat', 'cat '" in apart.summary()
+    assert any("--merge-spellings" in note for note in apart.to_dict()["notes"])
+    one = quorate.aggregate(ROWS, "majority", merge_spellings=True)
+    assert one.labels["label"].to_pylist() == ["Cat", "dog"]  # each once: the alphabet decides
+    assert "spaces" not in one.summary()
+
+
+def test_the_spelling_of_most_answers_stands_and_gold_is_read_alike() -> None:
+    rows = {**ROWS, "label": ["CAT", "CAT", " cat", "dog", "Dog"]}
+    assert read(rows, merge_spellings=True).classes.to_pylist() == ["CAT", "Dog"]
+    found = quorate.aggregate(rows, merge_spellings=True, gold={1: "cat", 2: "DOG "})
+    assert found.labels["label"].to_pylist() == ["CAT", "Dog"]
+    with pytest.raises(OptionError, match="merge_spellings= means nothing for a batch"):
+        Ledger().add(rows, merge_spellings=True)
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["1", "1.0", "true"], ["1", "1.0", "true"]),  # text stays what it is
+        ([1, 1.0, 2], [1.0, 2.0]),  # whole numbers among fractions are fractions, and the same
+        ([True, False, True], [False, True]),
+        ([10, 9, 1], [1, 9, 10]),
+    ],
+)
+def test_labels_are_of_one_type_and_ordered_by_value(labels: list[Any], classes: list[Any]) -> None:
+    rows = {"task": [1, 2, 3], "worker": list("aaa"), "label": labels}
+    for table in (rows, pd.DataFrame(rows)):
+        assert repr(read(table).classes.to_pylist()) == repr(classes)  # for True is 1, and 1 is 1.0
+
+
+def test_in_files_as_in_tables(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    for labels, classes in (([1, 2], [1, 2]), (["1", "1.0"], ["1", "1.0"]), ([True, False], [False, True])):
+        rows = [{"task": t, "worker": "a", "label": label} for t, label in enumerate(labels)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert read(path).classes.to_pylist() == classes
+    (tmp_path / "a.csv").write_text("task,worker,label\n1,a,1\n2,a,1.0\n3,a,true\n")
+    assert sorted(read(tmp_path / "a.csv").classes.to_pylist()) == ["1", "1.0", "true"]

@@ -1,0 +1,142 @@
+"""The score of centred answers, by loops over tasks, peers and classes."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from quorate import simulate
+from quorate.arrays import FloatArray
+from quorate.skills import centred
+from quorate.skills.centred import HABIT_ANSWERS, habits_of
+from quorate.skills.centred_score import CALM, CentredInference
+from quorate.skills.variance_inflation import Curvature
+from tests.skills.interval_samples import meetings
+
+
+def spread_of(f: FloatArray) -> FloatArray:
+    """The covariance of one answer drawn from f."""
+    return np.diag(f) - np.outer(f, f)
+
+
+def third_moments(f: FloatArray, crowd: FloatArray, prior: FloatArray) -> tuple[float, float]:
+    """B and E, as the sums over the true class and the answer that define them."""
+    m, one = len(f), np.eye(len(f))
+    b = e = 0.0
+    for g, label in product(range(m), repeat=2):
+        d, more = one[label] - f, prior[g] * ((g == label) - prior[label])
+        b += more * float((one[g] - prior) @ d) ** 2
+        e += more * sum(((g == k) - prior[k]) * (d[k] - d @ crowd) ** 2 for k in range(m))
+    return b, e
+
+
+def drawn(n_classes: int, with_gold: bool) -> CentredInference:
+    """Skills of either sign, an uneven prior, tasks of three, and of four where gold has answered."""
+    prior = np.arange(1.0, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    skills = np.array([0.8, 0.6, -0.2, 0.5, 0.3])
+    crowd = simulate.crowd(60, 5, 3, n_classes=n_classes, skills=skills, prior=prior, seed=n_classes)
+    answers, gold = crowd.answers, np.zeros(5, dtype=bool)
+    if with_gold:
+        answers = answers.with_worker(np.where(np.arange(60) < 20, crowd.truth, -1))
+        skills, gold = np.append(skills, 1.0), np.arange(6) == 5
+    return CentredInference(answers, skills, gold, ~gold, habits_of(answers), ridge=0.5)
+
+
+@pytest.mark.parametrize("with_gold", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
+    inference = drawn(n_classes, with_gold)
+    a, x, habits = inference.answers, inference.skills, inference.habits
+    n, f, prior = a.per_worker, habits.frequency, habits.prior
+    kept = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
+    mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
+    counted = f * (n[:, None] + HABIT_ANSWERS) - HABIT_ANSWERS * mean
+    calm = [(counted[w] + CALM * mean) / (n[w] + CALM) for w in range(len(n))]
+    share = n * x**2 / (n * x**2).sum()
+    mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
+    mates_habit = sum(share[w] * calm[w] for w in range(len(n)))
+    d, by_gold, agreed, pairs, one, cube, square = np.zeros((7, len(n)))
+    for _, there in meetings(a):
+        omega = 1 / max(len(there) - 1, 1)
+        for i, mine in there:
+            peers = [(j, label) for j, label in there if j != i]
+            q2, q3, q4 = (sum(x[j] ** power for j, _ in peers) for power in (2, 3, 4))
+            d[i] += omega * q2
+            by_gold[i] += omega * sum(x[j] ** 2 for j, _ in peers if inference.is_gold[j])
+            z = np.eye(n_classes)[mine] - f[i]
+            agreed[i] += omega * sum(x[j] * z @ (np.eye(n_classes)[c] - f[j]) for j, c in peers) / habits.spread
+            pairs[i] += omega**2 * (q2**2 - q4)
+            one[i] += omega**2 * q2
+            cube[i] += omega**2 * q3
+            square[i] += omega**2 * q2**2
+    common = (n @ kept) / n.sum()
+    scale = common + (1 - common) * by_gold / d
+    found = inference.score()
+    assert found.raw == pytest.approx(agreed / d / (kept / scale))
+    assert found.gamma == pytest.approx(square / d**2 - 1 / n**2)
+    for i in range(len(n)):
+        b, e = third_moments(calm[i], mates_habit, prior)
+        alone = np.trace(spread_of(calm[i]) @ spread_of(prior)) * pairs[i]
+        noise = np.trace(spread_of(calm[i]) @ mates_noise) * scale[i] ** 2 * one[i]
+        alpha = (alone + noise) / habits.spread**2 / d[i] ** 2 * (1 + 1 / n[i])
+        assert found.alpha[i] == pytest.approx(alpha)
+        skewed = e * (share * kept**2).sum() * scale[i] ** 2 * cube[i]
+        assert found.beta[i] == pytest.approx((b * pairs[i] + skewed) / habits.spread**2 / d[i] ** 2)
+
+
+def test_who_met_nobody_skilled_is_told_nothing() -> None:
+    inference = drawn(2, with_gold=False)
+    alone = CentredInference(
+        inference.answers, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
+    )
+    assert np.isnan(alone.score().raw).all()
+
+
+def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """f hardly feels them, so they are looked at themselves. Mates are taken for poorer than they are: raw skills
+    come out larger, some of them beyond one and one below the least skill."""
+    good = drawn(3, with_gold=False)
+    inference = replace(good, skills=np.array([0.3, 0.27, -0.22, 0.22, 0.18]))
+    seen: list[FloatArray] = []
+
+    def look(_: object, pulls: sparse.csr_array, **__: int) -> FloatArray:
+        seen.append(pulls.toarray())
+        return np.ones(5)
+
+    monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
+    inference.inflation(draws=1, seed=0)
+    a, x, f = inference.answers, inference.skills, inference.habits.frequency
+    raw = inference.score().raw
+    assert raw.max() > 1
+    assert raw.min() < -1 / 2
+    tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
+    psi = np.zeros((a.n_tasks, 5))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.habits.spread
+                psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
+    assert seen[0] == pytest.approx(psi)
+
+
+@pytest.mark.parametrize("with_gold", [False, True])
+def test_pairs_of_workers_say_what_a_number_for_each_class_says(
+    with_gold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where classes are many, nothing is made of answers × classes: what peers do to each other is the same."""
+    seen: list[tuple[FloatArray, FloatArray]] = []
+
+    def look(curvature: Curvature, pulls: sparse.csr_array, **_: int) -> FloatArray:
+        seen.append((curvature.peers @ np.eye(len(curvature.diagonal)), pulls.toarray()))
+        return np.ones(len(curvature.diagonal))
+
+    monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
+    for many in (100, 0):
+        monkeypatch.setattr(centred, "MANY_CLASSES", many)
+        drawn(3, with_gold).inflation(draws=1, seed=0)
+    for by_class, by_pair in zip(*seen, strict=True):
+        assert by_pair == pytest.approx(by_class, abs=1e-12)

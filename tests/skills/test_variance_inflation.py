@@ -1,0 +1,154 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from experiments.calibration.coverage import with_habits
+from scipy import sparse
+
+import quorate
+from quorate import simulate
+from quorate.arrays import FloatArray
+from quorate.skills import variance_inflation as module
+from quorate.skills.centred_score import CentredInference
+from quorate.skills.rank_one_score import OneCoinInference
+from quorate.skills.variance_inflation import DRAWN, Curvature, by_task, conjugate_gradients, gram, inflation
+from tests.skills.interval_samples import METHODS, meetings
+
+
+def dense(score_of: OneCoinInference) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """D, the curvature and psi by task, from a double loop."""
+    a, x, m = score_of.answers, score_of.skills, score_of.n_classes
+    n = a.n_workers
+    d, h, psi = np.zeros(n), np.zeros((n, n)), np.zeros((a.n_tasks, n))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                agreed = (m * (mine == label) - 1) / (m - 1)
+                d[i] += x[j] ** 2
+                h[i, j] += (2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed
+                psi[task, i] += (agreed - x[i] * x[j]) * x[j]
+    return d, h, psi
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("draws", [3, 40])
+def test_the_inflation_is_that_of_a_dense_solve(n_classes: int, draws: int) -> None:
+    """With the same signs; conjugate gradients stop at a residual of 1 %, so f, a square, is right to 3 %."""
+    crowd = simulate.crowd(300, 9, 4, n_classes=n_classes, skills=np.linspace(0.4, 0.9, 9), seed=1)
+    inference = OneCoinInference(crowd.answers, crowd.skills, np.arange(9) != 4)
+    d, h, psi = dense(inference)
+    signs = 2.0 * np.random.default_rng(7).integers(0, 2, (300, draws), dtype=np.int8) - 1
+    b, free = psi.T @ signs, inference.is_free
+    moved = np.zeros_like(b)
+    moved[free] = np.linalg.solve((np.diag(d) + h)[np.ix_(free, free)], b[free])
+    raw, alone = (b - h @ moved) / d[:, None], b / d[:, None]
+    slope = (raw * alone).sum(axis=1) / (alone**2).sum(axis=1)
+    rest = ((raw - slope[:, None] * alone) ** 2).sum(axis=1) / (draws - 1)
+    naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
+    assert naive.max() > 1.01  # there is something to see
+    assert inference.inflation(draws=draws, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+
+
+def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
+    """To 3 %, as above."""
+    crowd = with_habits("four classes, 7 : 1 : 1 : 1", 10, 120, np.random.default_rng(3))
+    inference = quorate.aggregate(crowd.answers, "rank-one-centred").inference
+    assert isinstance(inference, CentredInference)
+    a, x, f, spread = crowd.answers, inference.skills, inference.habits.frequency, inference.habits.spread
+    tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._kept / inference._in_scale
+    d, h, psi = np.zeros(10), np.zeros((10, 10)), np.zeros((a.n_tasks, 10))
+    for task, there in meetings(a):
+        for (i, mine), (j, label) in product(there, there):
+            if i != j:
+                omega = 1 / (len(there) - 1)
+                agreed = float((np.eye(4)[mine] - f[i]) @ (np.eye(4)[label] - f[j])) / spread
+                d[i] += omega * x[j] ** 2
+                h[i, j] += omega * ((2 - DRAWN) * x[i] * x[j] - (1 - DRAWN) * agreed)
+                psi[task, i] += omega * (agreed - tried[i] * x[j]) * x[j]
+    signs = 2.0 * np.random.default_rng(7).integers(0, 2, (a.n_tasks, 40), dtype=np.int8) - 1
+    b = psi.T @ signs
+    moved = np.linalg.solve(np.diag(d + inference.ridge) + h, b)
+    raw, alone = (b - h @ moved) / d[:, None], b / d[:, None]
+    slope = (raw * alone).sum(axis=1) / (alone**2).sum(axis=1)
+    rest = ((raw - slope[:, None] * alone) ** 2).sum(axis=1) / 39
+    naive = slope**2 + rest / ((psi**2).sum(axis=0) / d**2)
+    assert inference.is_free.all()
+    assert naive.max() > 1.1
+    assert inference.inflation(draws=40, seed=7) == pytest.approx(np.clip(naive, 1, 25), rel=0.03)
+
+
+def test_a_product_with_the_curvature_is_that_of_the_dense_matrix() -> None:
+    """In one block and in many, the tasks without answers among them."""
+    crowd = simulate.crowd(5000, 7, 3, seed=2)
+    found = []
+    for n_tasks in (5000, 5003):
+        per_task = np.append(crowd.answers.per_task, np.zeros(n_tasks - 5000, np.int64))
+        rows_of = by_task(crowd.answers.worker, np.ones(15_000), per_task, 7)
+        found.append(gram([(rows_of, np.full(n_tasks, 0.5))], n_tasks) @ np.eye(7))
+    whole = 0.5 * (rows_of.T @ rows_of).toarray()
+    assert len(gram([(rows_of, np.ones(5003))], 5003).blocks) == 3
+    assert found[0] == pytest.approx(whole - np.diag(np.diag(whole)))
+    assert found[1] == pytest.approx(found[0])
+
+
+def test_mates_who_know_nothing_more_make_no_difference() -> None:
+    """Workers who met gold alone move as if alone: f = 1."""
+    crowd = simulate.crowd(200, 5, 1, seed=0)
+    gold = dict(zip(crowd.truth_table["task"].to_pylist(), crowd.truth_table["label"].to_pylist(), strict=True))
+    for method in METHODS:
+        found = quorate.aggregate(crowd.answers, method, gold=gold).intervals
+        assert found.inflation == pytest.approx(np.ones(5))
+
+
+def test_a_direction_that_the_data_do_not_determine_is_given_up() -> None:
+    """Two workers who met each other alone: their ratio is free. It does not move then, and f is one."""
+    pair = gram([(sparse.csr_array(np.ones((1, 2))), np.array([1.0]))], 1)
+    pulls = sparse.csr_array(np.array([[1.0, -1.0]]))
+    f = inflation(Curvature(np.ones(2), pair, np.ones(2, dtype=bool)), pulls, draws=10, seed=0)
+    assert f == pytest.approx(np.ones(2))
+
+
+def test_draws_that_do_not_fit_at_once_are_made_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight workers, room for four draws of each: thirty draws are made in eight rounds, with other signs."""
+    crowd = simulate.crowd(400, 8, 4, skills=np.linspace(0.4, 0.9, 8), seed=1)
+    inference = OneCoinInference(crowd.answers, crowd.skills, np.ones(8, dtype=bool))
+    asked, draw = [], module._draw
+
+    def note(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:
+        asked.append(k)
+        return draw(pulls, k, rng)
+
+    monkeypatch.setattr(module, "_draw", note)
+    whole = inference.inflation(draws=30, seed=0)
+    monkeypatch.setattr(module, "ENTRIES", 32)
+    parts = inference.inflation(draws=30, seed=0)
+    assert asked == [30, 4, 4, 4, 4, 4, 4, 4, 2]
+    assert parts == pytest.approx(whole, rel=0.25)  # chance of thirty draws
+
+
+def test_who_met_nobody_skilled_or_gave_no_pull_has_one() -> None:
+    """The first worker's peers tell nothing (D = 0), the second's answers say what was thought (psi = 0)."""
+    pair = gram([(sparse.csr_array(np.array([[0.0, 1.0, 1.0]])), np.array([0.5]))], 1)
+    pulls = sparse.csr_array(np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -2.0]]))
+    f = inflation(Curvature(np.array([0.0, 1.0, 1.0]), pair, np.ones(3, dtype=bool)), pulls, draws=20, seed=0)
+    assert f[:2].tolist() == [1, 1]
+    assert 1 < f[2] < 25
+
+
+def test_conjugate_gradients_solve_for_the_free_and_leave_the_others() -> None:
+    """Workers of a hundred answers beside workers of one."""
+    rng = np.random.default_rng(0)
+    rows_of = sparse.csr_array(rng.random((50, 6)) * (rng.random((50, 6)) < 0.5) * np.geomspace(1, 30, 6))
+    weights, free = np.full(50, 0.1), np.array([True, True, False, True, True, True])
+    whole = (rows_of.T * weights @ rows_of).toarray()
+    diagonal = np.diag(whole) + 0.2
+    curvature = Curvature(diagonal, gram([(rows_of, weights)], 50), free, ridge=0.3)
+    h = whole - np.diag(np.diag(whole)) + np.diag(diagonal + 0.3)
+    b = rng.normal(size=(6, 9))
+    b[:, 4] = 0.0
+    found = conjugate_gradients(curvature, b)
+    exact = np.zeros_like(b)
+    exact[free] = np.linalg.solve(h[np.ix_(free, free)], b[free])
+    off, size = found - exact, np.einsum("wk,wk->k", exact, h @ exact)
+    assert np.all(np.einsum("wk,wk->k", off, h @ off) <= 1e-3 * size)  # in H's own measure, about TOLERANCE²
+    assert found[2].tolist() == found[:, 4].tolist()[:1] * 9 == [0] * 9

@@ -1,5 +1,0 @@
-"""Deprecated name of `quorate.io`; removed in the release after 0.3."""
-
-import warnings
-
-warnings.warn("quorate.reading is now quorate.io", DeprecationWarning, stacklevel=2)
