@@ -14,7 +14,7 @@ from data import CROWDS
 
 from quorate.advice.adaptive_skills import adaptive_skills, believe, judge
 from quorate.advice.advise import advise_from
-from quorate.advice.available_workers import gather_crew
+from quorate.advice.available_workers import gather_available_workers
 from quorate.methods.registry import aggregate
 from quorate.simulate import crowd
 
@@ -36,8 +36,8 @@ def main(budgets: Sequence[int]) -> None:
     print("|---|---|---|---|")
     for budget in budgets:
         start = time.process_time()
-        crew = gather_crew(answers, budget)
-        advice = advise_from(result, budget, crew, verdict, belief)
+        worker_pool = gather_available_workers(answers, budget)
+        advice = advise_from(result, budget, worker_pool, verdict, belief)
         n = len(advice.assignments)
         taken = time.process_time() - start
         print(f"| {budget:,} | {taken:.2f} | {taken + fit:.2f} | {n:,} |", flush=True)

@@ -22,7 +22,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import load
 from quorate.estimation.estimands import Prevalence
 from quorate.estimation.estimate import contradiction
-from quorate.estimation.means import ByEither, ByKnown, ByModel, Meter, model_meter
+from quorate.estimation.means import ByEither, ByKnown, ByModel, MeanEstimator, model_meter
 from quorate.estimation.prediction_powered import KnownSample
 from quorate.estimation.sampling_test import find_imbalance
 from quorate.methods.registry import aggregate
@@ -107,7 +107,7 @@ def design_rows(
     for each in crowds:
         result = aggregate(each.answers, intervals="none")
         by_model = model_meter(each.answers, None, Z)
-        sure = result.ballot.posterior.max(axis=1)
+        sure = result.task_vote.posterior.max(axis=1)
         for name in designs:
             design = DESIGNS[name]
             rng = np.random.default_rng([seed, 26])
@@ -120,17 +120,17 @@ def _one(crowd: TruthCrowd, result: Result, by_model: ByModel, tasks: IntArray) 
     truth = float((crowd.truth == 0).mean())
     tasks = np.sort(tasks)
     sample = KnownSample.random(tasks, crowd.answers.n_tasks)
-    as_random = ByKnown(result.ballot.posterior, crowd.truth[tasks], sample, Z)
+    as_random = ByKnown(result.task_vote.posterior, crowd.truth[tasks], sample, Z)
     is_chosen = find_imbalance(tasks, result) is not None
     known = np.full(crowd.answers.n_tasks, -1)
     known[tasks] = crowd.truth[tasks]
-    now: Meter = as_random
+    now: MeanEstimator = as_random
     if is_chosen:
         now = ByModel(by_model.belief, by_model.law, known, Z)
     elif contradiction(crowd.answers, as_random, by_model) is not None:
         now = ByEither(as_random.posterior, as_random.true, sample, Z, by_model)
 
-    def ends(meter: Meter) -> tuple[float, float]:
+    def ends(meter: MeanEstimator) -> tuple[float, float]:
         found = meter.means(quantity)
         return float(found.low[0]), float(found.high[0])
 

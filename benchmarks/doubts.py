@@ -16,7 +16,7 @@ from experiments.calibration.public_crowds import NAMES, SEVEN, PublicCrowd, pub
 from quorate.errors import QuorateError
 from quorate.methods.checks import implied_skills
 from quorate.methods.registry import METHODS, aggregate
-from quorate.notes import CONTRADICTION, NOT_SETTLED
+from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.result import Result
 
 SKIPPED = {"majority", "gold-majority"}
@@ -37,7 +37,7 @@ def main(sets: list[str], more: Path) -> None:
                 continue
             error, left = _error(crowd, result), _left(result)
             is_far = error > max(2 * vote, vote + 0.1)
-            said = [note.kind for note in result.notes if note.kind in (CONTRADICTION, NOT_SETTLED)]
+            said = [note.kind for note in result.notes if note.kind in (CONTRADICTION, NOT_CONVERGED)]
             least = least if is_far else min(least, left)
             if is_far or CONTRADICTION in said:
                 print(f"{name:17}{method:18}error {error:.3f}  left {left:5.2f}  says {', '.join(said) or 'NOTHING'}")
@@ -46,11 +46,11 @@ def main(sets: list[str], more: Path) -> None:
 
 def _error(crowd: PublicCrowd, result: Result) -> float:
     scored = crowd.truth != -1
-    return float(np.mean((result.ballot.label != crowd.truth)[scored]))
+    return float(np.mean((result.task_vote.label != crowd.truth)[scored]))
 
 
 def _left(result: Result) -> float:
-    by_labels, by_agreement = implied_skills(result.answers, result.ballot.label)
+    by_labels, by_agreement = implied_skills(result.answers, result.task_vote.label)
     return by_labels / by_agreement if by_agreement > 0 else 1.0
 
 

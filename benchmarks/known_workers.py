@@ -49,10 +49,10 @@ def row(name: str, n: int) -> list[float]:
         tasks = batch.task_names.to_pylist()
         place = {task: k for k, task in enumerate(both.task_names.to_pylist())}
         found = (
-            aggregate(both, intervals="none").ballot.label[[place[task] for task in tasks]],
-            aggregate(batch, skills=aggregate(before, intervals="fast").workers).ballot.label,
-            aggregate(batch).ballot.label,
-            aggregate(batch, "majority").ballot.label,
+            aggregate(both, intervals="none").task_vote.label[[place[task] for task in tasks]],
+            aggregate(batch, skills=aggregate(before, intervals="fast").workers).task_vote.label,
+            aggregate(batch).task_vote.label,
+            aggregate(batch, "majority").task_vote.label,
         )
         wrong += [(label != truth).sum() for label in found]
         total += len(truth)

@@ -60,12 +60,12 @@ def one_by_one(answers: quorate.Answers) -> FloatArray:
     found = np.zeros(len(asked.task))
     for label in range(asked.n_labels):
         kept = asked.label == label
-        found[kept] = quorate.aggregate(answers.only(kept)).ballot.posterior[:, 1]
+        found[kept] = quorate.aggregate(answers.only(kept)).task_vote.posterior[:, 1]
     return found
 
 
 def _yes(result: quorate.Result) -> FloatArray:
-    yes: FloatArray = result.ballot.posterior[:, 1]
+    yes: FloatArray = result.task_vote.posterior[:, 1]
     return yes
 
 

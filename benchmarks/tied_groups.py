@@ -14,7 +14,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.graph.pairs import pair_stats
-from quorate.graph.weak_ties import held_by_few, joints, loose_groups, weakest_cut
+from quorate.graph.weak_ties import articulation_points, held_by_few, loose_groups, weakest_cut
 from quorate.methods.fit_blocks import aggregate_in_memory
 from quorate.simulate import Crowd, answer, crowd, draw_workers
 
@@ -44,7 +44,7 @@ def named_by_each(answers: Answers) -> list[set[tuple[int, ...]]]:
     cut = weakest_cut(pairs, answers.n_workers, two_sided=False)
     loose = cut is not None and held_by_few(cut)
     by_meetings = {tuple(np.flatnonzero(cut.workers).tolist())} if cut is not None and loose else set()
-    return [now, by_meetings, {tuple(joint.members.tolist()) for joint in joints(answers, 100)}]
+    return [now, by_meetings, {tuple(joint.members.tolist()) for joint in articulation_points(answers, 100)}]
 
 
 def sign_is_wrong(simulated: Crowd) -> bool:

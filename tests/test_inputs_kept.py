@@ -35,7 +35,7 @@ from quorate.backends import source as taken_out
 from quorate.cli.app import app
 from quorate.errors import OptionError, UnwritableFileError
 from quorate.io import inputs
-from quorate.io.atomic import write_whole
+from quorate.io.atomic import atomic_write
 from quorate.io.write_table import write_text
 from tests.cli.running import quorate as run_command
 
@@ -62,7 +62,7 @@ class Form:
     argument: str  # {} stands for the folder
     file: str
     options: tuple[str, ...] = ()  # that this form needs
-    is_beyond_memory: bool = False
+    is_out_of_core: bool = False
 
 
 def forms(*names: str) -> tuple[Form, ...]:
@@ -87,7 +87,7 @@ PLAIN_FORMS = (
 # Of every input parameter, or of that of one command.
 INPUTS: dict[str, tuple[Form, ...]] = {
     "file": (*PLAIN_FORMS, ENGINE_FORMS[0], ENGINE_FORMS[5]),  # one command has them all: all of them read alike
-    "aggregate file": (*PLAIN_FORMS, *ENGINE_FORMS, *(replace(each, is_beyond_memory=True) for each in ENGINE_FORMS)),
+    "aggregate file": (*PLAIN_FORMS, *ENGINE_FORMS, *(replace(each, is_out_of_core=True) for each in ENGINE_FORMS)),
     "convert file": forms("answers.csv", "export.json"),
     "rank file": (
         *forms("votes.csv", "votes.csv.gz"),
@@ -207,7 +207,7 @@ def forms_of(command: str, source: str) -> tuple[Form, ...]:
 
 def is_possible(pair: Pair) -> bool:
     kinds = {pair.source, f"{pair.source} {pair.form.file}"}
-    if pair.form.is_beyond_memory:
+    if pair.form.is_out_of_core:
         kinds.add(f"{pair.source} beyond memory")
     return not NOT_TOGETHER.keys() & {(pair.command, kind, pair.output) for kind in kinds}
 
@@ -387,7 +387,7 @@ class Runner:
 
     def run(self, pair: Pair, output: Path | str) -> tuple[int, str]:
         arguments = arguments_of(pair, self.folder, output)
-        self.monkeypatch.setattr(taken_out, "MOST", 0 if pair.form.is_beyond_memory else self.most)
+        self.monkeypatch.setattr(taken_out, "MOST", 0 if pair.form.is_out_of_core else self.most)
         with (self.folder / pair.form.file).open() as stream:
             self.monkeypatch.setattr("sys.stdin", stream)
             code, _, message = run_command(self.capsys, *arguments)
@@ -585,7 +585,7 @@ def test_a_call_within_a_call_shares_its_inputs(folder: Path) -> None:
 def test_what_is_read_between_filling_a_file_and_renaming_it_is_kept(folder: Path) -> None:
     before = hashes(folder)
     with pytest.raises(OptionError, match="would replace"), inputs.guard_inputs():
-        write_whole("answers.csv", lambda stream: stream.write(str(quorate.read("answers.csv")).encode()))
+        atomic_write("answers.csv", lambda stream: stream.write(str(quorate.read("answers.csv")).encode()))
     assert hashes(folder) == before
 
 

@@ -68,7 +68,7 @@ def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -
 def test_labels_opposed_to_the_vote_are_told(method: str) -> None:
     """A method may be right against the vote, and then still says that it is."""
     result = quorate.aggregate(CROWD.answers, method)
-    against = (result.ballot.label != quorate.majority_vote(CROWD.answers).ballot.label).mean()
+    against = (result.task_vote.label != quorate.majority_vote(CROWD.answers).task_vote.label).mean()
     assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)
 
 
@@ -77,5 +77,5 @@ def test_opt_ds_says_when_it_mixes_up_the_classes() -> None:
     for seed in range(6):
         crowd = quorate.simulate.crowd(40, 6, 3, seed=seed)
         result = quorate.aggregate(crowd.answers, "opt-ds")
-        against = (result.ballot.label != quorate.majority_vote(crowd.answers).ballot.label).mean()
+        against = (result.task_vote.label != quorate.majority_vote(crowd.answers).task_vote.label).mean()
         assert any(note.kind == "contradiction" for note in result.notes) == (against > 0.5)

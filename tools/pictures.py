@@ -158,9 +158,9 @@ def one_task() -> alt.LayerChart:
         "from:Q", title="weight of the votes", scale=alt.Scale(domain=[0, 3]), axis=alt.Axis(values=[0, 1, 2, 3])
     )
     base = alt.Chart(rows(bars)).encode(y=alt.Y("said:N", title=None, axis=alt.Axis(labelFontSize=14, ticks=False)))
-    stacks = base.mark_bar(height=44, stroke=PAPER, strokeWidth=2)
+    batched_components = base.mark_bar(height=44, stroke=PAPER, strokeWidth=2)
     inside = base.mark_text(color=ON_COLOUR, fontSize=12, fontWeight="bold", font=FONT).encode(x="middle:Q", text="t:N")
-    return alt.layer(stacks.encode(x=wide, x2="to:Q", fill=alt.Fill("fill:N", scale=None)), inside)
+    return alt.layer(batched_components.encode(x=wide, x2="to:Q", fill=alt.Fill("fill:N", scale=None)), inside)
 
 
 def how_sure() -> alt.LayerChart:
@@ -171,11 +171,11 @@ def how_sure() -> alt.LayerChart:
     layers = [alt.Chart(rows(at([0.5, 1], [0.5, 1]))).mark_line(color=SOFT, strokeDash=[4, 4]).encode(**place)]
     named = {"rank-one": (BLUE, 0.83, 0.74, "log-odds vote"), "majority": (ORANGE, 0.52, 0.92, "share of the votes")}
     for method, (colour, x, y, name) in named.items():
-        ballot = quorate.aggregate(crowd.answers, method).ballot
-        group = np.digitize(ballot.confidence, [0.5, 0.6 + 1e-9, 0.7, 0.8 + 1e-9, 0.9])
+        task_vote = quorate.aggregate(crowd.answers, method).task_vote
+        group = np.digitize(task_vote.confidence, [0.5, 0.6 + 1e-9, 0.7, 0.8 + 1e-9, 0.9])
         groups = [group == k for k in np.unique(group)]
-        right = ballot.label == crowd.truth
-        told = at([ballot.confidence[g].mean() for g in groups], [right[g].mean() for g in groups])
+        right = task_vote.label == crowd.truth
+        told = at([task_vote.confidence[g].mean() for g in groups], [right[g].mean() for g in groups])
         dots = alt.Chart(rows(told)).mark_line(point={"color": colour, "size": 70, "opacity": 1}, color=colour)
         word = alt.Chart(rows([{"x": x, "y": y, "t": name}])).mark_text(
             align="left", fontSize=13, color=colour, font=FONT

@@ -103,19 +103,21 @@ def measure(shape: Shape, settings: Settings, seed: int) -> list[Covered]:
     return _look(shape, crowds, KINDS)
 
 
-def with_habits(name: str, n_workers: int, per_worker: int, rng: np.random.Generator, per_task: int = 5) -> Crowd:
+def with_response_bias(
+    name: str, n_workers: int, per_worker: int, rng: np.random.Generator, per_task: int = 5
+) -> Crowd:
     """Simulate workers who know the answer with a probability, their skill, and else follow a habit of their own.
 
-    >>> with_habits("two classes, 7 : 3", 20, 10, np.random.default_rng(0)).answers.n_answers
+    >>> with_response_bias("two classes, 7 : 3", 20, 10, np.random.default_rng(0)).answers.n_answers
     200
     """
     prior, alike = HABITS[name]
     m, n_tasks = len(prior), per_worker * n_workers // per_task
-    skills, habits = rng.random(n_workers), rng.dirichlet(np.full(m, alike), n_workers)
+    skills, bias_of_workers = rng.random(n_workers), rng.dirichlet(np.full(m, alike), n_workers)
     truth = rng.choice(m, n_tasks, p=prior)
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = draw_workers(n_tasks, n_workers, per_task, activity=_activity(n_workers, rng), rng=rng).ravel()
-    habitual = (rng.random(len(worker))[:, None] > habits[worker].cumsum(axis=1)).sum(axis=1).clip(0, m - 1)
+    habitual = (rng.random(len(worker))[:, None] > bias_of_workers[worker].cumsum(axis=1)).sum(axis=1).clip(0, m - 1)
     label = np.where(rng.random(len(worker)) < skills[worker], truth[task], habitual)
     return collect(task, worker, label, truth, skills, m)
 
@@ -149,11 +151,11 @@ def run(*, quick: bool, seed: int) -> Experiment:
     every = shapes(settings)
     for shape in tracked("coverage", every):
         found += measure(shape, settings, seed)
-    habits = _with_habits(settings, seed)
+    bias_of_workers = _with_habits(settings, seed)
     columns = ("skills", "classes", "per_task", "workers", "method", "kind", "intervals", "coverage", "mean_width")
     return Experiment(
         Tabulation("Coverage at 95 %", columns, tuple(_row(each) for each in found)),
-        (_by_answers(found), _by_shape(found), habits),
+        (_by_answers(found), _by_shape(found), bias_of_workers),
         (_figure(found),),
         _claims(found),
         _notes(settings),
@@ -213,7 +215,7 @@ def _with_habits(settings: Settings, seed: int) -> Tabulation:
         per_worker = times * settings.per_worker
         trials = -(-settings.intervals // (n_workers * times))  # as many answers in all
         streams = (np.random.default_rng([seed, 13, number, k, times]) for k in range(trials))
-        crowds = [with_habits(name, n_workers, per_worker, rng) for rng in streams]
+        crowds = [with_response_bias(name, n_workers, per_worker, rng) for rng in streams]
         found = _look(Shape(name, 0, 5, n_workers), crowds, ["full"])
         shown = (f"{x.held.mean():.3f} / {x.width.mean():.2f}" for x in found)
         rows.append((name, per_worker, len(found[0].held), *shown))

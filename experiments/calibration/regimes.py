@@ -172,8 +172,8 @@ def measure(regime: Regime, seeds: Sequence[int]) -> tuple[dict[str, float], flo
         for name, (method, options) in METHODS.items():
             result = aggregate(simulated.answers, method, **options)
             errors[name].append(expected_error(result, simulated.truth_table).error)
-            if name == "quorate" and result.trust is not None:
-                trusts.append(result.trust)
+            if name == "quorate" and result.one_factor_weight is not None:
+                trusts.append(result.one_factor_weight)
     return {name: float(np.mean(values)) for name, values in errors.items()}, float(np.mean(trusts))
 
 

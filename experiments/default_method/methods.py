@@ -370,7 +370,7 @@ class Product:
             options["group"] = {worker: f"group {code}" for worker, code in pairs if code >= 0}
         with self._replaced(constants):
             result = quorate.aggregate(crowd.answers, **options)
-            posterior = result.ballot.posterior
+            posterior = result.task_vote.posterior
         share = None if result.confidence_basis is None else result.confidence_basis.share_right
         interval = None if share is None else (share.mean, share.low, share.high)
         return Fitted(posterior, interval, {"result": result})

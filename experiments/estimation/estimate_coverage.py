@@ -18,7 +18,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.datasets import load
 from quorate.datasets.sources import SOURCES
 from quorate.errors import UnreadableFileError
-from quorate.estimation.estimands import Prevalence, Quantity, Right
+from quorate.estimation.estimands import Estimand, Prevalence, Right
 from quorate.estimation.means import LEAN
 from quorate.estimation.prediction_powered import UNSEEN, Guesses, over_all, powered_rows
 from quorate.methods.registry import aggregate, majority_vote
@@ -46,7 +46,7 @@ QUICK = Settings(40, unseen=10)
 
 
 @dataclass(frozen=True)
-class Held:
+class EngineSource:
     """One quantity of one crowd with so many known labels: the mean over draws, and over classes."""
 
     crowd: str
@@ -68,7 +68,7 @@ def run(*, quick: bool, seed: int) -> Experiment:
     """Draw known labels again and again, of every public crowd that can be had."""
     settings = QUICK if quick else FULL
     crowds = list(public_crowds(settings.sets))
-    found: list[Held] = []
+    found: list[EngineSource] = []
     for number, crowd in enumerate(crowds):
         report("estimates", number, len(crowds))
         known = (*settings.known, *((JUDGES_KNOWN,) if crowd.name == JUDGES else ()))
@@ -93,13 +93,13 @@ def public_crowds(names: tuple[str, ...]) -> Iterator[PublicCrowd]:
             yield PublicCrowd(name, data.answers, class_codes(data.truth, data.answers))
 
 
-def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator) -> list[Held]:
+def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.Generator) -> list[EngineSource]:
     """Estimate all quantities from many draws of so many known labels; not where that would be half of the tasks."""
     judged = np.flatnonzero(crowd.truth >= 0)
     true, n_tasks, m = crowd.truth[judged], len(judged), crowd.answers.n_classes
-    posterior = aggregate(crowd.answers, intervals="none").ballot.posterior[judged]
-    models = majority_vote(crowd.answers).ballot.label[judged], _model(true, m, rng)
-    quantities: tuple[Quantity, ...] = (Prevalence(m), *(Right(labels) for labels in models))
+    posterior = aggregate(crowd.answers, intervals="none").task_vote.posterior[judged]
+    models = majority_vote(crowd.answers).task_vote.label[judged], _model(true, m, rng)
+    quantities: tuple[Estimand, ...] = (Prevalence(m), *(Right(labels) for labels in models))
     guess = np.concatenate([each.expected(posterior) for each in quantities])
     y = np.concatenate([each.at(np.arange(n_tasks), true) for each in quantities])
     # Two classes are one question asked twice.
@@ -109,7 +109,7 @@ def held(crowd: PublicCrowd, known: tuple[int, ...], draws: int, rng: np.random.
         rows = np.argsort(rng.random((draws, n_tasks)), axis=1)[:, :n]
         for what, at in parts.items():
             ends = np.stack([_ends(y[k][rows], guess[k], rows) for k in at], axis=2)
-            found.append(Held(crowd.name, n_tasks, n, what, *_judged(ends, y[list(at)])))
+            found.append(EngineSource(crowd.name, n_tasks, n, what, *_judged(ends, y[list(at)])))
     return found
 
 
@@ -138,7 +138,7 @@ def _model(true: IntArray, m: int, rng: np.random.Generator) -> IntArray:
     return np.where(rng.random(len(true)) < MODEL_RIGHT, true, wrong)
 
 
-def _table(found: list[Held]) -> Tabulation:
+def _table(found: list[EngineSource]) -> Tabulation:
     columns = ("crowd", "tasks", "known", "quantity", "coverage", "half_width", "ratio", "alone_coverage", "alone_half")
     rows = [
         (h.crowd, h.n_tasks, h.known, h.quantity, h.coverage, h.half, h.ratio, h.alone_coverage, h.alone_half)
@@ -147,15 +147,15 @@ def _table(found: list[Held]) -> Tabulation:
     return Tabulation("Intervals from known labels and answers", columns, tuple(rows))
 
 
-def _groups(found: list[Held]) -> dict[tuple[str, int], list[Held]]:
-    groups: dict[tuple[str, int], list[Held]] = {}
+def _groups(found: list[EngineSource]) -> dict[tuple[str, int], list[EngineSource]]:
+    groups: dict[tuple[str, int], list[EngineSource]] = {}
     for each in found:
         if each.known != JUDGES_KNOWN:
             groups.setdefault((each.quantity, each.known), []).append(each)
     return groups
 
 
-def _summary(found: list[Held]) -> Tabulation:
+def _summary(found: list[EngineSource]) -> Tabulation:
     """Average over crowds, each with the same say."""
     rows = []
     for (quantity, known), own in _groups(found).items():
@@ -190,7 +190,7 @@ def _summary(found: list[Held]) -> Tabulation:
     return Tabulation("Mean over the public crowds", columns, tuple(rows))
 
 
-def _by_crowd(found: list[Held]) -> Iterator[Tabulation]:
+def _by_crowd(found: list[EngineSource]) -> Iterator[Tabulation]:
     known = sorted({each.known for each in found})
     for quantity in QUANTITIES:
         cells = {(each.crowd, each.known): each for each in found if each.quantity == quantity}
@@ -204,7 +204,7 @@ def _by_crowd(found: list[Held]) -> Iterator[Tabulation]:
         yield Tabulation(title, ("crowd", *(f"{n} known" for n in known)), tuple(rows))
 
 
-def _figure(found: list[Held]) -> Figure:
+def _figure(found: list[EngineSource]) -> Figure:
     rows = [
         {"known": known, "quantity": quantity, "ratio": float(np.mean([each.ratio for each in own]))}
         for (quantity, known), own in _groups(found).items()
@@ -219,7 +219,7 @@ def _figure(found: list[Held]) -> Figure:
     return Figure("estimates", "What the answers save: mean over the public crowds.", spec)
 
 
-def _claims(found: list[Held]) -> tuple[Claim, ...]:
+def _claims(found: list[EngineSource]) -> tuple[Claim, ...]:
     groups = _groups(found)
     coverage = {key: float(np.mean([each.coverage for each in own])) for key, own in groups.items()}
     worst = max(found, key=lambda each: each.ratio)

@@ -38,10 +38,10 @@ class Worth:
 
 def worth(result: Result, truth: BoolArray, known: BoolArray) -> Worth:
     """Judge a result of two classes on the tasks whose truth is known."""
-    p = result.ballot.posterior[known, 1]
+    p = result.task_vote.posterior[known, 1]
     yes = truth[known]
     loss = -np.log(np.maximum(np.where(yes, p, 1 - p), 1e-9)).mean()
-    return Worth(area_under_curve(p, yes), float(((result.ballot.label[known] == 1) != yes).mean()), float(loss))
+    return Worth(area_under_curve(p, yes), float(((result.task_vote.label[known] == 1) != yes).mean()), float(loss))
 
 
 def area_under_curve(score: FloatArray, yes: BoolArray) -> float:

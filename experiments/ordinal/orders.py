@@ -25,7 +25,7 @@ from quorate.io.read import read
 from quorate.methods.registry import aggregate
 from quorate.models import ordinal
 from quorate.models.prior_strength import LEAST_WORTH
-from quorate.voting.vote import Ballot
+from quorate.voting.vote import Vote
 
 CLASSES, SEEDS = (3, 4, 5, 7, 10), (0, 1)
 RUNS: tuple[dict[str, Any], ...] = ({}, {"ordered": True}, {"method": "kos", "classes": "ordered"})
@@ -50,16 +50,16 @@ class Fared:
         return f"{self.error:.4f} | {self.log_loss:.3f} | {self.stated + self.error - 1:+.3f}"
 
 
-def fared(ballot: Ballot, truth: IntArray) -> Fared:
+def fared(task_vote: Vote, truth: IntArray) -> Fared:
     """Judge labels on the tasks whose truth is known; -2 is a class that nobody gave.
 
-    >>> ballot = Ballot(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0, 0]), np.zeros(2, bool))
-    >>> found = fared(ballot, np.array([0, 1]))
+    >>> task_vote = Vote(np.zeros((2, 2)), np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0, 0]), np.zeros(2, bool))
+    >>> found = fared(task_vote, np.array([0, 1]))
     >>> found.error, round(found.stated, 2), round(found.gap, 2)
     (0.5, 0.7, 0.4)
     """
     known = np.flatnonzero(truth != -1)
-    true, label, posterior = truth[known], ballot.label[known], ballot.posterior[known]
+    true, label, posterior = truth[known], task_vote.label[known], task_vote.posterior[known]
     rows, right = np.arange(len(known)), label == true
     p = np.where(true >= 0, posterior[rows, np.maximum(true, 0)], 0.0)
     sure = posterior[rows, label]
@@ -77,7 +77,7 @@ def averaged(found: Iterable[Fared]) -> Fared:
 def of_kind(kind: Kind, runs: tuple[dict[str, Any], ...] = RUNS) -> list[Fared]:
     """Judge every run on the crowds of a kind."""
     crowds = [ordered_crowd(kind, m, seed) for m in CLASSES for seed in SEEDS]
-    return [averaged(fared(aggregate(answers, **run).ballot, truth) for answers, truth in crowds) for run in runs]
+    return [averaged(fared(aggregate(answers, **run).task_vote, truth) for answers, truth in crowds) for run in runs]
 
 
 def public() -> list[tuple[str, Answers, IntArray]]:
@@ -114,7 +114,7 @@ def thresholds(answers: Answers, method: str) -> IntArray:
     asked = (
         replace(answers, label=(answers.label > k).astype(answers.label.dtype)) for k in range(answers.n_classes - 1)
     )
-    above = [aggregate(replace(each, classes=yes_no), method).ballot.label == 1 for each in asked]
+    above = [aggregate(replace(each, classes=yes_no), method).task_vote.label == 1 for each in asked]
     first: IntArray = np.cumprod(above, axis=0).sum(axis=0)
     return first
 
@@ -138,7 +138,7 @@ def what_makes_web() -> None:
 
     print("| web | by classes | by thresholds |\n|---|---|---|")
     for method in BY_THRESHOLD:
-        plain, above = aggregate(answers, method).ballot.label, thresholds(answers, method)
+        plain, above = aggregate(answers, method).task_vote.label, thresholds(answers, method)
         print(f"| {method} | {(plain != truth)[known].mean():.4f} | {(above != truth)[known].mean():.4f} |")
     n = answers.per_worker.astype(np.float64)
     most = (n >= np.sort(n)[-EIGHT]).astype(np.float64)
@@ -201,7 +201,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(_row(kind.name, row), flush=True)
         print(_row(f"**truth that is {meaning}**", [averaged(each) for each in zip(*rows, strict=True)]))
     for name, answers, truth in public():
-        print(_row(name, [fared(aggregate(answers, **run).ballot, truth) for run in RUNS]), flush=True)
+        print(_row(name, [fared(aggregate(answers, **run).task_vote, truth) for run in RUNS]), flush=True)
 
 
 def _row(name: str, row: list[Fared]) -> str:

@@ -93,7 +93,7 @@ def both_errors(part: Answers, whole: Answers, pairs: PairStats, true: IntArray,
             options = {"seed": seed, **options}
         try:
             result = aggregate(part, method, **options)
-            weights = weights_from(whole, pairs, spec) if name in PAIRED else result.workforce.weights
+            weights = weights_from(whole, pairs, spec) if name in PAIRED else result.skill_estimates.weights
             found[LIMITED, name] = wrong(result, true)
             found[WHOLE, name] = error_of(whole, true, np.nan_to_num(weights))
         except (QuorateError, ArithmeticError, ValueError, np.linalg.LinAlgError):

@@ -20,26 +20,28 @@ BLANK = "blank"  # what a field without a label is called
 
 
 @dataclass(frozen=True)
-class Said:
+class AnswerSymbols:
     """Everything that was said, beside the classes that `quorate.answers.Answers` holds.
 
     What a worker says and what is true are two alphabets. Symbols are of the first; one that points to a class is an
     answer, and one that points to none is an abstention, which is not among the answers.
 
     >>> yes_no_unsure = pa.array(["no", "yes", "unsure"])
-    >>> said = Said(yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2]))
-    >>> said.n_abstained, said.reasons(), said.to_lines()
+    >>> answer_symbols = AnswerSymbols(
+    ...     yes_no_unsure, np.array([0, 1, -1]), np.array([0]), np.array([3]), np.array([1]), np.array([2])
+    ... )
+    >>> answer_symbols.n_abstained, answer_symbols.reasons(), answer_symbols.to_lines()
     (1, {'unsure': 1}, ['1 abstention by 1 worker on 1 task: unsure (1)'])
     """
 
     symbols: pa.Array  # null stands for a blank field
-    points_to: IntArray  # the class of each symbol; -1 for none
+    class_of_symbol: IntArray  # the class of each symbol; -1 for none
     symbol: IntArray  # of each answer
     task: IntArray  # of each abstention, never decreasing
     worker: IntArray
-    silence: IntArray  # its symbol
+    abstention_symbol: IntArray  # its symbol
     n_superseded: int = 0  # abstentions beside an answer, or another abstention, of the worker to the task: left out
-    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
 
     @property
     def n_abstained(self) -> int:
@@ -49,7 +51,7 @@ class Said:
     @property
     def has_grades(self) -> bool:
         """Whether several symbols point to one class."""
-        return bool(np.bincount(self.points_to + 1)[1:].max(initial=0) > 1)
+        return bool(np.bincount(self.class_of_symbol + 1)[1:].max(initial=0) > 1)
 
     @property
     def is_more_than_classes(self) -> bool:
@@ -66,7 +68,7 @@ class Said:
 
     def reasons(self) -> dict[str, int]:
         """Count the abstentions by what was said."""
-        times = np.bincount(self.silence, minlength=len(self.symbols)).tolist()
+        times = np.bincount(self.abstention_symbol, minlength=len(self.symbols)).tolist()
         names = (BLANK if name is None else str(name) for name in self.symbols.to_pylist())
         found: dict[str, int] = {}
         for name, n in zip(names, times, strict=True):
@@ -78,7 +80,7 @@ class Said:
         """Tell how many abstained, and why."""
         lines = []
         if self.has_grades:
-            graded = self.points_to[self.points_to >= 0]
+            graded = self.class_of_symbol[self.class_of_symbol >= 0]
             lines.append(f"{count(len(graded), 'grade')} point to {count(len(np.unique(graded)), 'class')}")
         if self.n_abstained:
             who, where = (len(np.unique(codes)) for codes in (self.worker, self.task))
@@ -89,25 +91,27 @@ class Said:
             lines.append(f"{count(self.n_superseded, 'abstention')} left out beside what the same worker said too")
         return lines
 
-    def where(self, kept: BoolArray) -> "Said":
+    def where(self, kept: BoolArray) -> "AnswerSymbols":
         """Keep some answers, and every abstention."""
         return replace(self, symbol=self.symbol[kept])
 
-    def only(self, kept: BoolArray, tasks: BoolArray) -> "Said":
+    def only(self, kept: BoolArray, tasks: BoolArray) -> "AnswerSymbols":
         """Keep some answers, and the abstentions of some tasks, which are numbered anew."""
         here = tasks[self.task]
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
-        fewer = replace(self, task=code[self.task[here]], worker=self.worker[here], silence=self.silence[here])
+        fewer = replace(
+            self, task=code[self.task[here]], worker=self.worker[here], abstention_symbol=self.abstention_symbol[here]
+        )
         return fewer.where(kept)
 
 
-def unheard_line(unheard: tuple[str, ...]) -> str:
+def unused_abstention_line(unused_abstention_labels: tuple[str, ...]) -> str:
     """Name what was to be an abstention and never occurs.
 
-    >>> unheard_line(("n/a",))
+    >>> unused_abstention_line(("n/a",))
     "nobody said 'n/a', which abstain= (--abstain) names; check the spelling"
     """
-    names = ", ".join(shown(name) for name in unheard)
+    names = ", ".join(shown(name) for name in unused_abstention_labels)
     return f"nobody said {names}, which abstain= (--abstain) names; check the spelling"
 
 
@@ -129,28 +133,36 @@ class CountsAbstentions(Protocol):
 class Abstaining:
     """What answers know of abstentions."""
 
-    said: Said | None
+    answer_symbols: AnswerSymbols | None
     task_names: pa.Array
     worker_names: pa.Array
 
     @property
     def n_abstained(self) -> int:
         """How many abstentions there are; they are not among the answers."""
-        return 0 if self.said is None else self.said.n_abstained
+        return 0 if self.answer_symbols is None else self.answer_symbols.n_abstained
 
     @property
     def abstained_per_task(self) -> IntArray | None:
         """The abstentions of each task; None where nobody abstained."""
-        return self.said.per_task(len(self.task_names)) if self.said is not None and self.n_abstained else None
+        return (
+            self.answer_symbols.per_task(len(self.task_names))
+            if self.answer_symbols is not None and self.n_abstained
+            else None
+        )
 
     @property
     def abstained_per_worker(self) -> IntArray | None:
         """The abstentions of each worker; None where nobody abstained."""
-        return self.said.per_worker(len(self.worker_names)) if self.said is not None and self.n_abstained else None
+        return (
+            self.answer_symbols.per_worker(len(self.worker_names))
+            if self.answer_symbols is not None and self.n_abstained
+            else None
+        )
 
     def abstained_lines(self) -> list[str]:
         """Tell how many abstained and why, and what was left out of that."""
-        return [] if self.said is None else self.said.to_lines()
+        return [] if self.answer_symbols is None else self.answer_symbols.to_lines()
 
 
 @dataclass(frozen=True)
@@ -261,11 +273,11 @@ class _Names:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Roster(_Names):
+class CrowdInfo(_Names):
     """Who answered and how much, of answers that stay in an engine; worker codes follow the order of the ids there.
 
     >>> names = {"worker_names": pa.array(["ann", "bob"]), "classes": pa.array(["cat"])}
-    >>> Roster(engine="duckdb", **names, per_worker=np.array([3, 0]), n_tasks=3, n_rows=3).n_workers
+    >>> CrowdInfo(engine="duckdb", **names, per_worker=np.array([3, 0]), n_tasks=3, n_rows=3).n_workers
     2
     """
 
@@ -279,7 +291,7 @@ class Roster(_Names):
     n_conflicting: int = 0  # rows left out by the conflict policy
     n_skipped: int = 0  # rows left out because a field was missing
     abstained_per_worker: IntArray | None = None  # None where nobody abstained
-    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
 
     @property
     def n_abstained(self) -> int:
@@ -323,7 +335,9 @@ class Answers(_Names, Abstaining, Shown):
     asked: Asked | None = None  # of which task and label each of these tasks is, where a task may have several labels
     is_model: BoolArray | None = None  # which workers are models that were added (predictions=); None where none is
     judges: bool | None = None  # whether all workers are language models; None where nothing states it
-    said: Said | None = None  # what was said, where that is more than a class; most methods look at classes only
+    answer_symbols: AnswerSymbols | None = (
+        None  # what was answer_symbols, where that is more than a class; most methods look at classes only
+    )
 
     def summary(self) -> str:
         """Count what there is.
@@ -432,8 +446,14 @@ class Answers(_Names, Abstaining, Shown):
         """
         names = (self.task_names, self.worker_names, self.classes)
         kept_answers = Answers(self.task[kept], self.worker[kept], self.label[kept], *names)
-        said = None if self.said is None else self.said.where(kept)
-        return replace(kept_answers, group=self.group, group_names=self.group_names, said=said, judges=self.judges)
+        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.where(kept)
+        return replace(
+            kept_answers,
+            group=self.group,
+            group_names=self.group_names,
+            answer_symbols=answer_symbols,
+            judges=self.judges,
+        )
 
     def only(self, tasks: BoolArray) -> "Answers":
         """Keep some tasks, numbered anew, and every worker and class.
@@ -446,8 +466,13 @@ class Answers(_Names, Abstaining, Shown):
         chosen = tasks[self.task]
         kept = self.where(chosen)
         code = (np.cumsum(tasks) - 1).astype(self.task.dtype)
-        said = None if self.said is None else self.said.only(chosen, tasks)
-        return replace(kept, task=code[kept.task], task_names=take(self.task_names, np.flatnonzero(tasks)), said=said)
+        answer_symbols = None if self.answer_symbols is None else self.answer_symbols.only(chosen, tasks)
+        return replace(
+            kept,
+            task=code[kept.task],
+            task_names=take(self.task_names, np.flatnonzero(tasks)),
+            answer_symbols=answer_symbols,
+        )
 
     def to_table(self) -> Table:
         """Return the answers as `quorate.read` takes them: task, worker, label."""
@@ -471,7 +496,9 @@ class Answers(_Names, Abstaining, Shown):
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
         group = None if self.group is None else np.append(self.group, -1)
         task, worker, label = task[order], worker[order], label[order]
-        return replace(self, task=task, worker=worker, label=label, worker_names=names, group=group, said=None)
+        return replace(
+            self, task=task, worker=worker, label=label, worker_names=names, group=group, answer_symbols=None
+        )
 
 
 @dataclass(frozen=True)

@@ -16,24 +16,24 @@ listener: ContextVar[Observer | None] = ContextVar("listener", default=None)
 def report(stage: str, done: int, total: int | None = None) -> None:
     """Say that ``done`` of ``total`` steps of a stage are behind us.
 
-    >>> heard = []
-    >>> with listening(lambda stage, done, total: heard.append((stage, done))):
+    >>> voters = []
+    >>> with listening(lambda stage, done, total: voters.append((stage, done))):
     ...     report("sweeps", 3)
-    >>> heard
+    >>> voters
     [('sweeps', 3)]
     """
-    told = listener.get()
-    if told is not None:
-        told(stage, done, total)
+    on_progress = listener.get()
+    if on_progress is not None:
+        on_progress(stage, done, total)
 
 
 def tracked(stage: str, items: Sequence[T]) -> Iterable[T]:
     """Hand out the items one by one, and say how many are behind us.
 
-    >>> heard = []
-    >>> with listening(lambda stage, done, total: heard.append((done, total))):
+    >>> voters = []
+    >>> with listening(lambda stage, done, total: voters.append((done, total))):
     ...     doubled = [2 * item for item in tracked("doubling", [3, 4])]
-    >>> doubled, heard
+    >>> doubled, voters
     ([6, 8], [(0, 2), (1, 2), (2, 2)])
     """
     return items if listener.get() is None else _tracked(stage, items)

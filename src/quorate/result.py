@@ -3,6 +3,7 @@
 What there is of everything, and what of it does not count: for summaries, and for `--json`.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Counted, Roster
+from quorate.answers import Answers, Counted, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, from_strings, table_of, take
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.confidence import ConfidenceBasis
@@ -19,13 +20,13 @@ from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
 from quorate.io.labels import told_likenesses
 from quorate.models.confusion import ConfusionMatrices
-from quorate.notes import LOW_TRUST, Note
+from quorate.notes import LOW_ONE_FACTOR_FIT, Note
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.objective import Solution
 from quorate.skills.signs import Signs
-from quorate.skills.worker_estimates import Workforce
-from quorate.voting.vote import SURE, Ballot, LabelsElsewhere, accuracy
+from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.vote import SURE, LabelsElsewhere, Vote, accuracy
 
 
 def sizes(answers: Counted) -> dict[str, int]:
@@ -78,9 +79,9 @@ class Result:
     """
 
     method: str
-    roster: Answers | Roster  # who answered; the answers themselves, where they are in memory
-    vote: Ballot | LabelsElsewhere
-    workforce: Workforce  # what was found out of the workers
+    crowd_info: Answers | CrowdInfo  # who answered; the answers themselves, where they are in memory
+    vote: Vote | LabelsElsewhere
+    skill_estimates: WorkerEstimates  # what was found out of the workers
     graph: Identifiability | None  # who met whom; None where an engine did not count it
     gold: IntArray | None = None  # the known class of each task, -1 where unknown; None without gold, or in an engine
     matrices: ConfusionMatrices | None = None  # where the method fits such
@@ -88,61 +89,70 @@ class Result:
     notes: tuple[Note, ...] = ()  # what a reader must know, the most important first
     interval_choice: IntervalChoice = field(default_factory=IntervalChoice)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name not in _OLD_ATTRIBUTES:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            new = _OLD_ATTRIBUTES[name]
+            warnings.warn(f"Result.{name} is now Result.{new}", DeprecationWarning, stacklevel=2)
+            return getattr(self, new)
+
     @property
     def answers(self) -> Answers:
         """Who answered what."""
-        if isinstance(self.roster, Answers):
-            return self.roster
+        if isinstance(self.crowd_info, Answers):
+            return self.crowd_info
         raise self._not_here("the answers")
 
     @property
-    def ballot(self) -> Ballot:
+    def task_vote(self) -> Vote:
         """The scores and the posterior behind the labels, by codes."""
-        if isinstance(self.vote, Ballot):
+        if isinstance(self.vote, Vote):
             return self.vote
         raise self._not_here("the posterior")
 
     @property
     def engine_table(self) -> Any:  # an ibis table; ibis itself has no types
         """The labels as a table of the engine that holds them, for results too large to read out."""
-        if isinstance(self.vote, Ballot):
+        if isinstance(self.vote, Vote):
             raise OptionError("no engine holds these labels: they are in memory, as `labels`")
         return self.vote.table
 
     @property
     def skills(self) -> FloatArray:
         """The skill of each worker; NaN where not determined."""
-        return self.workforce.skills
+        return self.skill_estimates.skills
 
     @property
     def weights(self) -> FloatArray:
         """What each worker's vote counted."""
-        return self.workforce.weights
+        return self.skill_estimates.weights
 
     @property
     def status(self) -> IntArray:
         """The status of each worker: a position in `quorate.skills.identification.STATUSES`."""
-        return self.workforce.full_status
+        return self.skill_estimates.full_status
 
     @property
     def solution(self) -> Solution | None:
         """How the skills were found."""
-        return self.workforce.solution
+        return self.skill_estimates.solution
 
     @property
     def signs(self) -> Signs | None:
         """How much of the evidence contradicts the signs of the skills."""
-        return self.workforce.signs
+        return self.skill_estimates.signs
 
     @property
     def inference(self) -> Inference | None:
         """What intervals need to know of the estimate; None where it has none."""
-        return self.workforce.inference
+        return self.skill_estimates.inference
 
     @property
-    def trust(self) -> float | None:
+    def one_factor_weight(self) -> float | None:
         """How well one skill a worker explains who agrees with whom, from 0 to 1; None where it was not asked."""
-        return None if self.confidence_basis is None else self.confidence_basis.trust
+        return None if self.confidence_basis is None else self.confidence_basis.one_factor_weight
 
     @property
     def confusion(self) -> FloatArray | None:
@@ -158,7 +168,7 @@ class Result:
 
     def _not_here(self, what: str) -> NotInMemoryError:
         return NotInMemoryError(
-            f"{what} cannot be had of a result in {self.roster.engine}: the answers stay there. Aggregate them in "
+            f"{what} cannot be had of a result in {self.crowd_info.engine}: the answers stay there. Aggregate them in "
             "memory, with quorate.aggregate (without --engine)"
         )
 
@@ -169,12 +179,12 @@ class Result:
         Where a task has no answers, its label and confidence are null, and a column ``status`` tells such tasks
         (``no answers``) from the others (``labelled``). Confidence is null everywhere if the answers support none.
         """
-        return self.vote.labels(self.answers) if isinstance(self.vote, Ballot) else self.vote.labels()
+        return self.vote.labels(self.answers) if isinstance(self.vote, Vote) else self.vote.labels()
 
     @property
     def sure_of_task(self) -> FloatArray:
         """How sure the label of each task is; NaN where that is not stated."""
-        return self.ballot.confidence
+        return self.task_vote.confidence
 
     @cached_property
     def intervals(self) -> Intervals:
@@ -182,11 +192,11 @@ class Result:
         choice = self.interval_choice
         return skill_intervals(
             self.inference,
-            self.roster.n_workers,
+            self.crowd_info.n_workers,
             level=choice.level,
             kind=choice.kind,
-            gold_counts=self.workforce.gold_counts,
-            weak=None if choice.kind == "none" else self.workforce.weak,
+            gold_counts=self.skill_estimates.gold_counts,
+            weak=None if choice.kind == "none" else self.skill_estimates.weak,
         )
 
     @cached_property
@@ -224,44 +234,44 @@ class Result:
         Skill, interval and accuracy are null where they are not determined; weight is what the vote used all the same.
         Language models without known labels have the column agreement instead of interval and accuracy.
         """
-        roster, sure = self.roster, self.intervals
+        crowd_info, sure = self.crowd_info, self.intervals
         unknown = np.isnan(self.skills)
-        agreement = self.workforce.agreement
+        agreement = self.skill_estimates.agreement
         # How often a model is right does not follow from its agreement with others (docs/llm-judges.md).
         hidden = np.zeros(len(unknown), dtype=bool) if agreement is None else ~np.isnan(agreement)
-        peers = blocks_of(roster).n_peers() if isinstance(roster, Answers) else roster.n_peers()
-        component = None if self.graph is None else self.graph.component[: roster.n_workers]
-        nothing = from_numpy(np.zeros(roster.n_workers, np.int64), mask=np.ones(roster.n_workers, dtype=bool))
+        peers = blocks_of(crowd_info).n_peers() if isinstance(crowd_info, Answers) else crowd_info.n_peers()
+        component = None if self.graph is None else self.graph.component[: crowd_info.n_workers]
+        nothing = from_numpy(np.zeros(crowd_info.n_workers, np.int64), mask=np.ones(crowd_info.n_workers, dtype=bool))
         columns = {
-            "worker": roster.worker_names,
+            "worker": crowd_info.worker_names,
             "skill": from_numpy(self.skills, mask=unknown),
             "skill_low": from_numpy(sure.low, mask=hidden | np.isnan(sure.low)),
             "skill_high": from_numpy(sure.high, mask=hidden | np.isnan(sure.high)),
             "standard_error": from_numpy(sure.standard_error, mask=hidden | np.isnan(sure.standard_error)),
-            "accuracy": from_numpy(accuracy(self.skills, roster.n_classes), mask=hidden | unknown),
+            "accuracy": from_numpy(accuracy(self.skills, crowd_info.n_classes), mask=hidden | unknown),
             **({} if agreement is None else {"agreement": from_numpy(agreement, mask=np.isnan(agreement))}),
             "weight": self.weights,
-            "n_answers": roster.per_worker,
-            **({} if roster.abstained_per_worker is None else {"n_abstained": roster.abstained_per_worker}),
+            "n_answers": crowd_info.per_worker,
+            **({} if crowd_info.abstained_per_worker is None else {"n_abstained": crowd_info.abstained_per_worker}),
             "n_peers": nothing if peers is None else peers,
             "component": nothing if component is None else component,
             "status": take(from_strings(STATUSES), self.status),
         }
-        if isinstance(roster, Answers) and roster.is_model is not None:
-            columns["kind"] = take(from_strings(["worker", "model"]), roster.is_model.astype(np.int64))
+        if isinstance(crowd_info, Answers) and crowd_info.is_model is not None:
+            columns["kind"] = take(from_strings(["worker", "model"]), crowd_info.is_model.astype(np.int64))
         if self.matrices is not None:
-            columns["class_accuracy"] = self.matrices.class_accuracy(roster.classes)
+            columns["class_accuracy"] = self.matrices.class_accuracy(crowd_info.classes)
         return Table(table_of(columns))
 
     @cached_property
     def posterior(self) -> Table:
         """One row for each task and class: task, label, probability."""
-        answers, ballot = self.answers, self.ballot
-        n_tasks, n_classes = ballot.posterior.shape
+        answers, task_vote = self.answers, self.task_vote
+        n_tasks, n_classes = task_vote.posterior.shape
         columns = {
             "task": take(answers.task_names, np.repeat(np.arange(n_tasks), n_classes)),
             "label": take(answers.classes, np.tile(np.arange(n_classes), n_tasks)),
-            "probability": ballot.posterior.ravel(),
+            "probability": task_vote.posterior.ravel(),
         }
         return Table(table_of(columns))
 
@@ -274,15 +284,15 @@ class Result:
         'y'
         """
         graph = self.graph
-        sure = self.vote.sureness()
+        sure = self.vote.confidence_stats()
         listed: dict[str, Any] = {
             "method": self.method,
-            **sizes(self.roster),
+            **sizes(self.crowd_info),
             "tasks_without_answers": sure.n_unlabelled,
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [*(note.text for note in self.notes), *told_likenesses(self.roster.classes)],
-            "trust": self.trust,
+            "notes": [*(note.text for note in self.notes), *told_likenesses(self.crowd_info.classes)],
+            "trust": self.one_factor_weight,
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
         if self.confidence_basis is not None:
@@ -306,35 +316,35 @@ class Result:
         confidence: mean 0.83, 1 task below 0.9; no ties
         """
         first = [*(note.text for note in self.notes), *self.weak_lines(), *self._trust_lines(), self._head()]
-        skills = tuple(self.workforce.lines(self.interval_choice))
-        seen = (*self._confidence_lines(), *left_out(self.roster), *told_likenesses(self.roster.classes))
+        skills = tuple(self.skill_estimates.lines(self.interval_choice))
+        seen = (*self._confidence_lines(), *left_out(self.crowd_info), *told_likenesses(self.crowd_info.classes))
         return in_python("\n".join([*first, *skills, *seen]))
 
     def weak_lines(self) -> list[str]:
         """Return a line on the weakly identified workers that names the workers in between; none if all are strong."""
         is_weak = self.status == WEAKLY_IDENTIFIED
-        weak = self.workforce.weak
+        weak = self.skill_estimates.weak
         if weak is None or not is_weak.any():
             return []
-        names = self.roster.worker_names
+        names = self.crowd_info.worker_names
         n_weak = int(is_weak.sum())
         if not weak.is_strong.any():
             return [
-                f"identifiability: {n_weak:,} of {count(self.roster.n_workers, 'worker')} weakly identified: too few "
-                "answers to tell any skill from zero"
+                f"identifiability: {n_weak:,} of {count(self.crowd_info.n_workers, 'worker')} weakly identified: too "
+                "few answers to tell any skill from zero"
             ]
         between = np.flatnonzero(weak.is_between)
         by_way = f" only by way of {_named(names, between)}," if len(between) else ""
         verb = "is" if n_weak == 1 else "are"
         return [
-            f"identifiability: {n_weak:,} of {count(self.roster.n_workers, 'worker')} {verb} weakly identified,"
+            f"identifiability: {n_weak:,} of {count(self.crowd_info.n_workers, 'worker')} {verb} weakly identified,"
             f"{by_way} because a skill on the way cannot be told from zero ({_named(names, np.flatnonzero(is_weak))}); "
             "each interval is the set of skills that fits"
         ]
 
     def _head(self) -> str:
-        a, there = self.roster, "" if self.roster.engine is None else f" in {self.roster.engine}"
-        n_unlabelled = self.vote.sureness().n_unlabelled
+        a, there = self.crowd_info, "" if self.crowd_info.engine is None else f" in {self.crowd_info.engine}"
+        n_unlabelled = self.vote.confidence_stats().n_unlabelled
         of_all = f"{a.n_tasks - n_unlabelled:,} of " if n_unlabelled else ""
         return (
             f"{self.method}{there}: {of_all}{count(a.n_tasks, 'task')} labelled from {count(a.n_answers, 'answer')} "
@@ -342,18 +352,18 @@ class Result:
         )
 
     def _trust_lines(self) -> list[str]:
-        if self.trust is None or self.trust >= LOW_TRUST:
+        if self.one_factor_weight is None or self.one_factor_weight >= LOW_ONE_FACTOR_FIT:
             return []
         return [
-            f"trust {self.trust:.2f}: skilled workers agree among themselves more than their skills explain; a group "
-            "may copy or share a bias"
+            f"trust {self.one_factor_weight:.2f}: skilled workers agree among themselves more than their skills "
+            "explain; a group may copy or share a bias"
         ]
 
     def _confidence_lines(self) -> list[str]:
-        sure = self.vote.sureness()
+        sure = self.vote.confidence_stats()
         ties = count(sure.ties, "tie") if sure.ties else "no ties"
         doubt = f"{count(sure.doubtful, 'task')} below {SURE:g}; {ties}"
-        n_labelled = self.roster.n_tasks - sure.n_unlabelled
+        n_labelled = self.crowd_info.n_tasks - sure.n_unlabelled
         ends = unanswered_lines(sure.n_unlabelled)
         if sure.cost is not None:
             ends.append(f"expected cost: {sure.cost / n_labelled:.3g} a task, {sure.cost:.3g} in all")
@@ -361,7 +371,7 @@ class Result:
             return [f"confidence: not stated; {ties}", *ends]
         if self.confidence_basis is None:
             return [f"confidence: mean {sure.mean:.2f}, {doubt}", *ends]
-        return [*self.confidence_basis.lines(sure.mean, self.roster.n_tasks), f"doubtful: {doubt}", *ends]
+        return [*self.confidence_basis.lines(sure.mean, self.crowd_info.n_tasks), f"doubtful: {doubt}", *ends]
 
 
 def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:
@@ -377,3 +387,12 @@ def unanswered_lines(n: int) -> list[str]:
     (['no label: 2 tasks have no answers'], [])
     """
     return [f"no label: {count(n, 'task')} {'has' if n == 1 else 'have'} no answers"] if n else []
+
+
+# Attributes of 0.2, which warn for one release.
+_OLD_ATTRIBUTES = {
+    "ballot": "task_vote",
+    "roster": "crowd_info",
+    "trust": "one_factor_weight",
+    "workforce": "skill_estimates",
+}

@@ -3,7 +3,7 @@
 import numpy as np
 
 import quorate
-from quorate.advice.available_workers import gather_crew
+from quorate.advice.available_workers import gather_available_workers
 from quorate.advice.expected_error import error_after
 
 
@@ -22,9 +22,9 @@ def crowd(share: float) -> quorate.Answers:
 
 def test_an_answer_that_may_not_come_is_worth_less() -> None:
     answers = crowd(0.6)
-    assert answers.said is not None
-    shy = int(answers.said.worker[0])
-    gives = gather_crew(answers, 50).gives
+    assert answers.answer_symbols is not None
+    shy = int(answers.answer_symbols.worker[0])
+    gives = gather_available_workers(answers, 50).gives
     assert 0.3 < gives[shy] < 0.5
     assert (np.delete(gives, shy) > 0.9).all()
     advice = quorate.advise(answers, budget=60)
@@ -35,12 +35,12 @@ def test_an_answer_that_may_not_come_is_worth_less() -> None:
 
 def test_nobody_is_asked_a_task_again_on_which_it_abstained() -> None:
     answers = crowd(0.6)
-    assert answers.said is not None
-    silent = set(zip(answers.said.task.tolist(), answers.said.worker.tolist(), strict=True))
+    assert answers.answer_symbols is not None
+    silent = set(zip(answers.answer_symbols.task.tolist(), answers.answer_symbols.worker.tolist(), strict=True))
     advice = quorate.advise(answers, budget=300)
     assert not silent & set(zip(advice.task.tolist(), advice.worker.tolist(), strict=True))
 
 
 def test_where_nobody_abstains_everyone_gives() -> None:
     answers = quorate.simulate.crowd(50, 8, 3, seed=0).answers
-    assert (gather_crew(answers, 5).gives == 1).all()
+    assert (gather_available_workers(answers, 5).gives == 1).all()

@@ -5,7 +5,7 @@ from experiments.advice.collection import ADVICE, collect_by
 from quorate.advice.adaptive_skills import (
     adaptive_skills,
     believe,
-    fit_coins,
+    fit_one_coin_skills,
     judge,
     likelihood_intervals,
     log_likelihood_of,
@@ -22,7 +22,7 @@ from tests.crowds import answers_of
 @pytest.mark.parametrize("m", [2, 4])
 def test_the_fit_from_accuracies_ends_where_that_from_the_majority_does(m: int) -> None:
     answers = crowd(300, 12, 4, n_classes=m, seed=m).answers
-    ours = fit_coins(answers, None, identify(answers), tolerance=1e-11, max_iterations=5000)
+    ours = fit_one_coin_skills(answers, None, identify(answers), tolerance=1e-11, max_iterations=5000)
     start = majority(answers).posterior
     theirs = fit_one_coin(answers, start, tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)  # both stop that near the same point
@@ -31,7 +31,7 @@ def test_the_fit_from_accuracies_ends_where_that_from_the_majority_does(m: int) 
 
 def test_drawn_to_the_mean_each_accuracy_counts_the_mean_as_so_many_answers() -> None:
     answers = crowd(60, 8, 3, seed=2).answers
-    found = fit_coins(answers, None, identify(answers), strength=5.0, tolerance=1e-12, max_iterations=5000)
+    found = fit_one_coin_skills(answers, None, identify(answers), strength=5.0, tolerance=1e-12, max_iterations=5000)
     p = found.accuracy
     votes = np.zeros((60, 2))
     np.add.at(votes, (answers.task, answers.label), np.log(p / (1 - p))[answers.worker])
@@ -42,7 +42,9 @@ def test_drawn_to_the_mean_each_accuracy_counts_the_mean_as_so_many_answers() ->
 
 def test_a_fit_that_starts_with_everyone_contrary_ends_the_right_way_up() -> None:
     answers = crowd(200, 9, 4, skills=np.full(9, 0.6), seed=0).answers
-    up, down = (fit_coins(answers, None, identify(answers), start=np.full(9, p)).accuracy for p in (0.75, 0.25))
+    up, down = (
+        fit_one_coin_skills(answers, None, identify(answers), start=np.full(9, p)).accuracy for p in (0.75, 0.25)
+    )
     assert up.min() > 0.5
     assert down == pytest.approx(up, abs=1e-3)  # both have stopped within the tolerance of the same point
 
@@ -52,7 +54,7 @@ def test_gold_counts_in_the_fit_as_in_that_from_the_majority() -> None:
     known = np.where(np.arange(100) < 30, simulated.truth, -1)
     answers = simulated.answers
     verdict = judge(answers.with_worker(known), 8)
-    ours = fit_coins(answers, known, verdict, tolerance=1e-11, max_iterations=5000)
+    ours = fit_one_coin_skills(answers, known, verdict, tolerance=1e-11, max_iterations=5000)
     start = majority(answers).posterior
     theirs = fit_one_coin(answers, start, gold=known, tolerance=1e-12, max_iterations=5000)
     assert ours.accuracy == pytest.approx(theirs.accuracy, abs=1e-6)
@@ -88,7 +90,7 @@ def test_the_probability_without_a_workers_own_answer_is_that_of_the_others(m: i
 def test_an_interval_holds_exactly_what_is_likely_enough() -> None:
     """Against the likelihood on a fine grid."""
     answers = crowd(80, 6, 3, n_classes=3, seed=1).answers
-    p = fit_coins(answers, None, identify(answers)).accuracy
+    p = fit_one_coin_skills(answers, None, identify(answers)).accuracy
     low, high = likelihood_intervals(answers, p, None, 3.841)
     q = without_own(answers, p, None)
     grid = np.linspace(0.0005, 0.9995, 2000)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from quorate.advice.adaptive_skills import believe
 from quorate.advice.advise import advise
-from quorate.advice.available_workers import gather_crew
+from quorate.advice.available_workers import gather_available_workers
 from quorate.advice.information_gain import entropy, expected_gain, plan
 from quorate.answers import Answers
 from quorate.arrays import FloatArray
@@ -46,8 +46,8 @@ def test_the_plan_is_what_each_task_would_choose_in_turn() -> None:
         answers = crowd(n_tasks, n_workers, int(rng.integers(1, 4)), seed=seed).answers
         q, p = posteriors(n_tasks, 2, seed), rng.uniform(0.55, 0.95, n_workers)
         per_worker, budget = int(rng.integers(1, 8)), int(rng.integers(1, n_tasks))
-        crew = gather_crew(answers, budget, per_worker=per_worker)
-        found = plan((answers.task, answers.worker), q, p, crew, budget, np.ones(n_tasks, dtype=bool))
+        worker_pool = gather_available_workers(answers, budget, per_worker=per_worker)
+        found = plan((answers.task, answers.worker), q, p, worker_pool, budget, np.ones(n_tasks, dtype=bool))
         order = np.argsort(-p, kind="stable").tolist()
         once = expected_gain(q, np.full(1, p[order[0]]))
         worth = once[:, None] * (1 - once / entropy(q))[:, None] ** np.arange(n_workers)
@@ -63,10 +63,10 @@ def test_the_plan_is_what_each_task_would_choose_in_turn() -> None:
 @given(rows(max_classes=3), st.integers(1, 30), st.none() | st.integers(1, 4), st.booleans())
 @settings(max_examples=60)
 def test_nobody_is_asked_twice_or_too_often(
-    table: list[tuple[int, str, str]], budget: int, per_worker: int | None, strangers: bool
+    table: list[tuple[int, str, str]], budget: int, per_worker: int | None, unknown_ids: bool
 ) -> None:
     answers = answers_of(table, classes=["a", "b", "c", "d"])
-    available = [*answers.worker_names.to_pylist()[::2], *(["new1", "new2"] if strangers else [])]
+    available = [*answers.worker_names.to_pylist()[::2], *(["new1", "new2"] if unknown_ids else [])]
     if not set(product({task for task, _, _ in table}, available)) - {(task, who) for task, who, _ in table}:
         with pytest.raises(OptionError, match="nobody is left to ask"):
             advise(answers, budget, available=available, per_worker=per_worker)
@@ -108,10 +108,10 @@ def test_of_two_alike_the_cheaper_is_asked_and_the_dear_one_if_worth_it() -> Non
 
     def first(costs: list[float]) -> int:
         table = {"worker": answers.worker_names, "cost": costs}
-        crew = gather_crew(answers, 4, workers=table, per_worker=40, cost="cost")
+        worker_pool = gather_available_workers(answers, 4, workers=table, per_worker=40, cost="cost")
         even = np.full((40, 2), 0.5)
         done = (np.zeros(0, np.int64), np.zeros(0, np.int64))
-        return int(np.bincount(plan(done, even, known, crew, 4, np.ones(40, dtype=bool)).worker).argmax())
+        return int(np.bincount(plan(done, even, known, worker_pool, 4, np.ones(40, dtype=bool)).worker).argmax())
 
     gain = expected_gain(np.array([0.5, 0.5]), known)
     assert first([2, 1, 100, 1, 1, 1]) == 1
@@ -122,7 +122,7 @@ def test_of_two_alike_the_cheaper_is_asked_and_the_dear_one_if_worth_it() -> Non
 def test_newcomers_have_the_mean_skill_and_can_be_asked() -> None:
     answers = crowd(60, 8, 4, seed=2).answers
     advice = advise(answers, 10, available=["w0", "someone new"])
-    assert advice.crew.names.to_pylist()[-1] == "someone new"
+    assert advice.worker_pool.names.to_pylist()[-1] == "someone new"
     mean = believe(answers, answers, None, identify(answers)).mean
     assert advice.skills[-1] == pytest.approx(skill_of(np.array(mean), 2))
     assert advice.skills[:8].min() < advice.skills[-1] < advice.skills[:8].max()

@@ -8,7 +8,7 @@ import pytest
 import quorate
 from quorate.advice.advice import Advice
 from quorate.advice.expected_error import ALL_DRAWS, FEWEST, MOST, error_after
-from quorate.advice.information_gain import as_heard
+from quorate.advice.information_gain import as_voted
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray
 from quorate.voting.vote import accuracy
@@ -26,20 +26,20 @@ def naive(advice: Advice, dependence: float) -> FloatArray:
     turns = [(place[:k] == place[k]).sum() for k in range(len(place))]
     for number in range(max(turns) + 1):
         asked = [k for k in range(len(place)) if turns[k] == number]
-        gives = advice.crew.gives[advice.worker[asked]]
+        gives = advice.worker_pool.gives[advice.worker[asked]]
         shape = (len(asked), draws)
         given = np.ones(shape, dtype=bool) if (gives == 1).all() else rng.random(shape) < gives[:, None]
         luck, other = rng.random(shape), rng.integers(1, m, shape)
         for row, k in enumerate(asked):
             answered = np.array([advice.answers.per_task[advice.task[k]] + number])
             right = np.clip(accuracy(advice.skills[[advice.worker[k]]], m), 1e-6, 1 - 1e-6)
-            heard = float(as_heard(right, share_of_next(answered, dependence), m)[0])
+            voters = float(as_voted(right, share_of_next(answered, dependence), m)[0])
             for d in range(draws):
                 truth = true[place[k], d]
-                said = truth if luck[row, d] < heard else (truth + other[row, d]) % m
+                said = truth if luck[row, d] < voters else (truth + other[row, d]) % m
                 own = p[place[k], d]
                 if given[row, d]:
-                    own[said] *= heard * (m - 1) / (1 - heard)
+                    own[said] *= voters * (m - 1) / (1 - voters)
                 own /= own.sum()
     error = advice.need.error.copy()
     error[tasks] = np.minimum(error[tasks], 1 - p.max(axis=-1).mean(axis=1))
@@ -57,9 +57,9 @@ def test_the_error_is_that_of_a_table_of_draws_and_classes(n_classes: int, budge
     skills = np.where(np.arange(9) == 0, -0.9 / (n_classes - 1), rng.uniform(0.1, 0.9, 9))
     order = rng.permutation(advice.n_assignments)
     advice = replace(advice, skills=skills, task=advice.task[order], worker=advice.worker[order])
-    gives = np.where(np.arange(len(advice.crew.gives)) == 1, 0.5, 1.0)
-    for crew in (advice.crew, replace(advice.crew, gives=gives)):
-        mine = replace(advice, crew=crew)
+    gives = np.where(np.arange(len(advice.worker_pool.gives)) == 1, 0.5, 1.0)
+    for worker_pool in (advice.worker_pool, replace(advice.worker_pool, gives=gives)):
+        mine = replace(advice, worker_pool=worker_pool)
         assert error_after(mine, dependence) == pytest.approx(
             naive(mine, dependence), abs=1e-12
         )  # sums in another order

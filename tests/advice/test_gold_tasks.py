@@ -18,7 +18,7 @@ def test_two_thirds_are_of_the_least_sure_and_the_rest_is_drawn() -> None:
     found = advise_gold(CROWD.answers, 30)
     assert len(set(found.task.tolist())) == 30
     assert found.drawn.sum() == 10
-    doubt = 1 - found.result.ballot.confidence
+    doubt = 1 - found.result.task_vote.confidence
     assert doubt[found.task[~found.drawn]].mean() > np.sort(doubt)[-40:].mean()
     assert doubt[found.task[~found.drawn]].mean() > doubt[found.task[found.drawn]].mean()
     assert np.all(found.inclusion_probability[~found.drawn] == 1)
@@ -35,7 +35,7 @@ def test_the_same_seed_gives_the_same_tasks_and_another_draws_others() -> None:
 def test_a_mean_weighed_by_the_inclusion_probability_is_unbiased_for_all_tasks() -> None:
     """Over 400 draws; the standard error of the mean is printed by the test itself where it fails."""
     result = quorate.aggregate(CROWD.answers)
-    wrong = (result.ballot.label != CROWD.truth).astype(float)
+    wrong = (result.task_vote.label != CROWD.truth).astype(float)
     totals = []
     for seed in range(400):
         found = gold_tasks(result, 30, seed=seed)
@@ -70,7 +70,7 @@ def test_the_least_sure_are_spread_over_workers_labels_and_parts_of_the_crowd() 
     labels = [row["current_label"] for row in found.tasks.to_pylist()]
     assert len(set(labels)) == 2
     a = found.result.answers
-    plain = np.argsort(found.result.ballot.confidence, kind="stable")[:8]
+    plain = np.argsort(found.result.task_vote.confidence, kind="stable")[:8]
     spread, alone = (len(np.unique(a.worker[np.isin(a.task, some)])) for some in (found.task[~found.drawn], plain))
     assert spread > alone  # of twelve, by eight tasks of three answers
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import quorate
-from quorate.advice.available_workers import gather_crew
-from quorate.advice.information_gain import as_heard, entropy, expected_gain, plan
+from quorate.advice.available_workers import gather_available_workers
+from quorate.advice.information_gain import as_voted, entropy, expected_gain, plan
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import FloatArray
 from tests.advice.samples import posteriors
@@ -60,14 +60,16 @@ def test_each_further_answer_to_a_task_tells_less(dependence: float, budget: int
     rng = np.random.default_rng(seed)
     posterior = rng.dirichlet([2.0, 2.0], 8)
     answered = rng.integers(0, 12, 8)
-    crew = gather_crew(quorate.simulate.crowd(8, 30, 2, seed=seed).answers, budget, per_worker=8)
+    worker_pool = gather_available_workers(quorate.simulate.crowd(8, 30, 2, seed=seed).answers, budget, per_worker=8)
     nothing = np.zeros(0, np.int64)
-    found = plan((nothing, nothing), posterior, np.full(30, 0.8), crew, budget, np.ones(8, bool), answered, dependence)
+    found = plan(
+        (nothing, nothing), posterior, np.full(30, 0.8), worker_pool, budget, np.ones(8, bool), answered, dependence
+    )
     for task in range(8):
         gains = found.gain[found.task == task]
         assert (np.diff(gains) < 0).all()
     # Nothing that was left out would have told more than what was taken in.
-    left = expected_gain(posterior, as_heard(np.full(8, 0.8), share_of_next(answered, dependence), 2))
+    left = expected_gain(posterior, as_voted(np.full(8, 0.8), share_of_next(answered, dependence), 2))
     unasked = np.setdiff1d(np.arange(8), found.task)
     if len(unasked) and len(found):
         assert left[unasked].max() <= found.gain.min() * 1.2 + 1e-9
@@ -75,10 +77,10 @@ def test_each_further_answer_to_a_task_tells_less(dependence: float, budget: int
 
 def test_the_answers_of_workers_who_err_together_are_spread_over_the_tasks() -> None:
     posterior, n = np.full((40, 2), 0.5), 120
-    crew = gather_crew(quorate.simulate.crowd(40, 50, 2, seed=0).answers, n, per_worker=40)
+    worker_pool = gather_available_workers(quorate.simulate.crowd(40, 50, 2, seed=0).answers, n, per_worker=40)
     nothing = np.zeros(0, np.int64)
     posterior[:5] += np.array([0.04, -0.04])
     answered = np.where(np.arange(40) < 35, 10, 12)
-    found = plan((nothing, nothing), posterior, np.full(50, 0.7), crew, n, np.ones(40, bool), answered, 0.3)
+    found = plan((nothing, nothing), posterior, np.full(50, 0.7), worker_pool, n, np.ones(40, bool), answered, 0.3)
     assert np.bincount(found.task, minlength=40).min() >= 1
     assert np.bincount(found.task, minlength=40).max() <= 6

@@ -8,7 +8,7 @@ import pytest
 
 import quorate
 from quorate.advice.advise import advise, advise_result
-from quorate.advice.information_gain import as_heard, expected_gain
+from quorate.advice.information_gain import as_voted, expected_gain
 from quorate.advice.stopping import Drift, answers_until, need, share_of_next
 from quorate.ledger import Ledger
 from quorate.reporting.summary import headline
@@ -23,7 +23,7 @@ def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: s
     answers = real.load(name).answers
     result = quorate.aggregate(answers)
     advice = advise(answers, 10, available=["someone new"], target_error=0.1)  # of bluebird nobody is left to ask
-    confidence = result.ballot.confidence
+    confidence = result.task_vote.confidence
     assert advice.need.expected_error == pytest.approx(1 - confidence.mean(), abs=1e-9)
     assert np.array(advice.tasks["confidence"].to_pylist()) == pytest.approx(confidence, abs=1e-9)
     tiles = {tile.what: tile.figure for tile in headline(result, sure=0.9)}
@@ -40,14 +40,14 @@ def test_the_ledger_says_the_same() -> None:
     ledger = Ledger()
     ledger.add(simulated.answer_table)
     advice = advise(ledger.answers, 5)
-    assert 1 - ledger.aggregate().ballot.confidence.mean() == pytest.approx(advice.need.expected_error, abs=1e-9)
+    assert 1 - ledger.aggregate().task_vote.confidence.mean() == pytest.approx(advice.need.expected_error, abs=1e-9)
 
 
 def test_advice_of_a_result_is_what_that_result_is_sure_of() -> None:
     answers = crowd(80, 8, 3, seed=3).answers
     for method in ("dawid-skene", "rank-one"):
         result = quorate.aggregate(answers, method)
-        assert np.array_equal(advise_result(result, 5).posterior, result.ballot.posterior)
+        assert np.array_equal(advise_result(result, 5).posterior, result.task_vote.posterior)
     assert advise_result(quorate.aggregate(answers), 5).assignments == advise(answers, 5).assignments
 
 
@@ -101,5 +101,5 @@ def test_where_workers_depend_advice_turns_to_tasks_of_fewer_answers_and_says_wh
 
 def test_an_answer_that_is_half_heard_tells_less() -> None:
     q, p = np.array([0.6, 0.4]), np.array([0.8])
-    assert expected_gain(q, as_heard(p, np.array([0.5]), 2)) < expected_gain(q, p)
-    assert as_heard(p, np.ones(1), 3) is p
+    assert expected_gain(q, as_voted(p, np.array([0.5]), 2)) < expected_gain(q, p)
+    assert as_voted(p, np.ones(1), 3) is p

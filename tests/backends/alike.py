@@ -27,8 +27,8 @@ def assert_alike(found: Result, memory: Result) -> None:
     assert found.to_dict().keys() == memory.to_dict().keys()
     answers: Answers = memory.answers
     for name in COUNTED:
-        assert getattr(found.roster, name) == getattr(answers, name), name
-    assert found.roster.classes.to_pylist() == answers.classes.to_pylist()
+        assert getattr(found.crowd_info, name) == getattr(answers, name), name
+    assert found.crowd_info.classes.to_pylist() == answers.classes.to_pylist()
     ours, theirs = by_id(found.labels, "task"), by_id(memory.labels, "task")
     assert ours.keys() == theirs.keys()
     for task, row in theirs.items():

@@ -11,8 +11,8 @@ import pytest
 
 import quorate
 from quorate.backends.engine import EngineOptions
-from quorate.backends.source import find_answers, take_out
-from quorate.blocks.sampling import scattered
+from quorate.backends.source import find_answers, read_into_memory
+from quorate.blocks.sampling import hash_ids
 from quorate.cli.app import app
 from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError, UnwritableFileError
 from quorate.io.options import ReadOptions
@@ -188,9 +188,9 @@ def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
     drawn = []
     for order in (range(240), range(239, -1, -1)):
         held = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))
-        drawn.append(sorted(take_out(held, sample=True).answers.task_names.to_pylist()))
+        drawn.append(sorted(read_into_memory(held, sample=True).answers.task_names.to_pylist()))
     assert drawn[0] == drawn[1]
-    hashes = scattered(quorate.read("answers.csv").task_names)
+    hashes = hash_ids(quorate.read("answers.csv").task_names)
     names = quorate.read("answers.csv").task_names.to_pylist()
     first = np.argsort(hashes)[: len(drawn[0])]
     assert drawn[0] == sorted(names[k] for k in first)  # those of the least hashes, whole

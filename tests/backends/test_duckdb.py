@@ -163,7 +163,7 @@ def test_ids_of_rarer_types(make: Any) -> None:
     ]
     con.con.executemany("INSERT INTO answers VALUES (?, ?, ?)", rows)
     found = aggregate(con.table("answers"), "rank-one")
-    labels = quorate.aggregate(crowd, "rank-one").ballot.label
+    labels = quorate.aggregate(crowd, "rank-one").task_vote.label
     ours = {row["task"]: row["label"] for row in found.labels.to_pylist()}
     assert {str(task): label for task, label in ours.items()} == {
         str(make(t)): f"c{c}" for t, c in enumerate(labels.tolist())

@@ -41,7 +41,7 @@ def test_a_task_that_everyone_answered_costs_what_its_answers_cost() -> None:
         "label": [*crowd["label"].to_pylist(), *(f"c{k % 3 // 2}" for k in range(n))],
     }
     found = aggregate(rows, "rank-one", intervals="none")
-    assert found.roster.n_workers == n
+    assert found.crowd_info.n_workers == n
     assert {row["task"]: row["label"] for row in found.labels.to_pylist()}["all"] == "c0"
 
 
@@ -60,7 +60,7 @@ def test_a_folder_for_blocks_is_empty_afterwards(tmp_path: Path) -> None:
 def test_csv_ids_come_back_as_they_went_in(tmp_path: Path) -> None:
     (tmp_path / "answers.csv").write_text("item,who,label\n007,ann,1e3\n007,bob,1e3\n8,ann,2\n")
     found = aggregate(tmp_path / "answers.csv", "majority", task="item", worker="who", output=tmp_path / "labels.csv")
-    assert sorted(found.roster.worker_names.to_pylist()) == ["ann", "bob"]
+    assert sorted(found.crowd_info.worker_names.to_pylist()) == ["ann", "bob"]
     lines = sorted((tmp_path / "labels.csv").read_text().replace('"', "").splitlines())
     assert lines == ["007,1e3,1,1,2,false", "8,2,1,1,1,false", "task,label,confidence,margin,n_answers,tied"]
     assert found.labels["task"].to_pylist() == ["007", "8"]
@@ -131,7 +131,7 @@ def test_a_missing_engine_names_the_extra(engine: str, module: str, monkeypatch:
 
 
 def test_every_stage_is_told() -> None:
-    heard: list[tuple[str, int]] = []
-    with listening(lambda stage, done, total: heard.append((stage, done))):
+    voters: list[tuple[str, int]] = []
+    with listening(lambda stage, done, total: voters.append((stage, done))):
         aggregate(ROWS, "majority")
-    assert {("putting tasks together", 3), ("packing", 1), ("voting", 2)} <= set(heard)
+    assert {("putting tasks together", 3), ("packing", 1), ("voting", 2)} <= set(voters)

@@ -118,7 +118,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_half_of_it(kind: str
     # And it can be done again.
     where: dict[str, Any] = {kind: name}
     found = aggregate(method="majority", connect=f"duckdb://{lake}", table="judged", **where)
-    assert found.roster.n_tasks == 300_000
+    assert found.crowd_info.n_tasks == 300_000
     kept_labels(found).engine.backend.disconnect()
 
 

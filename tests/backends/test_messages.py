@@ -35,7 +35,7 @@ def test_abstentions_are_left_out_and_counted_as_in_memory(method: str, policy: 
     memory = quorate.aggregate(rows(), method, intervals="fast", **reading)
     found = aggregate(rows(), method, order="place", **reading)
     assert_alike(found, memory)
-    assert found.roster.n_abstained == memory.answers.n_abstained > 0
+    assert found.crowd_info.n_abstained == memory.answers.n_abstained > 0
     ours, theirs = by_id(found.workers, "worker"), by_id(memory.workers, "worker")
     assert {name: row["n_abstained"] for name, row in ours.items()} == {
         name: row["n_abstained"] for name, row in theirs.items()
@@ -48,8 +48,8 @@ def test_a_map_means_the_same() -> None:
     memory = quorate.aggregate(rows(words=False), "majority", intervals="fast", **reading)
     found = aggregate(rows(words=False), "majority", order="place", **reading)
     assert_alike(found, memory)
-    assert found.roster.n_abstained == memory.answers.n_abstained
-    assert found.roster.classes.to_pylist() == ["low", "high"]
+    assert found.crowd_info.n_abstained == memory.answers.n_abstained
+    assert found.crowd_info.classes.to_pylist() == ["low", "high"]
 
 
 def test_what_nobody_said_is_told() -> None:

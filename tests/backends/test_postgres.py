@@ -63,7 +63,7 @@ def test_a_table_gives_the_labels_that_memory_gives(url: str) -> None:
         expected = quorate.aggregate(CROWD, method or "quorate")
         found = aggregate(url, method, table="answers")
         assert labels_of(found) == labels_of(expected)
-        assert found.roster.n_rows == len(ROWS)
+        assert found.crowd_info.n_rows == len(ROWS)
 
 
 def test_the_command_needs_no_other_option_and_makes_a_table(url: str, capsys: Any, tmp_path: Any) -> None:

@@ -24,7 +24,7 @@ from quorate.backends import spark as spark_blocks
 from quorate.backends import spark as spark_labels
 from quorate.backends import spark_packing
 from quorate.backends.engine import EngineOptions, connect
-from quorate.blocks.kernels import habit_counts
+from quorate.blocks.kernels import response_counts
 from quorate.datasets.sources import SEVEN
 from quorate.io.options import ReadOptions
 from tests.backends.alike import ROUNDING, aggregate, assert_alike, farthest
@@ -154,7 +154,7 @@ def test_labels_are_those_of_memory_and_duckdb(spark: Any, method: str, tmp_path
     assert_alike(found, memory)
     assert labels_of(aggregate(path, method, gold=gold)) == labels_of(found)  # blocks that DuckDB filled
     assert spark.table(f"of_{method[:2]}").count() == memory.answers.n_tasks
-    assert found.roster.n_repeats == 320
+    assert found.crowd_info.n_repeats == 320
     if method == "quorate":  # a copy has what was asked for before, and says so of the rest
         assert pickle.loads(pickle.dumps(found)).workers == found.workers
 
@@ -197,7 +197,7 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp
     rows, answers = abstaining_at_random(0)
     pa.parquet.write_table(rows, tmp_path / "rows.parquet")
     found = aggregate(str(tmp_path / "rows.parquet"), engine="spark", abstain=["unsure", "skip", ""])
-    assert found.roster.n_abstained > 100
+    assert found.crowd_info.n_abstained > 100
     assert farthest(found, quorate.aggregate(answers)) < ROUNDING
 
 
@@ -213,9 +213,9 @@ def test_sums_are_the_same_bits_wherever_they_are_added(spark: Any, tmp_path: Pa
     generated(tmp_path / "rows.parquet", 400)
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
     blocks = spark_blocks.pack_blocks_in_spark(connect(EngineOptions(engine="spark")), frame, 1632, ReadOptions())
-    here = [blocks.sums(habit_counts, 60, 3), (blocks.n_peers(),)]
+    here = [blocks.sums(response_counts, 60, 3), (blocks.n_peers(),)]
     monkeypatch.setattr(spark_blocks, "LARGE", 0)  # by the executors, a slice each
-    there = [blocks.sums(habit_counts, 60, 3), (blocks.n_peers(),)]
+    there = [blocks.sums(response_counts, 60, 3), (blocks.n_peers(),)]
     assert [[each.tolist() for each in sums] for sums in here] == [[each.tolist() for each in sums] for sums in there]
 
 

@@ -40,7 +40,7 @@ def test_grades_and_abstentions_are_heard_as_in_memory(options: dict[str, Any]) 
     memory = quorate.aggregate(table, **READING, **options, intervals="fast")
     found = aggregate(table, **READING, **options)
     assert_alike(found, memory)
-    assert found.roster.n_abstained == memory.answers.n_abstained > 0
+    assert found.crowd_info.n_abstained == memory.answers.n_abstained > 0
     deaf = aggregate(cut(table), classes=["fine", "toxic"], **options)
     assert farthest(found, deaf) > 0.1  # something is heard
     assert [note.text for note in found.notes] == [note.text for note in memory.notes]
@@ -68,7 +68,7 @@ def test_abstaining_on_one_class_is_heard_without_grades_too(seed: int) -> None:
 def test_abstaining_at_random_changes_no_label_and_no_confidence(seed: int) -> None:
     table, answers = abstaining_at_random(seed)
     found, without = (aggregate(each, abstain=["unsure", "skip", ""]) for each in (table, answers))
-    assert found.roster.n_abstained > 100
+    assert found.crowd_info.n_abstained > 100
     assert farthest(found, without) == 0
 
 
@@ -97,8 +97,8 @@ def test_a_map_that_is_the_identity_equals_no_map() -> None:
 @pytest.mark.parametrize("ordered", [True, False])
 def test_of_several_abstentions_the_first_stands(ordered: bool) -> None:
     table, _ = judged()
-    silent = np.flatnonzero([each in ("unsure", "skip") for each in table["label"].to_pylist()])
-    again = table.take(pa.array(silent[::2])).set_column(2, "label", pa.array(["unsure"] * len(silent[::2])))
+    abstentions = np.flatnonzero([each in ("unsure", "skip") for each in table["label"].to_pylist()])
+    again = table.take(pa.array(abstentions[::2])).set_column(2, "label", pa.array(["unsure"] * len(abstentions[::2])))
     both = pa.concat_tables([again, table] if ordered else [table, again])
     both = both.append_column("place", pa.array(np.arange(len(both))))
     shuffled = both.take(pa.array(np.random.default_rng(2).permutation(len(both))))

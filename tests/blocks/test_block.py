@@ -74,8 +74,8 @@ def test_answers_alike_are_counted_also_where_classes_are_very_many() -> None:
     block = Block(start, np.tile(np.arange(5), 40), label, n_workers=5, n_classes=1_000_000)
     assert block.n_tasks * block.n_classes > kernels.SPARSE * len(label)
     met = np.zeros(2)
-    for crew in label.reshape(40, 5).tolist():
+    for worker_pool in label.reshape(40, 5).tolist():
         for i in range(5):
             for j in range(i):
-                met[int(crew[i] != crew[j])] += 1
+                met[int(worker_pool[i] != worker_pool[j])] += 1
     assert kernels.pair_counts([block])[0].tolist() == met.tolist()

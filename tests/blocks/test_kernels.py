@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from quorate.arrays import FloatArray
 from quorate.blocks import kernels
 from quorate.blocks.block import Block, check_codes
-from quorate.blocks.numpy_kernels import settle_roots
+from quorate.blocks.numpy_kernels import resolve_roots
 from tests.conftest import need
 
 FORMS = ["numpy", *(["C"] if kernels.native is not None else [])]
@@ -31,7 +31,7 @@ def a_block(seed: int, n_tasks: int = 40, n_workers: int = 9, n_classes: int = 3
     """Tasks of 0 to ``most`` answers, each by another worker."""
     rng = np.random.default_rng(seed)
     crews = [rng.permutation(n_workers)[: rng.integers(0, most + 1)] for _ in range(n_tasks)]
-    start = np.concatenate([[0], np.cumsum([len(crew) for crew in crews])])
+    start = np.concatenate([[0], np.cumsum([len(worker_pool) for worker_pool in crews])])
     worker = np.concatenate([*crews, np.zeros(0, int)])
     known = np.where(rng.random(n_tasks) < 0.2, rng.integers(0, n_classes, n_tasks), -1)
     label = rng.integers(0, n_classes, len(worker))
@@ -44,7 +44,7 @@ def crews(block: Block) -> Iterator[list[tuple[int, int]]]:
         yield list(zip(block.worker[low:high].tolist(), block.label[low:high].tolist(), strict=True))
 
 
-def habits(block: Block, seed: int = 0) -> FloatArray:
+def bias_of_workers(block: Block, seed: int = 0) -> FloatArray:
     return np.random.default_rng(seed).dirichlet(np.ones(block.n_classes), block.n_workers)
 
 
@@ -59,11 +59,11 @@ SIZES = [(2, 9), (3, 9), (4, 9), (5, 9), (7, 9), (3, 70), (300, 9)]
 @pytest.mark.parametrize(("n_classes", "n_workers"), SIZES)
 def test_centred_products_sum_over_pairs(n_classes: int, n_workers: int) -> None:
     block = a_block(0, n_classes=n_classes, n_workers=n_workers)
-    x, f, unit = skills(block), habits(block), np.eye(n_classes)
+    x, f, unit = skills(block), bias_of_workers(block), np.eye(n_classes)
     signed, squares = np.zeros(n_workers), np.zeros(n_workers)
-    for crew in crews(block):
-        for (i, said), (j, other) in permutations(crew, 2):
-            omega = 1 / (len(crew) - 1)
+    for worker_pool in crews(block):
+        for (i, said), (j, other) in permutations(worker_pool, 2):
+            omega = 1 / (len(worker_pool) - 1)
             signed[i] += omega * ((unit[said] - f[i]) @ (unit[other] - f[j])) * x[j]
             squares[i] += omega * x[j] ** 2
     found = kernels.centred_products([block], x, f)
@@ -76,8 +76,8 @@ def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_wor
     block = a_block(1, n_classes=n_classes, n_workers=n_workers)
     x = skills(block)
     signed, squares, met = np.zeros(n_workers), np.zeros(n_workers), np.zeros(2)
-    for crew in crews(block):
-        for (i, said), (j, other) in permutations(crew, 2):
+    for worker_pool in crews(block):
+        for (i, said), (j, other) in permutations(worker_pool, 2):
             signed[i] += (1 if said == other else -1 / (n_classes - 1)) * x[j]
             squares[i] += x[j] ** 2
             met[int(said != other)] += 0.5
@@ -89,20 +89,22 @@ def test_agreement_products_and_pair_counts_sum_over_pairs(n_classes: int, n_wor
 @pytest.mark.parametrize("even", [True, False])
 def test_power_sums_are_those_of_the_peers(even: bool) -> None:
     block = a_block(2)
-    x, other = skills(block), habits(block)[:, 0]
+    x, other = skills(block), bias_of_workers(block)[:, 0]
     sums = np.zeros((6, block.n_workers))
-    for crew in crews(block):
-        for i, _ in crew:
-            q = [sum(x[j] ** power for j, _ in crew if j != i) for power in (2, 3, 4)]
-            omega = 1.0 if even else 1 / max(len(crew) - 1, 1)
-            told = omega * sum(other[j] for j, _ in crew if j != i)
+    for worker_pool in crews(block):
+        for i, _ in worker_pool:
+            q = [sum(x[j] ** power for j, _ in worker_pool if j != i) for power in (2, 3, 4)]
+            omega = 1.0 if even else 1 / max(len(worker_pool) - 1, 1)
+            told = omega * sum(other[j] for j, _ in worker_pool if j != i)
             sums[:, i] += [omega * q[0], *(omega**2 * each for each in (*q, q[0] ** 2)), told]
     np.testing.assert_allclose(kernels.power_sums([block], x, other, even)[0], sums, atol=1e-12)
 
 
 def slow_belief(block: Block, logs: FloatArray, shift: FloatArray) -> FloatArray:
     """Log joint probabilities by a loop."""
-    return np.array([shift + sum((logs[i, said] for i, said in crew), np.zeros(len(shift))) for crew in crews(block)])
+    return np.array(
+        [shift + sum((logs[i, said] for i, said in worker_pool), np.zeros(len(shift))) for worker_pool in crews(block)]
+    )
 
 
 @pytest.mark.usefixtures("form")
@@ -120,8 +122,8 @@ def test_em_counts_what_it_believes(n_classes: int, n_workers: int) -> None:
     held = block.known >= 0
     q[held] = np.eye(n_classes)[block.known[held]]
     counts = np.zeros((n_workers, n_classes, n_classes))
-    for t, crew in enumerate(crews(block)):
-        for i, said in crew:
+    for t, worker_pool in enumerate(crews(block)):
+        for i, said in worker_pool:
             counts[i, said] += q[t]
     found, total = kernels.em_step([block], logs, shift)
     np.testing.assert_allclose(found, counts, atol=1e-12)
@@ -135,16 +137,16 @@ def test_votes_and_habits_are_counts(n_classes: int, n_workers: int) -> None:
     block = a_block(4, n_classes=n_classes, n_workers=n_workers)
     weights = skills(block)
     votes, given, leading = np.zeros((block.n_tasks, n_classes)), np.zeros((n_workers, n_classes)), np.zeros(n_classes)
-    for t, crew in enumerate(crews(block)):
+    for t, worker_pool in enumerate(crews(block)):
         count = np.zeros(n_classes)
-        for i, said in crew:
+        for i, said in worker_pool:
             votes[t, said] += weights[i]
             given[i, said] += 1
             count[said] += 1
-        if crew:
+        if worker_pool:
             leading += (count == count.max()) / (count == count.max()).sum()
     np.testing.assert_allclose(kernels.vote_sums(block, weights), votes, atol=1e-12)
-    found = kernels.habit_counts([block], n_workers, n_classes)
+    found = kernels.response_counts([block], n_workers, n_classes)
     np.testing.assert_allclose(found[0], given)
     np.testing.assert_allclose(found[1], leading, atol=1e-12)
 
@@ -159,7 +161,9 @@ def test_beliefs_are_three_opinions_flattened_weighed_and_calibrated(n_classes: 
     weights, vote, rho = np.array([0.5, 0.3, 0.2]), 0.7, 0.25
     share = np.zeros(15)
     share[[3, 9, 12]] = 0.2, 0.5, 0.2
-    counts = np.array([[sum(said == c for _, said in crew) for c in range(n_classes)] for crew in crews(block)])
+    counts = np.array(
+        [[sum(said == c for _, said in worker_pool) for c in range(n_classes)] for worker_pool in crews(block)]
+    )
     opinions = [slow_belief(block, first, shifts[0]), slow_belief(block, second, shifts[1]), vote * counts]
     mixed = np.zeros((block.n_tasks, n_classes))
     for weight, scores in zip(weights, opinions, strict=True):
@@ -180,8 +184,8 @@ def test_beliefs_are_three_opinions_flattened_weighed_and_calibrated(n_classes: 
 def test_peers_are_those_met_and_itself(most: int) -> None:
     block = a_block(6, n_workers=130, most=most)
     met = np.eye(130, dtype=bool) & (np.bincount(block.worker, minlength=130) > 0)[:, None]
-    for crew in crews(block):
-        for (i, _), (j, _) in permutations(crew, 2):
+    for worker_pool in crews(block):
+        for (i, _), (j, _) in permutations(worker_pool, 2):
             met[i, j] = True
     bits = kernels.met_bits([block], 20, 75, 130)
     found = np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little")[:, :130].astype(bool)
@@ -193,23 +197,25 @@ def test_peers_are_those_met_and_itself(most: int) -> None:
 def test_workers_are_joined_with_the_other_copy_of_those_they_met(seed: int, most: int) -> None:
     block = a_block(seed, n_tasks=8, most=most)
     root = kernels.joined_workers([block], block.n_workers)
-    settle_roots(root)
+    resolve_roots(root)
     n = block.n_workers
     slow = list(range(2 * n))
-    for crew in crews(block):
-        for (i, _), (j, _) in permutations(crew, 2):
+    for worker_pool in crews(block):
+        for (i, _), (j, _) in permutations(worker_pool, 2):
             a, b = slow[i], slow[j + n]
             slow = [min(a, b) if each in (a, b) else each for each in slow]
     assert root.tolist() == slow
 
 
 BOTH: dict[str, Callable[[Block], Any]] = {
-    "centred": lambda b: kernels.centred_products([b], skills(b), habits(b)),
+    "centred": lambda b: kernels.centred_products([b], skills(b), bias_of_workers(b)),
     "agreement": lambda b: kernels.agreement_products([b], skills(b), b.n_classes),
     "powers": lambda b: kernels.power_sums([b], skills(b), skills(b, 2), False),
-    "em": lambda b: kernels.em_step([b], np.log(habits(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)),
+    "em": lambda b: kernels.em_step(
+        [b], np.log(bias_of_workers(b))[:, :, None] + np.zeros(b.n_classes), np.zeros(b.n_classes)
+    ),
     "votes": lambda b: (kernels.vote_sums(b, skills(b)),),
-    "habits": lambda b: kernels.habit_counts([b], b.n_workers, b.n_classes),
+    "habits": lambda b: kernels.response_counts([b], b.n_workers, b.n_classes),
 }
 
 

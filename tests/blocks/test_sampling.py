@@ -7,7 +7,7 @@ import pytest
 import quorate
 from quorate import simulate
 from quorate.blocks import kernels
-from quorate.blocks.sampling import drawn, folds_by_id, hashed, sampled, scattered, stirred
+from quorate.blocks.sampling import drawn, folds_by_id, hash_ids, hashed, sampled, splitmix64
 
 MASK = 2**64 - 1
 
@@ -23,27 +23,30 @@ def slow(k: int) -> int:
 def test_ids_are_hashed_by_the_bytes_of_their_text_and_their_places() -> None:
     texts = ["", "a", "ab", "ça", "x" * 300]
     sums = [sum((byte + 1) * slow(place) for place, byte in enumerate(text.encode())) & MASK for text in texts]
-    assert scattered(pa.array(texts)).tolist() == [slow(total) for total in sums]
+    assert hash_ids(pa.array(texts)).tolist() == [slow(total) for total in sums]
 
 
 @pytest.mark.skipif(kernels.native is None, reason="the kernels in C were not built")
 def test_both_forms_hash_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = pa.array([f"{'é' * (k % 7)}{k}" for k in range(2000)] + [""]).slice(3)
-    in_c = scattered(texts)
+    in_c = hash_ids(texts)
     monkeypatch.setattr(kernels, "native", None)
     monkeypatch.setattr("quorate.blocks.sampling.AT_ONCE", 99)
-    assert np.array_equal(scattered(texts), in_c)
+    assert np.array_equal(hash_ids(texts), in_c)
     assert hashed(np.array([0]), np.zeros(0, np.uint8)).tolist() == []
 
 
 def test_ids_of_other_types_are_hashed_by_their_text() -> None:
-    assert scattered(pa.array([0, 5, -1])).tolist() == scattered(pa.array(["0", "5", "-1"])).tolist()
-    assert scattered(pa.array([1.5, 2.0])).tolist() == scattered(pa.array(["1.5", "2"])).tolist()
-    assert scattered(pa.array([True, False])).tolist() == scattered(pa.array(["true", "false"])).tolist()
+    assert hash_ids(pa.array([0, 5, -1])).tolist() == hash_ids(pa.array(["0", "5", "-1"])).tolist()
+    assert hash_ids(pa.array([1.5, 2.0])).tolist() == hash_ids(pa.array(["1.5", "2"])).tolist()
+    assert hash_ids(pa.array([True, False])).tolist() == hash_ids(pa.array(["true", "false"])).tolist()
 
 
 def test_residues_and_halves_are_independent_of_each_other() -> None:
-    for mixed in (stirred(np.arange(100_000, dtype=np.uint64)), scattered(pa.array([f"t{k}" for k in range(100_000)]))):
+    for mixed in (
+        splitmix64(np.arange(100_000, dtype=np.uint64)),
+        hash_ids(pa.array([f"t{k}" for k in range(100_000)])),
+    ):
         for modulus in (2, 4, 7):
             shares = np.bincount((mixed % np.uint64(modulus)).astype(np.int64)) / len(mixed)
             assert np.abs(shares - 1 / modulus).max() < 0.01
@@ -68,7 +71,7 @@ def test_those_of_the_least_hashes_are_drawn_as_long_as_they_fit(n_tasks: int) -
     task = np.arange(n_tasks)
     rows = {"task": task.tolist(), "worker": (task % 7).tolist(), "label": (task % 2).tolist()}
     answers = quorate.read(rows)
-    order = np.argsort(scattered(answers.task_names), kind="stable")
+    order = np.argsort(hash_ids(answers.task_names), kind="stable")
     for enough in (1, 5, n_tasks // 300 + 1, n_tasks // 3, n_tasks - 2, n_tasks - 1):
         found = drawn(answers, enough)
         assert found is not None

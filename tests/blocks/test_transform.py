@@ -3,7 +3,7 @@
 import numpy as np
 
 from quorate import simulate
-from quorate.blocks.kernels import habit_counts
+from quorate.blocks.kernels import response_counts
 from quorate.blocks.memory import blocks_of
 from quorate.blocks.transform import GoldOfWorkers, GroupMajority, RenamedClasses, TransformedBlocks
 
@@ -12,8 +12,8 @@ def test_renamed_classes_are_counted_under_their_new_names() -> None:
     answers = simulate.crowd(50, 6, 3, n_classes=3, seed=0).answers
     order = np.array([2, 0, 1])
     renamed = TransformedBlocks(blocks_of(answers), RenamedClasses(order))
-    counts, _ = renamed.sums(habit_counts, 6, 3)
-    expected, _ = blocks_of(answers).sums(habit_counts, 6, 3)
+    counts, _ = renamed.sums(response_counts, 6, 3)
+    expected, _ = blocks_of(answers).sums(response_counts, 6, 3)
     assert (counts[:, order] == expected).all()
 
 

@@ -149,7 +149,7 @@ def test_the_bars_of_confidence_count_every_task(result: Result) -> None:
     rows = confidence_rows(result, 0.9)
     assert sum(row["tasks"] for row in rows) == result.answers.n_tasks
     doubtful = sum(row["tasks"] for row in rows if row["verdict"] == "needs more answers")
-    assert doubtful == int((result.ballot.confidence < 0.9).sum())
+    assert doubtful == int((result.task_vote.confidence < 0.9).sum())
 
 
 def test_the_map_is_the_same_both_ways(result: Result) -> None:

@@ -39,7 +39,7 @@ def test_every_figure_is_the_one_that_the_other_commands_state(answers: Answers)
     assert figure["min-ac1"] == alike["gwet_ac1"].value
     assert figure["min-agreement"] == alike["percent_agreement"].value
     assert figure["min-answers"] == 5
-    confidence = result.ballot.confidence
+    confidence = result.task_vote.confidence
     assert figure["max-error"] == pytest.approx(1 - confidence.mean())
     assert figure["max-unsure"] == pytest.approx((confidence < 0.9).mean())
     assert figure["max-undetermined"] == 0
@@ -217,7 +217,7 @@ def test_the_least_certain_tasks_as_known_labels_hardly_lower_the_share_of_right
         gold = {task: f"c{crowd.truth[int(task[1:])]}" for task in tasks}
         result = quorate.aggregate(crowd.answers, gold=gold)
         rest = np.array([f"t{k}" not in gold for k in range(600)])
-        right = float((result.ballot.label == crowd.truth)[rest].mean())
+        right = float((result.task_vote.label == crowd.truth)[rest].mean())
         basis = result.confidence_basis
         assert basis is not None
         assert basis.share_right is not None

@@ -86,7 +86,7 @@ def test_gold_is_taken_from_the_result() -> None:
 def test_too_many_meetings_are_left_out_and_it_says_so(monkeypatch: Any) -> None:
     answers = answers_of([*TRIANGLE, *PAIR])
     whole = diagnose(answers)
-    monkeypatch.setattr("quorate.graph.pairs.MOST_MEETINGS", 10)
+    monkeypatch.setattr("quorate.graph.pairs.MAX_ANSWER_PAIRS", 10)
     found = diagnose(answers)
     assert "which pairs agree" in found.not_asked[0]
     assert any(line.startswith("not asked: which pairs agree") for line in found.lines())

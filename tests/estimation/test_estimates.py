@@ -122,7 +122,7 @@ def test_without_known_labels_it_rests_on_the_model_and_says_so(crowd: Crowd) ->
     found = estimate(crowd.answers, predictions=model(crowd, 0.9, 1))
     assert found.method == "model"
     assert "rests on the model" in found.assumptions[0]
-    posterior = quorate.aggregate(crowd.answers).ballot.posterior
+    posterior = quorate.aggregate(crowd.answers).task_vote.posterior
     for c in range(3):
         each = found.prevalence[f"c{c}"]
         assert each.value == pytest.approx(posterior[:, c].mean())
@@ -160,7 +160,7 @@ def labels_of(crowd: Crowd, rows: Any) -> dict[str, Any]:
 
 def test_labels_that_cannot_be_a_random_sample_are_not_used_as_one(crowd: Crowd) -> None:
     result = quorate.aggregate(crowd.answers)
-    gold = labels_of(crowd, np.argsort(result.ballot.confidence)[:40])
+    gold = labels_of(crowd, np.argsort(result.task_vote.confidence)[:40])
     found = estimate(crowd.answers, gold=gold)
     assert (found.method, found.n_known, found.n_drawn) == ("model", 40, 0)
     assert found.imbalance is not None

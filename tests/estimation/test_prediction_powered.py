@@ -17,9 +17,9 @@ from quorate.estimation.prediction_powered import (
     KnownSample,
     Powered,
     over_all,
-    powered_means,
     powered_rows,
     powers,
+    ppi_mean,
     score_ends,
 )
 from tests.conftest import need
@@ -98,7 +98,7 @@ def test_the_estimate_and_its_interval_are_those_of_ppi_py() -> None:
     y, guess = drawn(40_000, 0.3, 0.2, 0.05, 3)
     rows = np.random.default_rng(4).permutation(len(y))[:1000]
     others = np.setdiff1d(np.arange(len(y)), rows)
-    ours = powered_means(y[None, rows], guess[None], KnownSample.random(rows, len(y)), z=Z)
+    ours = ppi_mean(y[None, rows], guess[None], KnownSample.random(rows, len(y)), z=Z)
     low, high = (float(np.ravel(end)[0]) for end in ppi_mean_ci(y[rows], guess[rows], guess[others], alpha=0.05))
     theirs = float(np.ravel(ppi_mean_pointestimate(y[rows], guess[rows], guess[others]))[0])
     half = (high - low) / 2
@@ -111,14 +111,14 @@ def test_guesses_that_are_worth_nothing_cost_nothing() -> None:
     y, _ = drawn(1000, 0.3, 0.0, 0.0, 5)
     sample = KnownSample.random(np.arange(40), 1000)
     for guess in (np.full(1000, 0.5), 1 - y):  # no guess, and one that is always wrong
-        found = powered_means(y[None, :40], guess[None], sample, z=Z)
+        found = ppi_mean(y[None, :40], guess[None], sample, z=Z)
         assert (found.low[0], found.high[0], found.power[0]) == (found.known_low[0], found.known_high[0], 0.0)
         assert found.value[0] == pytest.approx(y[:40].mean())
 
 
 def test_where_every_label_is_known_nothing_is_left_to_doubt() -> None:
     y, guess = drawn(60, 0.3, 0.2, 0.1, 6)
-    found = powered_means(y[None], guess[None], KnownSample.random(np.arange(60), 60), z=Z, whole=True)
+    found = ppi_mean(y[None], guess[None], KnownSample.random(np.arange(60), 60), z=Z, whole=True)
     assert [found.value[0], found.low[0], found.high[0]] == pytest.approx([y.mean()] * 3, abs=1e-6)
 
 
@@ -131,9 +131,9 @@ def test_rounding_to_whole_tasks_makes_no_interval_wider_than_by_known_labels_al
 def test_rows_are_estimated_each_on_its_own() -> None:
     y, guess = zip(*(drawn(500, share, 0.1, 0.1, 7) for share in (0.1, 0.5)), strict=True)
     sample = KnownSample.random(np.arange(50), 500)
-    both = powered_means(np.array(y)[:, :50], np.array(guess), sample, z=Z)
+    both = ppi_mean(np.array(y)[:, :50], np.array(guess), sample, z=Z)
     for k in range(2):
-        one = powered_means(y[k][None, :50], guess[k][None], sample, z=Z)
+        one = ppi_mean(y[k][None, :50], guess[k][None], sample, z=Z)
         assert [one.value[0], one.low[0], one.high[0]] == pytest.approx([both.value[k], both.low[k], both.high[k]])
 
 
@@ -172,7 +172,7 @@ def test_labels_that_were_chosen_speak_for_themselves_alone() -> None:
     for seed in range(200):
         picked = np.random.default_rng(seed).permutation(rest)[:40]
         rows, probability = np.append(chosen, picked), np.append(np.ones(60), np.full(40, 40 / 940))
-        found = powered_means(y[None, rows], guess[None], KnownSample(rows, probability, 1000), z=Z, whole=True)
+        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, probability, 1000), z=Z, whole=True)
         ends.append((found.low[0] <= y.mean() <= found.high[0], found.value[0]))
     inside, values = np.array(ends).T
     assert inside.mean() >= 0.905
@@ -185,7 +185,7 @@ def test_probabilities_that_differ_are_weighed() -> None:
     ends = []
     for seed in range(150):
         rows = np.flatnonzero(np.random.default_rng(seed).random(2000) < often)
-        found = powered_means(y[None, rows], guess[None], KnownSample(rows, often[rows], 2000), z=Z, whole=True)
+        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, often[rows], 2000), z=Z, whole=True)
         ends.append((found.low[0] <= y.mean() <= found.high[0], found.value[0], y[rows].mean()))
     inside, values, plain = np.array(ends).T
     assert plain.mean() > y.mean() + 0.2
@@ -203,7 +203,7 @@ def test_the_sample_that_advice_draws_is_one() -> None:
         advice = gold_tasks(result, 60, seed=seed)
         sample = KnownSample(advice.task, advice.inclusion_probability, 400)
         assert sample.n_drawn == 20
-        found = powered_means(true[None, sample.rows], result.ballot.posterior.T[1:2], sample, z=Z, whole=True)
+        found = ppi_mean(true[None, sample.rows], result.task_vote.posterior.T[1:2], sample, z=Z, whole=True)
         ends.append((found.low[0] <= true.mean() + 1e-9 and true.mean() - 1e-9 <= found.high[0], found.value[0]))
     inside, values = np.array(ends).T
     assert inside.mean() >= 0.9
@@ -230,7 +230,7 @@ def test_means_of_numbers_end_anywhere_and_shares_at_whole_tasks() -> None:
     y, guess = drawn(90, 0.3, 0.1, 0.1, 5)
     sample = KnownSample.random(np.arange(30), 90)
     plain, exact, whole = (
-        powered_means(y[None, :30], guess[None], sample, z=Z, **options)
+        ppi_mean(y[None, :30], guess[None], sample, z=Z, **options)
         for options in ({}, {"whole": False}, {"whole": True})
     )
     assert (plain.low.tolist(), plain.high.tolist()) == (exact.low.tolist(), exact.high.tolist())

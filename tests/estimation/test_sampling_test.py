@@ -25,7 +25,7 @@ def test_random_samples_are_refused_as_often_as_is_said(result: Result, n: int) 
 
 
 def test_the_most_unlike_are_refused(result: Result) -> None:
-    posterior = result.ballot.posterior
+    posterior = result.task_vote.posterior
     for order in (posterior[:, 0], posterior[:, 1], posterior.max(axis=1), -posterior.max(axis=1)):
         found = find_imbalance(np.sort(np.argsort(-order, kind="stable")[:60]), result)
         assert found is not None

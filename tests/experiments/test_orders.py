@@ -34,7 +34,7 @@ def test_the_majority_of_thresholds_is_the_median() -> None:
 @pytest.mark.parametrize("kinds", [READ[:8], SETTLED], ids=["read", "settled"])
 def test_an_order_lowers_the_error_and_overstates_nothing_by_it(kinds: tuple[Kind, ...]) -> None:
     crowds = [ordered_crowd(kind, 5, seed=5) for kind in kinds]
-    plain, ordered = (averaged(fared(aggregate(a, **run).ballot, truth) for a, truth in crowds) for run in RUNS[:2])
+    plain, ordered = (averaged(fared(aggregate(a, **run).task_vote, truth) for a, truth in crowds) for run in RUNS[:2])
     assert ordered.error < 0.95 * plain.error
     assert ordered.log_loss < 0.95 * plain.log_loss
     over = [each.stated + each.error - 1 for each in (plain, ordered)]

@@ -55,9 +55,9 @@ def test_the_reliability_diagram_is_the_calibration_error_drawn() -> None:
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_a_vote_that_knows_the_skills_is_right_as_often_as_it_says(n_classes: int) -> None:
     simulated = crowd(4_000, 40, 5, n_classes=n_classes, seed=2)
-    ballot = plug_in_vote(simulated.answers, weight(simulated.skills, n_classes))
+    task_vote = plug_in_vote(simulated.answers, weight(simulated.skills, n_classes))
     known = aggregate(simulated.answers, "rank-one")
-    judged = judge(replace(known, vote=ballot), simulated.truth_table)
+    judged = judge(replace(known, vote=task_vote), simulated.truth_table)
     assert abs(judged.gap) < three_errors(judged)
 
 

@@ -148,9 +148,9 @@ def test_seconds_stay_out_of_the_page(tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
-    heard: list[tuple[str, int, int | None]] = []
-    with listening(lambda *told: heard.append(told)):
+    voters: list[tuple[str, int, int | None]] = []
+    with listening(lambda *told: voters.append(told)):
         reproduce(["learnability"], tmp_path, quick=True)
-    assert ("items", 0, 1) in heard
-    assert ("items", 1, 1) in heard
-    assert any(stage == "learnability" for stage, _, _ in heard)
+    assert ("items", 0, 1) in voters
+    assert ("items", 1, 1) in voters
+    assert any(stage == "learnability" for stage, _, _ in voters)

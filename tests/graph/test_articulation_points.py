@@ -3,7 +3,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.graph.components import identify
-from quorate.graph.weak_ties import joints
+from quorate.graph.weak_ties import articulation_points
 from tests.crowds import coded
 
 
@@ -48,7 +48,7 @@ def test_joints_are_the_workers_whose_leaving_would_part_the_crowd() -> None:
     for _ in range(150):
         answers = connected_crowd(rng)
         most = int(rng.integers(1, 20))
-        found = {tuple(each.members.tolist()): each.shared for each in joints(answers, most)}
+        found = {tuple(each.members.tolist()): each.shared for each in articulation_points(answers, most)}
         assert found == naive_joints(answers, most)
         n_found += len(found)
     assert n_found > 50

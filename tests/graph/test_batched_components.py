@@ -108,7 +108,7 @@ def test_keeping_some_workers_keeps_the_pairs_between_them() -> None:
     assert kept.n_pairs.tolist() == [3, 0, 1]
     assert pairs.tolist() == [True] * 3 + [False] * 3 + [False, True, False]
     assert (kept.pairs.i.tolist(), kept.pairs.j.tolist()) == ([0, 0, 1, 3], [1, 2, 2, 4])
-    assert [stack.numbers.tolist() for stack in kept.stacks()] == [[2], [0]]
+    assert [stack.numbers.tolist() for stack in kept.batched_components()] == [[2], [0]]
 
 
 def test_products_are_to_the_bit_those_of_rows() -> None:
@@ -120,6 +120,6 @@ def test_a_component_larger_than_a_stack_is_one_stack_and_no_empty_ones(monkeypa
     """Whoever goes through the stacks makes a matrix for each, of as many workers, empty or not."""
     monkeypatch.setattr(laplacian, "ENTRIES", 4)
     parts = components(0)
-    numbers = [stack.numbers.tolist() for stack in Parts.beside(*zip(*parts, strict=True)).stacks()]
+    numbers = [stack.numbers.tolist() for stack in Parts.beside(*zip(*parts, strict=True)).batched_components()]
     assert all(numbers)
     assert sorted(each for some in numbers for each in some) == list(range(len(parts)))

@@ -79,7 +79,7 @@ def test_labels_are_wrong_no_more_often_than_their_bounds(n_classes: int) -> Non
     result = quorate.aggregate(crowd.answers, "rank-one")
     table = quorate.task_bounds(result)
     bound = np.array(table["error_at_most"].to_pylist())
-    assert (result.ballot.label != crowd.truth).mean() <= bound.mean()
+    assert (result.task_vote.label != crowd.truth).mean() <= bound.mean()
     assert (table["potential"].to_pylist()[0] is None) is (n_classes > 2)
     if n_classes == 2:
         first = crowd.answers.worker[crowd.answers.task == 0]

@@ -10,7 +10,7 @@ from quorate import simulate
 from quorate.answers import Answers
 from quorate.arrays import BoolArray
 from quorate.graph import pairs as pairs_module
-from quorate.graph.pairs import PairStats, correlations, drop_weak, meetings, n_meetings, pair_stats, too_many_pairs
+from quorate.graph.pairs import PairStats, correlations, drop_weak, meetings, n_answer_pairs, pair_stats, too_many_pairs
 from tests.crowds import answers_of, rows
 
 Counts = dict[tuple[int, int], tuple[int, int]]
@@ -36,7 +36,7 @@ def as_dict(pairs: PairStats) -> Counts:
 def test_the_counts_equal_a_naive_double_loop(table: list[tuple[int, str, str]]) -> None:
     answers = answers_of(table)
     assert as_dict(pair_stats(answers)) == naive(answers)
-    assert n_meetings(answers) == sum(shared for shared, _ in naive(answers).values())
+    assert n_answer_pairs(answers) == sum(shared for shared, _ in naive(answers).values())
 
 
 @given(rows(), st.integers(1, 7))
@@ -45,7 +45,7 @@ def test_counting_in_chunks_changes_nothing(table: list[tuple[int, str, str]], c
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairs_module, "CHUNK", chunk)
         assert as_dict(pair_stats(answers)) == naive(answers)
-        assert sum(len(first) for first, _ in meetings(answers)) == n_meetings(answers)
+        assert sum(len(first) for first, _ in meetings(answers)) == n_answer_pairs(answers)
 
 
 @given(rows(max_tasks=10), st.integers(0, 10))
@@ -88,5 +88,5 @@ def test_many_answers_by_few_workers_have_few_pairs() -> None:
     each = quorate.read(
         {"task": np.repeat(range(n), 60), "worker": np.tile(range(60), n), "label": np.arange(60 * n) % 3}
     )
-    assert n_meetings(each) > 5_000_000
+    assert n_answer_pairs(each) > 5_000_000
     assert too_many_pairs(each) is None

@@ -12,7 +12,7 @@ import pytest
 
 from quorate.cli.outputs import check_places
 from quorate.errors import UnwritableFileError
-from quorate.io.atomic import PREFIX, SUFFIX, fill_whole, together, write_whole
+from quorate.io.atomic import PREFIX, SUFFIX, atomic_write, fill_whole, together
 
 UNIX = pytest.mark.skipif(sys.platform == "win32", reason="links, permissions and locks as Unix has them")
 
@@ -24,7 +24,7 @@ def writing(text: str) -> Callable[[BinaryIO], object]:
 def write_all(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
     with together():
         for path, write in files.items():
-            write_whole(path, write)
+            atomic_write(path, write)
 
 
 def contents(folder: Path) -> dict[str, str]:
@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, str]:
 def test_files_appear_together(tmp_path: Path) -> None:
     with together():
         for name in ("a", "b"):
-            write_whole(tmp_path / name, writing(name))
+            atomic_write(tmp_path / name, writing(name))
         assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []
     assert contents(tmp_path) == {"a": "a", "b": "b"}
 
@@ -55,7 +55,7 @@ def test_the_remedy_fits_the_cause(tmp_path: Path, number: int, remedy: str) -> 
         raise OSError(number, os.strerror(number))
 
     with pytest.raises(UnwritableFileError, match=f"{os.strerror(number)}.*{remedy}"):
-        write_whole(tmp_path / "a", fail)
+        atomic_write(tmp_path / "a", fail)
     assert contents(tmp_path) == {}
 
 
@@ -92,7 +92,7 @@ def test_where_a_name_cannot_be_had_those_before_it_are_given_back(
 
 KILLED = """
 import sys, time
-from quorate.io.atomic import write_whole
+from quorate.io.atomic import atomic_write
 
 def write(stream):
     stream.write(b"half of it")
@@ -100,7 +100,7 @@ def write(stream):
     print("half", flush=True)
     time.sleep(60)
 
-write_whole(sys.argv[1], write)
+atomic_write(sys.argv[1], write)
 """
 
 
@@ -114,11 +114,11 @@ def test_what_a_killed_writer_left_is_taken_away_by_the_next_and_what_a_living_o
     assert len(list(tmp_path.glob(f"{PREFIX}*{SUFFIX}"))) == 2
     writers[0].kill()
     writers[0].wait()
-    write_whole(tmp_path / "b", writing("whole"))
+    atomic_write(tmp_path / "b", writing("whole"))
     assert len(list(tmp_path.glob(f"{PREFIX}*{SUFFIX}"))) == 1
     writers[1].kill()
     writers[1].wait()
-    write_whole(tmp_path / "b", writing("whole"))
+    atomic_write(tmp_path / "b", writing("whole"))
     assert contents(tmp_path) == {"b": "whole"}
     for writer in writers:
         assert writer.stdout is not None
@@ -130,7 +130,7 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path: Path) ->
     (tmp_path / "real").write_text("before")
     (tmp_path / "real").chmod(0o640)
     (tmp_path / "link").symlink_to("real")
-    write_whole(tmp_path / "link", writing("new"))
+    atomic_write(tmp_path / "link", writing("new"))
     fill_whole(tmp_path / "link", lambda part: part.write_text("newer"))
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "newer"
@@ -139,12 +139,12 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_permissions(tmp_path: Path) ->
 
 @UNIX
 def test_a_device_and_a_folder() -> None:
-    write_whole("/dev/null", writing("into the void"))
+    atomic_write("/dev/null", writing("into the void"))
     if Path("/dev/full").exists():
         with pytest.raises(UnwritableFileError, match="No space left"):
-            write_whole("/dev/full", writing("x" * 100_000))
+            atomic_write("/dev/full", writing("x" * 100_000))
     with pytest.raises(UnwritableFileError, match="is a folder"):
-        write_whole("/tmp", writing("x"))
+        atomic_write("/tmp", writing("x"))
 
 
 def test_places_that_would_destroy_something_are_refused(tmp_path: Path) -> None:

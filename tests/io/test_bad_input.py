@@ -213,6 +213,6 @@ def test_what_newcomers_bring_is_named(tmp_path: Path) -> None:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     page.write_text("<!DOCTYPE html><html><body>Log in</body></html>\n")
     wide.write_text("task,ann,bob,cy\n1,x,y,x\n2,y,y,x\n3,x,x,x\n4,y,x,y\n5,y,y,x\n")
-    for path, said in ((sheet, "Excel workbook"), (page, "web page"), (wide, "workers=")):
-        with pytest.raises(errors.QuorateError, match=said):
+    for path, message in ((sheet, "Excel workbook"), (page, "web page"), (wide, "workers=")):
+        with pytest.raises(errors.QuorateError, match=message):
             quorate.read(str(path))

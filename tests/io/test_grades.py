@@ -20,11 +20,11 @@ def test_grades_point_to_classes_and_those_that_do_not_are_abstentions() -> None
     answers = read()
     assert answers.classes.to_pylist() == ["high", "low"]
     assert answers.label.tolist() == [0, 1, 1]
-    assert answers.said is not None
-    assert answers.said.symbols.to_pylist() == ["2", "9", "5"]
-    assert answers.said.points_to.tolist() == [1, 0, -1]
-    assert answers.said.symbol.tolist() == [1, 0, 0]
-    assert answers.said.reasons() == {"5": 1}
+    assert answers.answer_symbols is not None
+    assert answers.answer_symbols.symbols.to_pylist() == ["2", "9", "5"]
+    assert answers.answer_symbols.class_of_symbol.tolist() == [1, 0, -1]
+    assert answers.answer_symbols.symbol.tolist() == [1, 0, 0]
+    assert answers.answer_symbols.reasons() == {"5": 1}
 
 
 def test_listed_classes_are_in_their_order_and_may_be_more() -> None:
@@ -56,8 +56,8 @@ def test_two_grades_of_one_worker_conflict_also_where_they_point_alike() -> None
 def test_an_abstention_need_not_be_in_the_map() -> None:
     table = {**GRADES, "label": ["9", "2", "unsure", "2"]}
     answers = quorate.read(table, map={"2": "low", "9": "high"}, abstain=["unsure"])
-    assert answers.said is not None
-    assert answers.said.reasons() == {"unsure": 1}
+    assert answers.answer_symbols is not None
+    assert answers.answer_symbols.reasons() == {"unsure": 1}
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,8 @@ def test_abstentions_are_no_classes_and_their_tasks_and_workers_stay() -> None:
     assert answers.abstained_per_task.tolist() == [1, 0, 2, 1]
     assert answers.abstained_per_worker is not None
     assert answers.abstained_per_worker.tolist() == [1, 2, 0, 1]
-    assert answers.said is not None
-    assert answers.said.reasons() == {"unsure": 3, "skip": 1}
+    assert answers.answer_symbols is not None
+    assert answers.answer_symbols.reasons() == {"unsure": 3, "skip": 1}
 
 
 def test_methods_that_cannot_use_abstentions_see_only_answers() -> None:
@@ -69,8 +69,8 @@ def test_a_blank_label_abstains_where_the_caller_says_so() -> None:
     )
     for options in chosen:
         answers = quorate.read(blank, **options)
-        assert answers.said is not None
-        assert answers.said.reasons() == {"unsure": 3, "blank": 1}
+        assert answers.answer_symbols is not None
+        assert answers.answer_symbols.reasons() == {"unsure": 3, "blank": 1}
     skipped = quorate.read(blank, skip_missing=True)
     assert (skipped.n_skipped, skipped.n_abstained, skipped.n_classes) == (1, 1, 3)
 
@@ -83,9 +83,9 @@ def test_a_missing_task_is_refused_although_the_row_abstains() -> None:
 def test_an_answer_stands_before_an_abstention_of_its_worker() -> None:
     table = {"task": [1, 1, 1, 2, 2], "worker": list("aabaa"), "label": ["unsure", "x", "y", "skip", "unsure"]}
     answers = quorate.read(table, abstain=["unsure", "skip"])
-    assert answers.said is not None
-    assert answers.said.reasons() == {"skip": 1}
-    assert (answers.n_answers, answers.said.n_superseded) == (2, 2)
+    assert answers.answer_symbols is not None
+    assert answers.answer_symbols.reasons() == {"skip": 1}
+    assert (answers.n_answers, answers.answer_symbols.n_superseded) == (2, 2)
 
 
 def test_a_name_that_never_occurs_is_told() -> None:
@@ -123,9 +123,9 @@ def test_nothing_but_abstentions_is_refused() -> None:
 def test_parts_and_copies_keep_their_abstentions() -> None:
     answers = read()
     later = answers.only(np.array([False, True, True, True]))
-    assert later.said is not None
-    assert later.said.task.tolist() == [1, 1, 2]
-    assert later.said.symbol.tolist() == later.label.tolist()
+    assert later.answer_symbols is not None
+    assert later.answer_symbols.task.tolist() == [1, 1, 2]
+    assert later.answer_symbols.symbol.tolist() == later.label.tolist()
     assert answers.where(answers.label == 0).n_abstained == 4
     copy = pickle.loads(pickle.dumps(answers))
     assert copy.n_abstained == 4
@@ -142,8 +142,8 @@ def test_a_format_hands_over_abstentions_with_a_reason() -> None:
     assert "abstained: 1 no verdict in the reply" in export.lines()
     answers = _read_export(export, ReadOptions())
     assert answers.n_workers == 2
-    assert answers.said is not None
-    assert answers.said.reasons() == {"no verdict in the reply": 1}
+    assert answers.answer_symbols is not None
+    assert answers.answer_symbols.reasons() == {"no verdict in the reply": 1}
 
 
 def test_the_command_line_takes_a_list() -> None:

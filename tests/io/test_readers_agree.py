@@ -97,8 +97,8 @@ def crowd(number: int) -> tuple[Columns, Kinds, list[Any]]:
     kinds = {name: KINDS[(number + 5 * k) % len(KINDS)] for k, name in enumerate(("task", "worker", "label"))}
     some = {name: rng.sample(VALUES[kind], len(VALUES[kind])) for name, kind in kinds.items()}
     texts = {written(task) for task in some["task"][:-2]}
-    strangers = [task for task in some["task"][-2:] if written(task) not in texts] if len(some["task"]) > 2 else []
-    some["task"] = some["task"][:-2] if strangers else some["task"]
+    unknown_ids = [task for task in some["task"][-2:] if written(task) not in texts] if len(some["task"]) > 2 else []
+    some["task"] = some["task"][:-2] if unknown_ids else some["task"]
     some["worker"] = some["worker"][:6]
     some["label"] = some["label"][:4]
     chosen: dict[tuple[str | None, str | None], tuple[Any, Any, Any]] = {}
@@ -111,7 +111,7 @@ def crowd(number: int) -> tuple[Columns, Kinds, list[Any]]:
         task, worker, label = rows[0]
         rows += [rows[0], (None, worker, label), (task, None, label)]
     columns = [list(column) for column in zip(*rows, strict=True)]
-    return dict(zip(kinds, columns, strict=True)), kinds, strangers
+    return dict(zip(kinds, columns, strict=True)), kinds, unknown_ids
 
 
 # --- ways of reading ---
@@ -351,7 +351,7 @@ def is_refused(way: str, columns: Columns, kinds: Kinds) -> bool:
 def test_a_crowd_is_the_same_whatever_holds_it(
     way: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    columns, kinds, strangers = crowd(number)
+    columns, kinds, unknown_ids = crowd(number)
     if is_refused(way, columns, kinds):
         with pytest.raises(errors.ColumnTypeError):
             read_by(way, columns, kinds, tmp_path, monkeypatch)
@@ -362,7 +362,7 @@ def test_a_crowd_is_the_same_whatever_holds_it(
     for name in UNCOUNTED.get(way, ()):
         del sizes[name]
     assert sizes.items() <= counts(answers).items()
-    check_gold(answers, columns, kinds, strangers)
+    check_gold(answers, columns, kinds, unknown_ids)
 
 
 GOLD: dict[str, Callable[[Columns, Kinds], Any]] = {
@@ -374,7 +374,7 @@ GOLD: dict[str, Callable[[Columns, Kinds], Any]] = {
 }
 
 
-def check_gold(answers: Answers, columns: Columns, kinds: Kinds, strangers: list[Any]) -> None:
+def check_gold(answers: Answers, columns: Columns, kinds: Kinds, unknown_ids: list[Any]) -> None:
     """Known labels are found by the text of their ids, and by nothing else."""
     tasks = [task for task in {written(task): task for task in columns["task"]}.values() if task is not None][::2]
     labels = [columns["label"][k % len(columns["label"])] for k in range(len(tasks))]
@@ -384,7 +384,7 @@ def check_gold(answers: Answers, columns: Columns, kinds: Kinds, strangers: list
     right = [class_of[gold[task]] if task in gold else -1 for task in as_texts(answers.task_names.to_pylist())]
     for name, make in GOLD.items():
         assert read_gold(make(known, kinds), answers).tolist() == right, name
-    for stranger in strangers:
+    for stranger in unknown_ids:
         for name in ("lists", "text"):
             unknown = GOLD[name]({"task": [stranger], "label": labels[:1]}, kinds)
             with pytest.raises(errors.InputError, match=r"nobody answered|not of the type|write both alike"):

@@ -41,7 +41,12 @@ def handed_out(ledger: Ledger) -> list[bytes]:
     """Everything a ledger hands out that could depend on how it was filled, as bytes."""
     answers, pairs, result = ledger.answers, ledger.pairs, ledger.aggregate("rank-one")
     numbers: list[Any] = [answers.task, answers.worker, answers.label, pairs.i, pairs.j, pairs.shared, pairs.agreed]
-    numbers += [result.skills, result.ballot.posterior, result.ballot.label, ledger.aggregate().ballot.posterior]
+    numbers += [
+        result.skills,
+        result.task_vote.posterior,
+        result.task_vote.label,
+        ledger.aggregate().task_vote.posterior,
+    ]
     names = [answers.task_names, answers.worker_names, answers.classes]
     return [each.tobytes() for each in numbers] + [
         repr(each.to_pylist()).encode() for each in (*names, ledger.skills())

@@ -16,7 +16,7 @@ from quorate.methods.er import er
 from quorate.methods.ghosh_svd import ghosh_svd
 from quorate.methods.kos import kos, kos_svd
 from quorate.methods.m_msr import m_msr
-from quorate.notes import NOT_SETTLED, Note
+from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.simulate import crowd
 from quorate.voting.vote import majority, weighted_majority
@@ -46,7 +46,7 @@ def everything(n_tasks: int, n_classes: int) -> Answers:
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_one_against_the_rest_with_even_weights_is_majority_vote_ties_and_shares_included(n_classes: int) -> None:
     answers = crowd(300, 20, 4, n_classes=n_classes, seed=3).answers
-    found, plain = vote_by_class(answers, even, "one-vs-rest").ballot, majority(answers)
+    found, plain = vote_by_class(answers, even, "one-vs-rest").task_vote, majority(answers)
     np.testing.assert_array_equal(found.leaders, plain.leaders)
     np.testing.assert_array_equal(found.label, plain.label)
     np.testing.assert_allclose(found.posterior, plain.posterior, atol=1e-12)
@@ -58,16 +58,16 @@ def test_with_two_classes_both_are_the_weighted_vote_itself(classes: str) -> Non
     weights = np.random.default_rng(4).normal(0.4, 1.0, 15)
     found = vote_by_class(answers, lambda binary: weigh(binary, weights), classes)
     expected = weighted_majority(answers, weights)
-    np.testing.assert_array_equal(found.ballot.label, expected.label)
-    np.testing.assert_allclose(found.ballot.posterior, expected.posterior, atol=1e-12)
+    np.testing.assert_array_equal(found.task_vote.label, expected.label)
+    np.testing.assert_allclose(found.task_vote.posterior, expected.posterior, atol=1e-12)
     np.testing.assert_allclose(found.weights, weights / np.abs(weights).mean())
 
 
 def test_thresholds_are_scanned_from_below_and_a_zero_only_ties() -> None:
     rng = np.random.default_rng(5)
     leans = rng.integers(-2, 3, (400, 3)).astype(float)  # with many zeros
-    ballot = vote_by_class(everything(400, 4), dictated(leans), "ordered").ballot
-    for lean, leaders in zip(leans, ballot.leaders, strict=True):
+    task_vote = vote_by_class(everything(400, 4), dictated(leans), "ordered").task_vote
+    for lean, leaders in zip(leans, task_vote.leaders, strict=True):
         stop = next((k for k, value in enumerate(lean) if value < 0), 3)
         level = {k for k in range(stop) if lean[k] == 0} | {stop}
         assert set(np.flatnonzero(leaders).tolist()) == level
@@ -75,37 +75,41 @@ def test_thresholds_are_scanned_from_below_and_a_zero_only_ties() -> None:
 
 def test_thresholds_with_even_weights_give_the_median() -> None:
     answers = quorate.read({"task": [1] * 5, "worker": list("abcde"), "label": [1, 1, 2, 4, 4]})
-    assert vote_by_class(answers, even, "ordered").ballot.label.tolist() == [1]  # the class 2
+    assert vote_by_class(answers, even, "ordered").task_vote.label.tolist() == [1]  # the class 2
 
 
 def test_the_label_has_the_largest_share() -> None:
     answers = crowd(300, 20, 4, n_classes=4, seed=6).answers
     rng = np.random.default_rng(6)
     for classes, runs in (("ordered", 3), ("one-vs-rest", 4)):
-        ballot = vote_by_class(answers, dictated(rng.uniform(-9, 9, (300, runs))), classes).ballot
-        np.testing.assert_allclose(ballot.posterior.sum(axis=1), 1.0)
-        np.testing.assert_array_equal(ballot.posterior.argmax(axis=1), ballot.label)
+        task_vote = vote_by_class(answers, dictated(rng.uniform(-9, 9, (300, runs))), classes).task_vote
+        np.testing.assert_allclose(task_vote.posterior.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(task_vote.posterior.argmax(axis=1), task_vote.label)
 
 
 def test_a_score_of_zero_is_a_tie_and_the_majority_decides_it() -> None:
     answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xyyx")})
-    ballot = vote_by_class(answers, lambda binary: weigh(binary, np.zeros(3)), "one-vs-rest").ballot
-    assert ballot.tied.tolist() == [True, True]
-    assert ballot.label.tolist() == [1, 0]
-    np.testing.assert_array_equal(ballot.posterior, 0.5)
+    task_vote = vote_by_class(answers, lambda binary: weigh(binary, np.zeros(3)), "one-vs-rest").task_vote
+    assert task_vote.tied.tolist() == [True, True]
+    assert task_vote.label.tolist() == [1, 0]
+    np.testing.assert_array_equal(task_vote.posterior, 0.5)
 
 
 def test_a_tie_is_one_however_faint_the_weights() -> None:
     answers = quorate.read({"task": [1, 1, 2, 2, 3], "worker": list("abcda"), "label": list("xyxyx")})
     faint = np.array([1.0, 1.0, 2e-14, 1e-14])
-    assert vote_by_class(answers, lambda b: weigh(b, faint), "one-vs-rest").ballot.tied.tolist() == [True, False, False]
+    assert vote_by_class(answers, lambda b: weigh(b, faint), "one-vs-rest").task_vote.tied.tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_run_without_weight_on_a_task_judges_it_by_plain_votes() -> None:
     answers = quorate.read({"task": [1] * 5, "worker": list("abcde"), "label": list("xxyyz")})
     weights = iter([np.array([1.0, 1, 1, 1, 1]), np.zeros(5), np.array([1.0, 1, 1, 1, 1])])
-    ballot = vote_by_class(answers, lambda binary: weigh(binary, next(weights)), "one-vs-rest").ballot
-    np.testing.assert_allclose(ballot.scores, [[-0.2, -0.2, -0.6]])
+    task_vote = vote_by_class(answers, lambda binary: weigh(binary, next(weights)), "one-vs-rest").task_vote
+    np.testing.assert_allclose(task_vote.scores, [[-0.2, -0.2, -0.6]])
 
 
 def test_a_class_that_nobody_gave_never_wins() -> None:
@@ -113,7 +117,7 @@ def test_a_class_that_nobody_gave_never_wins() -> None:
     names = {"task": simulated.task, "worker": simulated.worker, "label": simulated.label * 2}
     answers = quorate.read(names, classes=range(6))
     for method in METHODS[:-1]:
-        assert set(np.unique(method(answers).ballot.label)) <= {0, 2, 4}, method
+        assert set(np.unique(method(answers).task_vote.label)) <= {0, 2, 4}, method
 
 
 def test_unknown_extensions_are_refused_by_name() -> None:
@@ -122,8 +126,8 @@ def test_unknown_extensions_are_refused_by_name() -> None:
 
 
 def test_a_run_that_did_not_converge_is_told() -> None:
-    ballot = majority(everything(3, 2))
-    assert ClassVote(ballot, np.ones(2), converged=False).notes == (Note(NOT_SETTLED, SLOW),)
+    task_vote = majority(everything(3, 2))
+    assert ClassVote(task_vote, np.ones(2), converged=False).notes == (Note(NOT_CONVERGED, SLOW),)
     answers = everything(3, 3)
     slow = vote_by_class(answers, lambda b: Verdict(np.ones(3), np.ones(3), np.ones(2), converged=False), "ordered")
     assert not slow.converged
@@ -163,7 +167,7 @@ def test_known_labels_are_kept(method: Callable[..., Result]) -> None:
     gold = {"t0": "c2", "t1": "c0"}
     result = method(answers, gold=gold)
     assert result.labels["label"].to_pylist()[:2] == ["c2", "c0"]
-    assert result.ballot.confidence[:2].tolist() == [1.0, 1.0]
+    assert result.task_vote.confidence[:2].tolist() == [1.0, 1.0]
 
 
 @settings(max_examples=40)
@@ -181,12 +185,12 @@ def test_whatever_the_answers_every_task_gets_a_label(data: st.DataObject) -> No
 
 
 def _check(result: Result) -> None:
-    ballot, n = result.ballot, result.answers.n_classes
-    assert ballot.label.shape == (result.answers.n_tasks,)
-    assert np.all((ballot.label >= 0) == (result.answers.per_task > 0))
-    assert np.all(ballot.label < n)
-    np.testing.assert_allclose(ballot.posterior.sum(axis=1), 1.0)
-    assert np.all(ballot.posterior >= 0)
+    task_vote, n = result.task_vote, result.answers.n_classes
+    assert task_vote.label.shape == (result.answers.n_tasks,)
+    assert np.all((task_vote.label >= 0) == (result.answers.per_task > 0))
+    assert np.all(task_vote.label < n)
+    np.testing.assert_allclose(task_vote.posterior.sum(axis=1), 1.0)
+    assert np.all(task_vote.posterior >= 0)
     assert np.isfinite(result.weights).all()
     assert result.summary()
 

@@ -40,10 +40,10 @@ def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independe
 def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
     crowd = simulate.crowd(200, 10, 4, n_classes=3, seed=0)
     result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(25)))
-    assert (result.ballot.label[:25] == crowd.truth[:25]).all()
-    assert result.ballot.confidence[:25].tolist() == [1.0] * 25
-    assert result.ballot.posterior.sum(axis=1) == pytest.approx(1)
-    assert result.ballot.confidence[25:].max() < 1
+    assert (result.task_vote.label[:25] == crowd.truth[:25]).all()
+    assert result.task_vote.confidence[:25].tolist() == [1.0] * 25
+    assert result.task_vote.posterior.sum(axis=1) == pytest.approx(1)
+    assert result.task_vote.confidence[25:].max() < 1
 
 
 def test_the_summary_says_what_the_confidence_rests_on() -> None:
@@ -59,7 +59,7 @@ def test_the_summary_says_what_the_confidence_rests_on() -> None:
     assert f", checked on 30 known labels: {basis.known.right:.0f} right" in checked.summary()
     alone = quorate.aggregate(crowd.answers, dependence="independent")
     assert "if workers err independently, as you declared" in alone.summary()
-    assert alone.trust is None
+    assert alone.one_factor_weight is None
     assert checked.to_dict(labels=False, workers=False)["confidence"]["known_labels"]["n"] == 30
     assert "confidence" not in quorate.aggregate(crowd.answers, "rank-one").to_dict()
 
@@ -72,7 +72,7 @@ def test_what_is_checked_is_about_as_often_right_as_the_other_labels() -> None:
         result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(100)))
         assert result.confidence_basis is not None
         assert result.confidence_basis.known is not None
-        gaps.append(result.confidence_basis.known.accuracy - (result.ballot.label == crowd.truth)[100:].mean())
+        gaps.append(result.confidence_basis.known.accuracy - (result.task_vote.label == crowd.truth)[100:].mean())
     assert abs(np.mean(gaps)) < 3 * np.std(gaps) / np.sqrt(len(gaps))
 
 
@@ -113,7 +113,7 @@ def test_gold_anchors_where_the_crowd_alone_tells_nothing() -> None:
     assert result.confidence_basis.known is None
     rest = np.arange(300) >= 100
     divided = rest & (label[:, 0] != label[:, 1])
-    assert (result.ballot.label[divided] == label[divided, 0]).all()
+    assert (result.task_vote.label[divided] == label[divided, 0]).all()
 
 
 def permuted(answers: Answers, rng: np.random.Generator) -> tuple[Answers, np.ndarray]:
@@ -131,8 +131,8 @@ def test_the_order_of_tasks_and_workers_does_not_matter(n_classes: int) -> None:
     answers = simulate.crowd(300, 12, 4, n_classes=n_classes, seed=1).answers
     other, place = permuted(answers, np.random.default_rng(0))
     one, two = (quorate.aggregate(each) for each in (answers, other))
-    assert one.trust == two.trust == 1.0
-    assert two.ballot.posterior[place] == pytest.approx(one.ballot.posterior, abs=1e-4)
+    assert one.one_factor_weight == two.one_factor_weight == 1.0
+    assert two.task_vote.posterior[place] == pytest.approx(one.task_vote.posterior, abs=1e-4)
 
 
 def test_many_classes_run_where_matrices_would_not_fit() -> None:
@@ -140,10 +140,10 @@ def test_many_classes_run_where_matrices_would_not_fit() -> None:
     crowd = simulate.crowd(1500, 200, 5, n_classes=1000, skills=skills, seed=0)
     result = quorate.aggregate(crowd.answers, gold=gold_of(crowd, range(12)))
     assert result.confusion is None
-    error = (result.ballot.label != crowd.truth).mean()
-    assert error < (quorate.majority_vote(crowd.answers).ballot.label != crowd.truth).mean()
+    error = (result.task_vote.label != crowd.truth).mean()
+    assert error < (quorate.majority_vote(crowd.answers).task_vote.label != crowd.truth).mean()
     grouped = quorate.aggregate(crowd.answers, group=np.arange(200) // 2)  # pairs of workers with one vote each
-    assert (grouped.ballot.label != crowd.truth).mean() < error + 0.02
+    assert (grouped.task_vote.label != crowd.truth).mean() < error + 0.02
 
 
 def test_one_error_rate_per_worker_does_about_as_well_as_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,15 +152,15 @@ def test_one_error_rate_per_worker_does_about_as_well_as_matrices(monkeypatch: p
     monkeypatch.setattr(confusion, "MAX_MATRIX_ENTRIES", 100)
     few = quorate.aggregate(crowd.answers)
     assert few.confusion is None
-    wrong = [(result.ballot.label != crowd.truth).mean() for result in (few, full)]
+    wrong = [(result.task_vote.label != crowd.truth).mean() for result in (few, full)]
     assert wrong[0] < wrong[1] + 0.01
-    assert few.ballot.confidence.mean() == pytest.approx(full.ballot.confidence.mean(), abs=0.05)
+    assert few.task_vote.confidence.mean() == pytest.approx(full.task_vote.confidence.mean(), abs=0.05)
 
 
 def test_cautious_follows_the_plain_vote() -> None:
     answers = regimes.adversaries(np.random.default_rng(0)).answers
-    votes = quorate.majority_vote(answers).ballot.label
-    bold, cautious = (quorate.aggregate(answers, cautious=each).ballot.label for each in (False, True))
+    votes = quorate.majority_vote(answers).task_vote.label
+    bold, cautious = (quorate.aggregate(answers, cautious=each).task_vote.label for each in (False, True))
     assert (cautious == votes).mean() > 0.97 > (bold == votes).mean()
 
 
@@ -185,7 +185,7 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
     panel = family_panel(np.random.default_rng(2), 0.9).answers
     mapped = quorate.aggregate(panel, group={f"w{k}": "north" for k in range(6)})
     coded = quorate.aggregate(panel, group=np.array([0] * 6 + [-1] * 4))
-    assert mapped.ballot.posterior == pytest.approx(coded.ballot.posterior)
+    assert mapped.task_vote.posterior == pytest.approx(coded.task_vote.posterior)
     assert mapped.confidence_basis is not None
     assert not mapped.confidence_basis.found
 

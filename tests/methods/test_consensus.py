@@ -31,24 +31,24 @@ def stored(tmp_path_factory: Any) -> Path:
 
 def test_every_task_gets_the_label_that_a_vote_by_these_skills_gives(stored: Path) -> None:
     answers = CROWD.answers
-    ballot = plug_in_vote(answers, vote_weights(answers, RESULT.skills))
+    task_vote = plug_in_vote(answers, vote_weights(answers, RESULT.skills))
     for source, classes in ((stored, CLASSES), (RESULT, CLASSES), (stored, None)):
         panel = quorate.consensus(source, classes=classes)
         assert panel.n_classes == 3  # of a file without classes, read off skills and accuracies
         for task in range(0, answers.n_tasks, 7):
             mine = answers.task == task
-            said = {WORKERS[w]: CLASSES[c] for w, c in zip(answers.worker[mine], answers.label[mine], strict=True)}
-            agreed = panel(said)
-            assert (agreed.label, agreed.tied) == (CLASSES[ballot.label[task]], bool(ballot.tied[task]))
-            assert agreed.n_verdicts == len(said)
+            verdicts = {WORKERS[w]: CLASSES[c] for w, c in zip(answers.worker[mine], answers.label[mine], strict=True)}
+            agreed = panel(verdicts)
+            assert (agreed.label, agreed.tied) == (CLASSES[task_vote.label[task]], bool(task_vote.tied[task]))
+            assert agreed.n_verdicts == len(verdicts)
 
 
 @given(st.dictionaries(st.sampled_from(WORKERS), st.sampled_from(CLASSES), min_size=1), st.randoms())
-def test_the_order_of_verdicts_and_abstentions_change_nothing(said: dict[str, str], rng: Any) -> None:
-    shuffled = list(said.items())
+def test_the_order_of_verdicts_and_abstentions_change_nothing(verdicts: dict[str, str], rng: Any) -> None:
+    shuffled = list(verdicts.items())
     rng.shuffle(shuffled)
-    silent = {"nobody": None, "blank": " ", "unscored": float("nan")}
-    once, again = PANEL(said), PANEL({**silent, **dict(shuffled)})
+    abstentions = {"nobody": None, "blank": " ", "unscored": float("nan")}
+    once, again = PANEL(verdicts), PANEL({**abstentions, **dict(shuffled)})
     assert (once.label, once.tied, once.n_verdicts) == (again.label, again.tied, again.n_verdicts)
     assert once.confidence == pytest.approx(again.confidence, abs=1e-12)  # sums in another order
     assert 1 / 3 <= once.confidence + 1e-9 <= 1
@@ -131,7 +131,7 @@ def reducer(monkeypatch: Any) -> Any:
 
 def test_the_reducer_of_inspect_is_the_consensus(reducer: Any) -> None:
     by = {"m/a": "C", "m/b": "I", "m/c": "I"}
-    graded = [Score(said, metadata={"grading": ["prompt", {"model": judge}]}) for judge, said in by.items()]
+    graded = [Score(verdicts, metadata={"grading": ["prompt", {"model": judge}]}) for judge, verdicts in by.items()]
     found = reducer(graded)
     panel = quorate.consensus({"m/a": 0.9, "m/b": 0.2, "m/c": 0.2}, classes=["C", "I"])
     assert (found.value, found.metadata["confidence"]) == (panel(by).label, panel(by).confidence)

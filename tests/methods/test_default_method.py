@@ -71,7 +71,7 @@ def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(found[0][0], found[1][0], atol=1e-9)
     np.testing.assert_allclose(found[0][0].sum(axis=1), 1.0)
     one, many = (each[1] for each in found)
-    np.testing.assert_allclose(one.workforce.skills, many.workforce.skills, atol=1e-9)
+    np.testing.assert_allclose(one.skill_estimates.skills, many.skill_estimates.skills, atol=1e-9)
     assert [note.text for note in one.notes] == [note.text for note in many.notes]
     assert one.basis is not None
     assert one.basis.share_right is not None
@@ -82,7 +82,7 @@ def test_blocks_change_nothing(case: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_labels_are_at_least_as_good_as_the_vote_on_simulated_crowds(seed: int) -> None:
     crowd = simulate.crowd(400, 20, 5, seed=seed)
     posterior, fitted = posterior_of(crowd.answers)
-    vote = quorate.majority_vote(crowd.answers).ballot.label
+    vote = quorate.majority_vote(crowd.answers).task_vote.label
     assert (posterior.argmax(axis=1) == crowd.truth).mean() >= (vote == crowd.truth).mean() - 0.005
     share = fitted.basis.share_right  # type: ignore[union-attr]
     assert share is not None
@@ -141,9 +141,9 @@ def test_a_copying_group_is_found_and_outvoted() -> None:
 def test_a_component_of_two_follows_its_gold() -> None:
     crowd = crowd_of_two_components(seed=5)
     posterior, fitted = posterior_of(crowd.answers, np.where(np.arange(190) >= 165, crowd.truth, -1).astype("i4"))
-    assert not np.isnan(fitted.workforce.skills[12:]).any()
+    assert not np.isnan(fitted.skill_estimates.skills[12:]).any()
     nothing, unknown = posterior_of(crowd.answers)
-    assert np.isnan(unknown.workforce.skills[12:]).all()
+    assert np.isnan(unknown.skill_estimates.skills[12:]).all()
     assert posterior.shape == nothing.shape
 
 
@@ -180,14 +180,14 @@ def test_abstentions_that_depend_on_the_class_are_used() -> None:
     rng = np.random.default_rng(0)
     crowd = simulate.crowd(500, 12, 5, seed=4)
     a = crowd.answers
-    silent = rng.random(a.n_answers) < np.where(crowd.truth[a.task] == 1, 0.6, 0.02)
-    label = np.where(silent, "unsure", a.classes.to_numpy(zero_copy_only=False)[a.label])
+    abstentions = rng.random(a.n_answers) < np.where(crowd.truth[a.task] == 1, 0.6, 0.02)
+    label = np.where(abstentions, "unsure", a.classes.to_numpy(zero_copy_only=False)[a.label])
     rows = {"task": a.task, "worker": a.worker, "label": label}
     answers = quorate.read(rows, abstain=["unsure"])
     truth = crowd.truth[[int(str(name)) for name in answers.task_names.to_pylist()]]
-    without = quorate.read({name: np.asarray(values)[~silent] for name, values in rows.items()})
-    heard, _ = posterior_of(answers)
+    without = quorate.read({name: np.asarray(values)[~abstentions] for name, values in rows.items()})
+    voters, _ = posterior_of(answers)
     plain, _ = posterior_of(without)
     kept = [int(str(name)) for name in without.task_names.to_pylist()]
-    error = (heard.argmax(axis=1) != truth).mean()
+    error = (voters.argmax(axis=1) != truth).mean()
     assert error < (plain.argmax(axis=1) != crowd.truth[kept]).mean() + 0.01

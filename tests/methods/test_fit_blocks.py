@@ -31,13 +31,13 @@ def test_labels_and_workers_are_those_of_memory(method: str, n_classes: int, mon
         answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxx")})
     blocks: Any = Elsewhere(answers)
     fitted, result = fit_blocks(blocks, method), quorate.aggregate(answers, method)
-    assert labels(fitted, blocks).tolist() == result.ballot.label.tolist()
-    for name, of_result in (("confidence", result.ballot.confidence), ("margin", result.ballot.margin)):
+    assert labels(fitted, blocks).tolist() == result.task_vote.label.tolist()
+    for name, of_result in (("confidence", result.task_vote.confidence), ("margin", result.task_vote.margin)):
         found = np.concatenate([getattr(part, name) for part in fitted.labels(blocks)])
         np.testing.assert_allclose(found, of_result, atol=1e-9)
-    np.testing.assert_allclose(fitted.workforce.skills, result.skills, atol=1e-9)
-    np.testing.assert_allclose(fitted.workforce.weights, result.weights, atol=1e-9)
-    assert fitted.workforce.full_status.tolist() == result.status.tolist()
+    np.testing.assert_allclose(fitted.skill_estimates.skills, result.skills, atol=1e-9)
+    np.testing.assert_allclose(fitted.skill_estimates.weights, result.weights, atol=1e-9)
+    assert fitted.skill_estimates.full_status.tolist() == result.status.tolist()
     assert fitted.graph is not None
     assert fitted.graph.component.tolist() == result.identifiability.component.tolist()
     assert [note.text for note in fitted.notes] == [note.text for note in result.notes]
@@ -53,7 +53,8 @@ def test_labels_of_public_sets_are_those_of_memory(real: Any, name: str, method:
     answers = real.load(name).answers
     blocks: Any = Elsewhere(answers)
     assert (
-        labels(fit_blocks(blocks, method), blocks).tolist() == quorate.aggregate(answers, method).ballot.label.tolist()
+        labels(fit_blocks(blocks, method), blocks).tolist()
+        == quorate.aggregate(answers, method).task_vote.label.tolist()
     )
 
 
@@ -71,10 +72,10 @@ def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkey
     blocks: Any = Elsewhere(answers, known_classes(gold, answers))
     fitted = fit_blocks(blocks, method, answers)
     result = quorate.aggregate(answers, method, gold=gold)
-    assert labels(fitted, blocks).tolist() == result.ballot.label.tolist()
+    assert labels(fitted, blocks).tolist() == result.task_vote.label.tolist()
     found = np.concatenate([part.confidence for part in fitted.labels(blocks)])
-    np.testing.assert_allclose(found, result.ballot.confidence, atol=1e-8)
-    np.testing.assert_allclose(fitted.workforce.skills, result.skills, atol=1e-6)
+    np.testing.assert_allclose(found, result.task_vote.confidence, atol=1e-8)
+    np.testing.assert_allclose(fitted.skill_estimates.skills, result.skills, atol=1e-6)
     if method == "quorate":
         assert fitted.basis is not None
         assert result.confidence_basis is not None

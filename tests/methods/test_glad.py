@@ -38,7 +38,7 @@ def settled(answers: Answers, beforehand: Beforehand) -> Glad:
 
 def test_before_anything_is_learnt_one_answer_is_right_by_the_sigmoid_of_e() -> None:
     first = glad(answers_of([("t", "w", "x")], classes=["x", "y"]), max_iterations=1)
-    assert first.ballot.posterior[0] == pytest.approx([1 / (1 + np.exp(-np.e)), 1 / (1 + np.exp(np.e))])
+    assert first.task_vote.posterior[0] == pytest.approx([1 / (1 + np.exp(-np.e)), 1 / (1 + np.exp(np.e))])
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

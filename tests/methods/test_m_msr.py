@@ -91,7 +91,7 @@ def test_skills_and_signs_of_a_crowd_with_a_third_of_adversaries() -> None:
     result = m_msr(simulated.answers)
     assert np.abs(result.skills - skills).mean() < 0.06  # 600 answers each; skills alone are known to about 0.03
     assert np.all(np.sign(result.skills) == np.sign(skills))
-    assert (result.ballot.label != simulated.truth).mean() < 0.05
+    assert (result.task_vote.label != simulated.truth).mean() < 0.05
     assert result.notes == ()
 
 
@@ -117,7 +117,7 @@ def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:
     answers = crowd_on_graph(star(5, odd_cycle=False), np.full(5, 0.7), 40).answers
     result = m_msr(answers)
     assert np.isnan(result.skills).all()
-    np.testing.assert_array_equal(result.ballot.label, quorate.voting.vote.majority(answers).label)
+    np.testing.assert_array_equal(result.task_vote.label, quorate.voting.vote.majority(answers).label)
 
 
 def test_a_worker_of_no_correlation_at_all_has_skill_zero_and_stops_nobody() -> None:
@@ -164,7 +164,7 @@ def test_a_cycle_of_the_trimming_is_told_and_ended() -> None:
 
 def test_one_class_and_no_answers() -> None:
     one = m_msr(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxx")}))
-    assert one.ballot.label.tolist() == [0, 0]
+    assert one.task_vote.label.tolist() == [0, 0]
     rng = np.random.default_rng(1)
     absent = answer(np.repeat(np.arange(50), 3), np.tile(np.arange(3), 50), np.full(4, 0.6), 50, 2, None, rng)
     result = m_msr(absent.answers)

@@ -84,7 +84,7 @@ def test_habits_are_found_and_count_for_nothing(inference: str) -> None:
     assert fit.competence[[lazy, coin]].max() < 0.15
     assert fit.strategy[lazy, 0] > 0.9
     result = mace(answers, inference=inference)
-    assert (result.ballot.label == truth).mean() > 0.88
+    assert (result.task_vote.label == truth).mean() > 0.88
     assert result.weights[lazy] < 0.3 * result.weights[good].min()
 
 

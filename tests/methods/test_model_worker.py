@@ -36,7 +36,7 @@ def test_labels_of_a_model_count_as_those_of_any_worker() -> None:
     ]
     plain = quorate.aggregate({name: [row[name] for row in rows] for name in ("task", "worker", "label")})
     # Workers are numbered in another order, and sums rounded in another.
-    np.testing.assert_allclose(joined.ballot.posterior, plain.ballot.posterior, atol=1e-9)
+    np.testing.assert_allclose(joined.task_vote.posterior, plain.task_vote.posterior, atol=1e-9)
     skills = [
         dict(zip(*(each.workers[name].to_pylist() for name in ("worker", "skill")), strict=True))
         for each in (joined, plain)
@@ -83,12 +83,12 @@ def test_three_ways_to_write_probabilities_say_the_same() -> None:
 def test_bands_are_grades_that_point_to_the_class() -> None:
     p = np.clip(np.random.default_rng(1).random(200), 0.01, 0.99)
     joined, _ = with_model(ANSWERS, {"task": TASKS, "c0": p, "c1": 1 - p}, "tiny")
-    said = joined.said
-    assert said is not None
-    assert said.points_to[said.symbol].tolist() == joined.label.tolist()
+    answer_symbols = joined.answer_symbols
+    assert answer_symbols is not None
+    assert answer_symbols.class_of_symbol[answer_symbols.symbol].tolist() == joined.label.tolist()
     mine = joined.worker == 12
-    assert (np.bincount(said.symbol[mine])[2:] > 0).all()
-    assert said.symbol[~mine].tolist() == ANSWERS.label.tolist()
+    assert (np.bincount(answer_symbols.symbol[mine])[2:] > 0).all()
+    assert answer_symbols.symbol[~mine].tolist() == ANSWERS.label.tolist()
     codes, names = bands_of(np.stack([p, 1 - p], axis=1), (p < 0.5).astype(int))
     assert np.bincount(codes).tolist() == [40] * 5
     assert len(names) == 5
@@ -108,13 +108,13 @@ def test_a_model_that_is_sure_where_it_is_right_is_worth_more_by_its_bands() -> 
         by_band = quorate.aggregate(crowd.answers, predictions={"m": {"task": tasks, "c0": 1 - p, "c1": p}})
         plain = {"task": tasks, "label": [f"c{code}" for code in model]}
         by_class = quorate.aggregate(crowd.answers, predictions={"m": plain})
-        worse += (by_class.ballot.label != crowd.truth).sum()
-        better += (by_band.ballot.label != crowd.truth).sum()
+        worse += (by_class.task_vote.label != crowd.truth).sum()
+        better += (by_band.task_vote.label != crowd.truth).sum()
     assert better < worse - 10  # two standard errors of how many labels differ
 
 
 def test_a_model_that_repeats_the_vote_is_warned_of_and_one_that_never_saw_it_is_not() -> None:
-    vote = quorate.majority_vote(ANSWERS).ballot.label
+    vote = quorate.majority_vote(ANSWERS).task_vote.label
     (note,) = (note for note in quorate.aggregate(ANSWERS, predictions=labels(vote)).notes if note.kind == TRAINED)
     assert "trained on these answers" in note.text
     for seed in range(5):

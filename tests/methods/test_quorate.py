@@ -12,7 +12,7 @@ from quorate import simulate
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.one_factor import one_factor_fit
 from quorate.evaluation.metrics import calibration_error, expected_error, log_loss
-from quorate.skills.centred import centred_moments, centred_skills, habits_of
+from quorate.skills.centred import centred_moments, centred_skills, response_bias_of
 from quorate.skills.objective import Problem
 from quorate.skills.shrinkage import response_bias
 from quorate.voting.vote import majority
@@ -78,24 +78,24 @@ def test_most_of_the_gain_of_known_skills_is_had_where_most_workers_gave_one_or_
 
 def test_centred_moments_equal_a_double_loop() -> None:
     answers = simulate.crowd(30, 6, 3, n_classes=3, seed=4).answers
-    habits = habits_of(answers)
-    moments = centred_moments(answers, habits)
+    bias_of_workers = response_bias_of(answers)
+    moments = centred_moments(answers, bias_of_workers)
     v = np.random.default_rng(0).normal(size=6)
-    z = np.eye(3)[answers.label] - habits.frequency[answers.worker]
+    z = np.eye(3)[answers.label] - bias_of_workers.frequency[answers.worker]
     signed, shared = np.zeros(6), np.zeros(6)
     for a in range(answers.n_answers):
         for b in range(answers.n_answers):
             if a != b and answers.task[a] == answers.task[b]:
                 omega = 1 / max(answers.per_task[answers.task[a]] - 1, 1)
                 shared[answers.worker[a]] += omega * v[answers.worker[b]]
-                signed[answers.worker[a]] += omega * (z[a] @ z[b]) / habits.spread * v[answers.worker[b]]
+                signed[answers.worker[a]] += omega * (z[a] @ z[b]) / bias_of_workers.spread * v[answers.worker[b]]
     assert moments.shared @ v == pytest.approx(shared, abs=1e-9)
     assert moments.signed @ v == pytest.approx(signed, abs=1e-9)
 
 
 def test_the_ridged_gradient_agrees_with_finite_differences() -> None:
     answers = simulate.crowd(60, 8, 3, seed=2).answers
-    moments = centred_moments(answers, habits_of(answers))
+    moments = centred_moments(answers, response_bias_of(answers))
     problem = Problem(moments, -np.ones(8), np.ones(8), np.ones(8), ridge=3.0, centre=0.4)
     assert_that_the_gradient_is_the_slope(problem, 8)
 
@@ -160,9 +160,9 @@ def test_the_warning_fires_when_a_large_group_copies() -> None:
         answers = regimes.copied(np.random.default_rng(seed), share=0.4).answers
         result = quorate.aggregate(answers)
         assert result.confidence_basis is not None
-        assert result.confidence_basis.families or (result.trust or 1.0) < 0.8
+        assert result.confidence_basis.families or (result.one_factor_weight or 1.0) < 0.8
         assert "repeat each other" in result.summary() or "\ntrust 0." in result.summary()
-        assert quorate.aggregate(answers, cautious=True).ballot.posterior.sum(axis=1) == pytest.approx(1)
+        assert quorate.aggregate(answers, cautious=True).task_vote.posterior.sum(axis=1) == pytest.approx(1)
 
 
 # --- promises ---
@@ -176,7 +176,7 @@ def test_gold_anchors_and_undetermined_workers_are_marked() -> None:
     assert expected_error(anchored, crowd.truth_table).error < 0.1
     pair = quorate.aggregate(answers_of([(t, w, "xy"[t % 2]) for t in range(4) for w in "ab"]))
     assert np.isnan(pair.skills).all()
-    assert pair.trust is None
+    assert pair.one_factor_weight is None
     assert "not determined" in pair.summary()
 
 
@@ -185,10 +185,10 @@ def test_the_class_order_does_not_matter() -> None:
     order = np.array([2, 0, 1])
     other = replace(answers, label=order[answers.label].astype(np.int32))
     one, two = (quorate.aggregate(each) for each in (answers, other))
-    assert two.ballot.posterior[:, order] == pytest.approx(one.ballot.posterior, abs=1e-6)
+    assert two.task_vote.posterior[:, order] == pytest.approx(one.task_vote.posterior, abs=1e-6)
     assert two.skills == pytest.approx(one.skills, abs=1e-6)
 
 
 def test_majority_is_the_answer_where_nobody_can_be_identified() -> None:
     answers = answers_of([(t, f"w{t}{k}", "xy"[t % 2]) for t in range(4) for k in range(2)])
-    assert (quorate.aggregate(answers).ballot.label == majority(answers).label).all()
+    assert (quorate.aggregate(answers).task_vote.label == majority(answers).label).all()

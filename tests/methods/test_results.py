@@ -79,8 +79,8 @@ def test_the_summary_names_the_intervals_that_the_workers_will_have() -> None:
     answers = crowd()
     for kind in ("auto", "full", "fast", "none"):
         result = quorate.aggregate(answers, "rank-one", intervals=kind, level=0.9)
-        said = result.summary()
-        assert (f"0.9 intervals, {result.intervals.kind}" in said) == (kind != "none")
+        summary = result.summary()
+        assert (f"0.9 intervals, {result.intervals.kind}" in summary) == (kind != "none")
 
 
 class Sized:

@@ -113,7 +113,7 @@ def test_trust_is_the_same_with_any_type_of_ids() -> None:
     found = set()
     for kind in ("int64", "int32", "string", "large_string"):
         table = crowd(7)[0]
-        found.add(quorate.aggregate(table.set_column(0, "task", table["task"].cast(kind))).trust)
+        found.add(quorate.aggregate(table.set_column(0, "task", table["task"].cast(kind))).one_factor_weight)
     assert len(found) == 1
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import quorate
-from quorate.answers import Answers, Said
+from quorate.answers import Answers, AnswerSymbols
 from quorate.blocks.memory import blocks_of
 from quorate.models.abstention import Believed, chances, counted
 from quorate.simulate import Crowd
@@ -18,16 +18,18 @@ from quorate.voting.posterior import softmax
 def abstaining(crowd: Crowd, rate: np.ndarray, seed: int = 0) -> tuple[Answers, Answers]:
     """Let workers abstain at a rate for each worker and true class; the answers without, and with, the abstentions."""
     answers, m = crowd.answers, crowd.answers.n_classes
-    silent = np.random.default_rng(seed).random(answers.n_answers) < rate[answers.worker, crowd.truth[answers.task]]
-    kept = answers.where(~silent)
-    rows = (answers.task[silent], answers.worker[silent], np.full(silent.sum(), m))
+    abstentions = (
+        np.random.default_rng(seed).random(answers.n_answers) < rate[answers.worker, crowd.truth[answers.task]]
+    )
+    kept = answers.where(~abstentions)
+    rows = (answers.task[abstentions], answers.worker[abstentions], np.full(abstentions.sum(), m))
     symbols = pa.array([*(str(k) for k in range(m)), "unsure"])
-    return kept, replace(kept, said=Said(symbols, np.append(np.arange(m), -1), kept.label, *rows))
+    return kept, replace(kept, answer_symbols=AnswerSymbols(symbols, np.append(np.arange(m), -1), kept.label, *rows))
 
 
 def error(answers: Answers, crowd: Crowd) -> float:
     """By the posterior, which says something of tasks on which everyone abstains, too."""
-    return float((quorate.aggregate(answers).ballot.posterior.argmax(axis=1) != crowd.truth).mean())
+    return float((quorate.aggregate(answers).task_vote.posterior.argmax(axis=1) != crowd.truth).mean())
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -37,15 +39,15 @@ def test_abstaining_at_random_changes_no_label_and_no_confidence(seed: int, n_cl
     rate = np.repeat(np.random.default_rng(seed).uniform(0, 0.5, (12, 1)), n_classes, axis=1)
     without, beside = abstaining(crowd, rate, seed)
     plain, told = quorate.aggregate(without), quorate.aggregate(beside)
-    assert np.array_equal(plain.ballot.label, told.ballot.label)
-    assert np.array_equal(plain.ballot.posterior, told.ballot.posterior)
+    assert np.array_equal(plain.task_vote.label, told.task_vote.label)
+    assert np.array_equal(plain.task_vote.posterior, told.task_vote.posterior)
 
 
 def test_one_abstention_more_changes_no_label() -> None:
     crowd = quorate.simulate.crowd(200, 12, 4, seed=9)
     without, beside = abstaining(crowd, np.full((12, 2), 0.005))
     assert beside.n_abstained > 0
-    assert np.array_equal(quorate.aggregate(without).ballot.label, quorate.aggregate(beside).ballot.label)
+    assert np.array_equal(quorate.aggregate(without).task_vote.label, quorate.aggregate(beside).task_vote.label)
 
 
 def test_abstaining_on_one_class_helps() -> None:
@@ -74,12 +76,15 @@ def test_counts_are_those_of_a_loop_over_all_that_was_said(at_once: int, monkeyp
     monkeypatch.setattr("quorate.blocks.memory.PIECE", at_once)
     table, _ = graded(5, 12, 4)
     answers = quorate.read(table, map={**SCALE, 5: None})
-    assert answers.said is not None
+    assert answers.answer_symbols is not None
     rng = np.random.default_rng(2)
     logs, prior, factor = np.log(rng.uniform(size=(4, 2, 2))), np.log([0.3, 0.7]), rng.uniform(0.3, 1, answers.n_tasks)
-    said, n_symbols = answers.said, len(answers.said.symbols)
-    rows = [*zip(answers.task, answers.worker, said.symbol, answers.label, strict=True)]
-    rows += [(*row, -1) for row in zip(said.task, said.worker, said.silence, strict=True)]
+    answer_symbols, n_symbols = answers.answer_symbols, len(answers.answer_symbols.symbols)
+    rows = [*zip(answers.task, answers.worker, answer_symbols.symbol, answers.label, strict=True)]
+    rows += [
+        (*row, -1)
+        for row in zip(answer_symbols.task, answer_symbols.worker, answer_symbols.abstention_symbol, strict=True)
+    ]
     expected, before = np.zeros((4, n_symbols, 2)), np.zeros(2)
     for t in range(answers.n_tasks):
         here = [row for row in rows if row[0] == t]
@@ -99,7 +104,7 @@ def test_grades_are_worth_more_than_their_cut() -> None:
         table, truth = graded(seed)
         cut = {**table, "label": [SCALE[grade] for grade in table["label"].tolist()]}
         for result in (quorate.aggregate(cut), quorate.aggregate(table, map=SCALE)):
-            losses.append(-np.log(result.ballot.posterior[np.arange(len(truth)), truth]).mean())
+            losses.append(-np.log(result.task_vote.posterior[np.arange(len(truth)), truth]).mean())
     by_cut, by_grade = np.reshape(losses, (4, 2)).T
     assert (by_grade < by_cut).all()
 
@@ -111,8 +116,8 @@ def test_renaming_grades_with_their_map_changes_nothing() -> None:
     other = {**table, "label": [names[grade] for grade in table["label"].tolist()]}
     renamed = quorate.aggregate(other, map={names[grade]: point for grade, point in SCALE.items()})
     found = quorate.aggregate(table, map=SCALE)
-    assert np.array_equal(found.ballot.label, renamed.ballot.label)
-    assert np.allclose(found.ballot.posterior, renamed.ballot.posterior, atol=1e-9)  # sums in another order
+    assert np.array_equal(found.task_vote.label, renamed.task_vote.label)
+    assert np.allclose(found.task_vote.posterior, renamed.task_vote.posterior, atol=1e-9)  # sums in another order
 
 
 def test_a_map_that_is_the_identity_equals_no_map() -> None:
@@ -130,8 +135,8 @@ def test_known_labels_and_groups_go_on_working_with_grades() -> None:
     chosen: tuple[dict[str, Any], ...] = ({"gold": gold}, {"group": dict.fromkeys(range(3), "a")}, {"cautious": True})
     for options in chosen:
         result = quorate.aggregate(table, map=SCALE, **options)
-        assert (result.ballot.label == truth).mean() > 0.9
-        assert np.allclose(result.ballot.posterior.sum(axis=1), 1)
+        assert (result.task_vote.label == truth).mean() > 0.9
+        assert np.allclose(result.task_vote.posterior.sum(axis=1), 1)
 
 
 def test_a_worker_speaks_for_itself_only_where_its_own_answers_do() -> None:
@@ -160,8 +165,8 @@ def test_grades_near_the_cut_do_not_make_a_rare_class_frequent() -> None:
             scale = {grade: int(grade > cut) for grade in range(7)}
             by_cut = {**table, "label": [scale[grade] for grade in table["label"].tolist()]}
             for result in (quorate.aggregate(by_cut), quorate.aggregate(table, map=scale)):
-                frequent.append(result.ballot.label.mean())
-                errors.append((result.ballot.label != (place > cut)).mean())
+                frequent.append(result.task_vote.label.mean())
+                errors.append((result.task_vote.label != (place > cut)).mean())
     shares, wrong = (np.reshape(found, (-1, 2)).mean(axis=0) for found in (frequent, errors))
     assert shares[1] == pytest.approx(shares[0], abs=0.005)  # two tasks of 400
     assert wrong[1] <= wrong[0] + 0.0025  # one

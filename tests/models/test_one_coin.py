@@ -9,9 +9,9 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray
 from quorate.models.em import expectation_maximisation
 from quorate.models.one_coin import fit_one_coin, log_joint
-from quorate.models.prior_strength import LEAST_WORTH, MOST_WORTH, above_guessing, beta_worth, crowd_worth
+from quorate.models.prior_strength import LEAST_WORTH, MOST_WORTH, above_guessing, beta_worth, prior_strength_of_crowd
 from quorate.simulate import crowd
-from quorate.voting.posterior import alike_shares, class_shares, one_more_each, softmax
+from quorate.voting.posterior import add_one_smoothing, class_shares, softmax, uniform_prior
 from quorate.voting.vote import majority
 from tests.crowds import answers_of, rows
 
@@ -35,7 +35,7 @@ def naive_step(answers: Answers, q: FloatArray, prior: FloatArray, strength: flo
 
 @pytest.mark.parametrize("m", [2, 4])
 @pytest.mark.parametrize("strength", [0.0, 3.0])
-@pytest.mark.parametrize("prior", [alike_shares, class_shares, one_more_each])
+@pytest.mark.parametrize("prior", [uniform_prior, class_shares, add_one_smoothing])
 def test_each_step_is_that_of_plain_loops(m: int, strength: float, prior: Any) -> None:
     answers = crowd(40, 6, 3, n_classes=m, seed=m).answers
     q = start = majority(answers).posterior
@@ -55,14 +55,14 @@ def test_whoever_answered_little_is_drawn_to_the_mean_and_not_to_guessing(streng
     answers = answers_of(table)
     start = majority(answers).posterior
     fit = fit_one_coin(answers, start, strength=strength, max_iterations=1, tolerance=0.0)
-    assert fit.accuracy == pytest.approx(naive_step(answers, start, alike_shares(start), strength)[0], abs=1e-12)
+    assert fit.accuracy == pytest.approx(naive_step(answers, start, uniform_prior(start), strength)[0], abs=1e-12)
 
 
 @given(rows(max_tasks=10), st.booleans(), st.integers(0, 2))
 def test_the_likelihood_never_falls(table: list[tuple[int, str, str]], prior: bool, n_known: int) -> None:
     answers = answers_of(table)
     gold = np.where(np.arange(answers.n_tasks) < n_known, 0, -1)
-    shares = class_shares if prior else alike_shares
+    shares = class_shares if prior else uniform_prior
     start = majority(answers).posterior
     fit = fit_one_coin(answers, start, prior=shares, gold=gold, max_iterations=30, tolerance=0.0)
     assert (np.diff(fit.log_likelihoods) >= -1e-7).all()
@@ -119,7 +119,7 @@ def test_left_to_the_crowd_the_strength_is_that_of_its_mean() -> None:
     answers = crowd(100, 10, 4, n_classes=3, seed=3).answers
     q = majority(answers).posterior
     found = fit_one_coin(answers, q, strength=None, max_iterations=1)
-    same = fit_one_coin(answers, q, strength=crowd_worth(found.mean, 3), max_iterations=1)
+    same = fit_one_coin(answers, q, strength=prior_strength_of_crowd(found.mean, 3), max_iterations=1)
     assert found.accuracy == pytest.approx(same.accuracy, abs=1e-12)
 
 
@@ -139,7 +139,7 @@ def test_the_crowds_mean_is_worth_what_the_beta_law_says_within_its_bounds(m: in
     for mean in np.linspace(0, 1, 21):
         kept = above_guessing(float(mean), m)
         assert 1 / m < kept < 1
-        worth = crowd_worth(kept, m)
+        worth = prior_strength_of_crowd(kept, m)
         assert LEAST_WORTH <= worth <= MOST_WORTH
         if LEAST_WORTH < worth < MOST_WORTH:
             a, b = worth * kept, worth * (1 - kept)  # the law's own mean and variance give back what was asked

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.models.abstention import alike_sums, balancing, leaning_of, several_grade, told_alike
+from quorate.models.abstention import alike_sums, leaning_of, prior_preserving_shift, several_grade, told_alike
 from quorate.voting.posterior import softmax
 
 
@@ -15,7 +15,7 @@ def test_as_many_tasks_stay_in_each_class(size: float) -> None:
     scores, added = rng.normal(size=(50, 3)), size * rng.normal(1, 2, size=(50, 3))
     factor = rng.uniform(0.3, 1, (50, 1))
     before = softmax(scores * factor).sum(axis=0)
-    shift = balancing(lambda shift: leaning_of(scores + added + shift, factor), before)
+    shift = prior_preserving_shift(lambda shift: leaning_of(scores + added + shift, factor), before)
     after = softmax((scores + added + shift) * factor).sum(axis=0)
     assert np.allclose(after, before, atol=1e-9)  # Newton's last step is below 1e-6, and its error that step squared
 

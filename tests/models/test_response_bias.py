@@ -5,8 +5,8 @@ import pytest
 
 from quorate import simulate
 from quorate.models.response_bias import _shares_by_cell, habit_cells
-from quorate.skills.centred import habits_of
-from quorate.voting.posterior import one_more_each, softmax
+from quorate.skills.centred import response_bias_of
+from quorate.voting.posterior import add_one_smoothing, softmax
 
 
 @pytest.mark.parametrize("n_classes", [2, 7, 60])
@@ -15,6 +15,6 @@ def test_shares_of_the_classes_given_are_those_of_a_table_of_all(n_classes: int)
     answers = simulate.crowd(80, 12, 4, n_classes=n_classes, seed=n_classes).answers
     skills = np.linspace(-0.5, 0.999, 12)
     skills = np.where(skills < 0, skills / (n_classes - 1), skills)
-    habits = habits_of(answers)
-    expected = one_more_each(softmax(habit_cells(answers, skills, habits)))
-    assert _shares_by_cell(answers, skills, habits) == pytest.approx(expected, rel=1e-9)
+    bias_of_workers = response_bias_of(answers)
+    expected = add_one_smoothing(softmax(habit_cells(answers, skills, bias_of_workers)))
+    assert _shares_by_cell(answers, skills, bias_of_workers) == pytest.approx(expected, rel=1e-9)

@@ -155,12 +155,12 @@ class Browser:
     def _send(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
         number = self._post(method, session, **parameters)
         while True:
-            heard = self._hear()
-            if heard.get("id") == number:
-                assert "error" not in heard, heard["error"]
-                found: dict[str, Any] = heard["result"]
+            voters = self._hear()
+            if voters.get("id") == number:
+                assert "error" not in voters, voters["error"]
+                found: dict[str, Any] = voters["result"]
                 return found
-            self._note(heard)
+            self._note(voters)
 
     def _hear(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
@@ -170,8 +170,8 @@ class Browser:
             assert more, "the browser has gone"
             self._unread += more
         message, self._unread = self._unread.split(b"\0", 1)
-        heard: dict[str, Any] = json.loads(message)
-        return heard
+        voters: dict[str, Any] = json.loads(message)
+        return voters
 
     def _note(self, event: dict[str, Any]) -> None:
         told = event.get("params", {})

@@ -118,7 +118,7 @@ def test_methods_are_compared_and_scored_where_the_truth_is_known() -> None:
     assert [entry.method for entry in made.comparison.entries] == ["majority", "rank-one"]
     page = made.html()
     assert "Wrong labels were counted over 300 tasks" in page
-    changed = int(np.sum(made.comparison.labels[1] != made.result.ballot.label))
+    changed = int(np.sum(made.comparison.labels[1] != made.result.task_vote.label))
     assert f'data-value="{changed}">{changed}</td>' in page
     assert "which is no probability" in page  # a share of votes claims nothing
 

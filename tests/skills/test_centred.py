@@ -8,12 +8,12 @@ from quorate import simulate
 from quorate.blocks.kernels import centred_products
 from quorate.blocks.memory import blocks_of
 from quorate.skills.centred import (
-    HABIT_ANSWERS,
+    RESPONSE_BIAS_PSEUDO_ANSWERS,
     centred_moments,
     centred_pairs,
     centred_skills,
-    habits_of,
     pairs_pay,
+    response_bias_of,
     task_weights,
 )
 from tests.crowds import answers_of, rows
@@ -25,11 +25,13 @@ def test_habits_are_counted_as_by_hand(table: list[tuple[int, str, str]]) -> Non
     answers = answers_of(table)
     m = answers.n_classes
     crowd = [np.mean(answers.label == c) for c in range(m)]
-    found = habits_of(answers)
+    found = response_bias_of(answers)
     for worker in range(answers.n_workers):
         own = answers.label[answers.worker == worker]
         for c in range(m):
-            expected = ((own == c).sum() + HABIT_ANSWERS * crowd[c]) / (len(own) + HABIT_ANSWERS)
+            expected = ((own == c).sum() + RESPONSE_BIAS_PSEUDO_ANSWERS * crowd[c]) / (
+                len(own) + RESPONSE_BIAS_PSEUDO_ANSWERS
+            )
             assert found.frequency[worker, c] == pytest.approx(expected)
     leads = np.ones(m)
     for task in range(answers.n_tasks):
@@ -60,11 +62,11 @@ def test_gold_says_which_way_round_skills_are() -> None:
 
 def test_no_loss_is_claimed_for_the_constant_that_is_not_known() -> None:
     answers = simulate.crowd(50, 6, 3, seed=0).answers
-    moments = centred_moments(answers, habits_of(answers))
+    moments = centred_moments(answers, response_bias_of(answers))
     assert moments.energy == 0
     assert moments.degree == pytest.approx(answers.per_worker)  # each answer counts once
     single = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "y")])
-    assert centred_moments(single, habits_of(single)).degree.tolist() == [1, 1]
+    assert centred_moments(single, response_bias_of(single)).degree.tolist() == [1, 1]
 
 
 def test_products_pair_by_pair_are_those_of_the_kernel_and_come_where_classes_are_many() -> None:
@@ -72,12 +74,12 @@ def test_products_pair_by_pair_are_those_of_the_kernel_and_come_where_classes_ar
     rng = np.random.default_rng(0)
     for n_classes in (5, 80):
         answers = simulate.crowd(300, 25, 4, n_classes=n_classes, seed=1).answers
-        habits, x = habits_of(answers), rng.uniform(-0.2, 0.9, 25)
-        by_pair = centred_pairs(answers, habits.frequency, task_weights(answers)).both(x)
-        by_kernel = blocks_of(answers).sums(centred_products, x, habits.frequency)
+        bias_of_workers, x = response_bias_of(answers), rng.uniform(-0.2, 0.9, 25)
+        by_pair = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers)).both(x)
+        by_kernel = blocks_of(answers).sums(centred_products, x, bias_of_workers.frequency)
         for found, expected in zip(by_pair, by_kernel, strict=True):
             assert found == pytest.approx(expected, abs=1e-9)
         assert pairs_pay(answers) is (n_classes == 80)
-        signed = centred_moments(answers, habits).signed @ x
-        assert signed == pytest.approx(by_kernel[0] / habits.spread, abs=1e-9)
+        signed = centred_moments(answers, bias_of_workers).signed @ x
+        assert signed == pytest.approx(by_kernel[0] / bias_of_workers.spread, abs=1e-9)
     assert not pairs_pay(simulate.crowd(10, 100, 60, n_classes=80, seed=1).answers)

@@ -10,7 +10,7 @@ from scipy import sparse
 from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.skills import centred
-from quorate.skills.centred import HABIT_ANSWERS, habits_of
+from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
 from quorate.skills.centred_score import CALM, CentredInference
 from quorate.skills.variance_inflation import Curvature
 from tests.skills.interval_samples import meetings
@@ -41,18 +41,18 @@ def drawn(n_classes: int, with_gold: bool) -> CentredInference:
     if with_gold:
         answers = answers.with_worker(np.where(np.arange(60) < 20, crowd.truth, -1))
         skills, gold = np.append(skills, 1.0), np.arange(6) == 5
-    return CentredInference(answers, skills, gold, ~gold, habits_of(answers), ridge=0.5)
+    return CentredInference(answers, skills, gold, ~gold, response_bias_of(answers), ridge=0.5)
 
 
 @pytest.mark.parametrize("with_gold", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     inference = drawn(n_classes, with_gold)
-    a, x, habits = inference.answers, inference.skills, inference.habits
-    n, f, prior = a.per_worker, habits.frequency, habits.prior
-    kept = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
+    a, x, bias_of_workers = inference.answers, inference.skills, inference.bias_of_workers
+    n, f, prior = a.per_worker, bias_of_workers.frequency, bias_of_workers.prior
+    kept = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
-    counted = f * (n[:, None] + HABIT_ANSWERS) - HABIT_ANSWERS * mean
+    counted = f * (n[:, None] + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
     calm = [(counted[w] + CALM * mean) / (n[w] + CALM) for w in range(len(n))]
     share = n * x**2 / (n * x**2).sum()
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
@@ -66,7 +66,9 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
             d[i] += omega * q2
             by_gold[i] += omega * sum(x[j] ** 2 for j, _ in peers if inference.is_gold[j])
             z = np.eye(n_classes)[mine] - f[i]
-            agreed[i] += omega * sum(x[j] * z @ (np.eye(n_classes)[c] - f[j]) for j, c in peers) / habits.spread
+            agreed[i] += (
+                omega * sum(x[j] * z @ (np.eye(n_classes)[c] - f[j]) for j, c in peers) / bias_of_workers.spread
+            )
             pairs[i] += omega**2 * (q2**2 - q4)
             one[i] += omega**2 * q2
             cube[i] += omega**2 * q3
@@ -80,16 +82,21 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
         b, e = third_moments(calm[i], mates_habit, prior)
         alone = np.trace(spread_of(calm[i]) @ spread_of(prior)) * pairs[i]
         noise = np.trace(spread_of(calm[i]) @ mates_noise) * scale[i] ** 2 * one[i]
-        alpha = (alone + noise) / habits.spread**2 / d[i] ** 2 * (1 + 1 / n[i])
+        alpha = (alone + noise) / bias_of_workers.spread**2 / d[i] ** 2 * (1 + 1 / n[i])
         assert found.alpha[i] == pytest.approx(alpha)
         skewed = e * (share * kept**2).sum() * scale[i] ** 2 * cube[i]
-        assert found.beta[i] == pytest.approx((b * pairs[i] + skewed) / habits.spread**2 / d[i] ** 2)
+        assert found.beta[i] == pytest.approx((b * pairs[i] + skewed) / bias_of_workers.spread**2 / d[i] ** 2)
 
 
 def test_who_met_nobody_skilled_is_told_nothing() -> None:
     inference = drawn(2, with_gold=False)
     alone = CentredInference(
-        inference.answers, np.array([0.0, 0, 0, 0, np.nan]), inference.is_gold, inference.is_free, inference.habits, 0.5
+        inference.answers,
+        np.array([0.0, 0, 0, 0, np.nan]),
+        inference.is_gold,
+        inference.is_free,
+        inference.bias_of_workers,
+        0.5,
     )
     assert np.isnan(alone.score().raw).all()
 
@@ -109,7 +116,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
 
     monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
     inference.inflation(draws=1, seed=0)
-    a, x, f = inference.answers, inference.skills, inference.habits.frequency
+    a, x, f = inference.answers, inference.skills, inference.bias_of_workers.frequency
     raw = inference.score().raw
     assert raw.max() > 1
     assert raw.min() < -1 / 2
@@ -118,7 +125,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
     for task, there in meetings(a):
         for (i, mine), (j, label) in product(there, there):
             if i != j:
-                agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.habits.spread
+                agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.bias_of_workers.spread
                 psi[task, i] += (agreed - tried[i] * x[j]) * x[j] / (len(there) - 1)
     assert seen[0] == pytest.approx(psi)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from experiments.calibration.coverage import with_habits
+from experiments.calibration.coverage import with_response_bias
 from experiments.calibration.gold_skills import gold_skills
 from hypothesis import given
 
@@ -15,7 +15,7 @@ from quorate.cli.app import main
 from quorate.errors import OptionError
 from quorate.io.write_table import write_table
 from quorate.skills import intervals
-from quorate.skills.centred import habits_of
+from quorate.skills.centred import response_bias_of
 from tests.crowds import answers_of, rows
 from tests.skills.interval_samples import METHODS, held
 
@@ -63,7 +63,7 @@ def test_the_standard_method_allows_for_habits(name: str) -> None:
     """Two crowds of 400: .95 less 1.6 points, two standard errors; one skill a worker does not explain such crowds."""
     found: dict[str, list[bool]] = {method: [] for method in ("rank-one", "rank-one-centred")}
     for seed in range(2):
-        crowd = with_habits(name, 400, 60, np.random.default_rng(seed))
+        crowd = with_response_bias(name, 400, 60, np.random.default_rng(seed))
         for method, kept in found.items():
             sure = quorate.aggregate(crowd.answers, method).intervals
             kept += held(sure, crowd.skills, crowd.answers.per_worker)
@@ -78,7 +78,7 @@ def test_a_rare_class_does_not_make_the_standard_method_too_sure_of_skills(name:
 
     Skills are on the scale of the true prior to a tenth, where the plurality's is a fifth off at 9 : 1.
     """
-    crowd = with_habits(name, 300, 400, np.random.default_rng(0))
+    crowd = with_response_bias(name, 300, 400, np.random.default_rng(0))
     result = quorate.aggregate(crowd.answers, "rank-one-centred")
     assert np.mean(held(result.intervals, crowd.skills, crowd.answers.per_worker)) >= 0.95 - 0.026
     assert abs(float(result.skills @ crowd.skills / (crowd.skills @ crowd.skills)) - 1) < 0.1
@@ -216,4 +216,4 @@ def test_skills_by_gold_are_agreement_above_guessing_or_above_habit() -> None:
     habitual, _ = gold_skills(answers, truth, centred=True)
     assert (plain[0], n[0]) == (0.5, 8)
     assert habitual[0] == pytest.approx((0.75 - 0.5) / 0.5)
-    assert habits_of(answers).prior.sum() == pytest.approx(1)
+    assert response_bias_of(answers).prior.sum() == pytest.approx(1)

@@ -92,10 +92,10 @@ def test_without_habits_the_centred_score_is_the_one_coin_score(n_classes: int) 
     """But for what centring takes, one answer in a thousand, and for the classes' shares in the sample, 1 or 2 %."""
     crowd = simulate.crowd(3000, 6, 4, n_classes=n_classes, skills=np.linspace(0.2, 0.8, 6), seed=3)
     even = np.full((6, n_classes), 1 / n_classes)
-    habits = ResponseBias(even, even[0], 1 - 1 / n_classes, even[0])
+    bias_of_workers = ResponseBias(even, even[0], 1 - 1 / n_classes, even[0])
     free, gold = np.ones(6, dtype=bool), np.zeros(6, dtype=bool)
     one = OneCoinInference(crowd.answers, crowd.skills, free).score()
-    two = CentredInference(crowd.answers, crowd.skills, gold, free, habits, 0.0).score()
+    two = CentredInference(crowd.answers, crowd.skills, gold, free, bias_of_workers, 0.0).score()
     assert two.raw == pytest.approx(one.raw, rel=1e-3)
     for name in ("alpha", "gamma"):
         assert getattr(two, name) == pytest.approx(getattr(one, name), rel=0.03)

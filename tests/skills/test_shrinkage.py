@@ -6,7 +6,7 @@ import pytest
 from quorate import simulate
 from quorate.answers import Answers
 from quorate.blocks import memory
-from quorate.blocks.gold_worker import GildedBlocks
+from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.priors import priors_of
@@ -78,10 +78,10 @@ def test_gold_has_skill_one_and_decides_the_sign() -> None:
     answers = simulate.collect(
         crowd.answers.task, crowd.answers.worker, 1 - crowd.answers.label, crowd.truth, crowd.skills, 2
     ).answers
-    gilded = GildedBlocks(blocks_of(answers, crowd.truth.astype(np.int32)))
+    with_gold_worker = BlocksWithGoldWorker(blocks_of(answers, crowd.truth.astype(np.int32)))
     bias = response_bias(blocks_of(answers))
     with_gold = ResponseBias(np.vstack([bias.frequency, bias.prior]), bias.prior, bias.spread, bias.crowd)
-    found = shrunk_skills(gilded, with_gold, is_gold=np.arange(7) == 6)
+    found = shrunk_skills(with_gold_worker, with_gold, is_gold=np.arange(7) == 6)
     assert found.mean[6] == 1.0
     skilled = crowd.skills > 0.4
     assert (found.mean[:6][skilled] < 0).all()

@@ -5,7 +5,7 @@ import pytest
 
 import quorate
 from quorate.notes import ORIENTATION
-from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, settle_signs, weighed_signs
+from quorate.skills.signs import breadth_first_signs, contradicted_share, orient, orient_components, weighed_signs
 from tests.crowds import connected_odd_graph, signed_skills
 
 
@@ -107,7 +107,7 @@ def test_settling_ends_where_no_single_turn_helps_from_any_start(seed: int) -> N
     i, j = connected_odd_graph(12, rng, share=0.6)
     evidence, start = rng.normal(0.2, 1, len(i)), rng.choice([-1.0, 1.0], 12)
     given = start.copy()
-    found = settle_signs(start, i, j, evidence)
+    found = orient_components(start, i, j, evidence)
     assert start.tolist() == given.tolist()  # what was given is left alone
     assert found.contradicted == contradicted_share(found.sign, i, j, evidence)
     assert found.contradicted <= contradicted_share(start, i, j, evidence)

@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from experiments.calibration.coverage import with_habits
+from experiments.calibration.coverage import with_response_bias
 from scipy import sparse
 
 import quorate
@@ -51,10 +51,15 @@ def test_the_inflation_is_that_of_a_dense_solve(n_classes: int, draws: int) -> N
 
 def test_the_inflation_of_centred_skills_is_that_of_a_dense_solve() -> None:
     """To 3 %, as above."""
-    crowd = with_habits("four classes, 7 : 1 : 1 : 1", 10, 120, np.random.default_rng(3))
+    crowd = with_response_bias("four classes, 7 : 1 : 1 : 1", 10, 120, np.random.default_rng(3))
     inference = quorate.aggregate(crowd.answers, "rank-one-centred").inference
     assert isinstance(inference, CentredInference)
-    a, x, f, spread = crowd.answers, inference.skills, inference.habits.frequency, inference.habits.spread
+    a, x, f, spread = (
+        crowd.answers,
+        inference.skills,
+        inference.bias_of_workers.frequency,
+        inference.bias_of_workers.spread,
+    )
     tried = np.clip(inference.score().raw, -1 / 3, 1) * inference._kept / inference._in_scale
     d, h, psi = np.zeros(10), np.zeros((10, 10)), np.zeros((a.n_tasks, 10))
     for task, there in meetings(a):

@@ -128,7 +128,7 @@ def test_diagnose_names_the_workers_in_between_and_a_comparison() -> None:
 
 def test_the_proposed_comparison_identifies_the_group() -> None:
     crowd = simulate.crowd_on_graph(EDGES, GUESSER, 3000, seed=1)
-    weak = quorate.aggregate(crowd.answers, "rank-one").workforce.weak
+    weak = quorate.aggregate(crowd.answers, "rank-one").skill_estimates.weak
     assert weak is not None
     first = comparisons(crowd.answers, weak)[0]
     more = (

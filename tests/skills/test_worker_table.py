@@ -63,7 +63,7 @@ def test_blocks_count_known_answers_as_memory_does(method: str) -> None:
     gold = {f"t{t}": f"c{codes[t]}" for t in np.flatnonzero(codes >= 0)}
     in_memory = quorate.aggregate(crowd.answers, method, gold=gold)
     fitted = block_fit(method)(blocks_of(crowd.answers, codes))
-    assert fitted.workforce.skills == pytest.approx(in_memory.skills, abs=1e-9)
+    assert fitted.skill_estimates.skills == pytest.approx(in_memory.skills, abs=1e-9)
 
 
 @pytest.mark.parametrize("method", ["quorate", "rank-one"])

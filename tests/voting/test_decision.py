@@ -5,26 +5,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quorate.voting.decision import cheapest
-from quorate.voting.vote import Ballot
+from quorate.voting.decision import least_expected_cost
+from quorate.voting.vote import Vote
 
 
-def ballot_of(*posterior: list[float]) -> Ballot:
+def vote_of(*posterior: list[float]) -> Vote:
     p = np.array(posterior)
-    return Ballot(np.log(np.maximum(p, 1e-12)), p, p.argmax(axis=1), np.zeros(len(p), dtype=bool))
+    return Vote(np.log(np.maximum(p, 1e-12)), p, p.argmax(axis=1), np.zeros(len(p), dtype=bool))
 
 
 def test_where_two_others_cost_as_little_the_label_is_marked_as_tied() -> None:
     """To say a costs much if it is wrong, so b or c it is, which cost the same."""
     costs = np.array([[0.0, 9.0, 9.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    found = cheapest(ballot_of([0.5, 0.25, 0.25], [0.5, 0.3, 0.2], [0.98, 0.01, 0.01]), costs)
+    found = least_expected_cost(vote_of([0.5, 0.25, 0.25], [0.5, 0.3, 0.2], [0.98, 0.01, 0.01]), costs)
     assert (found.label.tolist(), found.tied.tolist()) == ([1, 1, 0], [True, False, False])
 
 
 @given(st.lists(st.integers(0, 9), min_size=9, max_size=9), st.lists(st.integers(1, 9), min_size=3, max_size=3))
 def test_no_other_label_costs_less(costs: list[int], odds: list[int]) -> None:
     table, p = np.array(costs, float).reshape(3, 3), np.array(odds) / sum(odds)
-    found = cheapest(ballot_of(p.tolist()), table, "cost")
+    found = least_expected_cost(vote_of(p.tolist()), table, "cost")
     expected = [sum(p[true] * table[said, true] for true in range(3)) for said in range(3)]
     assert found.beside["cost"][0] == pytest.approx(expected[int(found.label[0])])
     assert expected[int(found.label[0])] <= min(expected) + 1e-9

@@ -47,10 +47,10 @@ def test_the_posterior_is_bayes_rule(answers: Answers, seed: int) -> None:
         likelihood[c] = p[w]
         expected[t] *= likelihood
     expected /= expected.sum(axis=1, keepdims=True)
-    ballot = plug_in_vote(answers, weight(skills, m), prior)
-    assert ballot.posterior == pytest.approx(expected, abs=1e-9)
-    assert ballot.posterior.sum(axis=1) == pytest.approx(1)
-    assert ballot.confidence == pytest.approx(expected[np.arange(answers.n_tasks), ballot.label], abs=1e-9)
+    task_vote = plug_in_vote(answers, weight(skills, m), prior)
+    assert task_vote.posterior == pytest.approx(expected, abs=1e-9)
+    assert task_vote.posterior.sum(axis=1) == pytest.approx(1)
+    assert task_vote.confidence == pytest.approx(expected[np.arange(answers.n_tasks), task_vote.label], abs=1e-9)
 
 
 def test_ties_go_by_score_then_majority_then_prior_then_order() -> None:
@@ -79,31 +79,31 @@ def test_sums_in_another_order_still_tie() -> None:
 @given(rows())
 def test_majority_vote_counts_heads(table: list[tuple[int, str, str]]) -> None:
     answers = answers_of(table)
-    ballot = majority(answers)
+    task_vote = majority(answers)
     for task in range(answers.n_tasks):
         given = answers.label[answers.task == task]
         heads = np.bincount(given, minlength=answers.n_classes)
-        assert ballot.posterior[task] == pytest.approx(heads / heads.sum())
-        assert ballot.label[task] == heads.argmax()
-        assert ballot.tied[task] == ((heads == heads.max()).sum() > 1)
+        assert task_vote.posterior[task] == pytest.approx(heads / heads.sum())
+        assert task_vote.label[task] == heads.argmax()
+        assert task_vote.tied[task] == ((heads == heads.max()).sum() > 1)
 
 
 def test_a_negative_vote_speaks_for_the_others_and_the_shares_follow_the_scores() -> None:
     rng = np.random.default_rng(0)
     answers = simulate.crowd(200, 9, 4, n_classes=3, seed=0).answers
     weights = rng.normal(size=9)
-    ballot = weighted_majority(answers, weights)
-    assert (ballot.posterior >= 0).all()
-    assert ballot.posterior.sum(axis=1) == pytest.approx(1)
-    assert (ballot.posterior.argmax(axis=1) == tally(answers, weights).argmax(axis=1)).all()
+    task_vote = weighted_majority(answers, weights)
+    assert (task_vote.posterior >= 0).all()
+    assert task_vote.posterior.sum(axis=1) == pytest.approx(1)
+    assert (task_vote.posterior.argmax(axis=1) == tally(answers, weights).argmax(axis=1)).all()
 
 
 def test_known_labels_are_certain() -> None:
     answers = answers_of([(1, "a", "x"), (1, "b", "x"), (2, "a", "y")])
-    ballot = reveal(majority(answers), np.array([1, -1]))
-    assert ballot.label.tolist() == [1, 1]
-    assert ballot.confidence.tolist() == [1, 1]
-    assert ballot.leaders.tolist() == [[False, True], [False, True]]
+    task_vote = reveal(majority(answers), np.array([1, -1]))
+    assert task_vote.label.tolist() == [1, 1]
+    assert task_vote.confidence.tolist() == [1, 1]
+    assert task_vote.leaders.tolist() == [[False, True], [False, True]]
 
 
 @given(rows(), st.integers(0, 10**6))
@@ -111,10 +111,10 @@ def test_the_margin_is_what_the_label_is_ahead_of_the_best_other_class(
     table: list[tuple[int, str, str]], seed: int
 ) -> None:
     answers = answers_of(table)
-    ballot = plug_in_vote(answers, np.random.default_rng(seed).normal(size=answers.n_workers))
-    for task, label in enumerate(ballot.label):
-        others = [ballot.posterior[task, c] for c in range(answers.n_classes) if c != label]
-        assert ballot.margin[task] == pytest.approx(ballot.posterior[task, label] - max(others, default=0.0))
+    task_vote = plug_in_vote(answers, np.random.default_rng(seed).normal(size=answers.n_workers))
+    for task, label in enumerate(task_vote.label):
+        others = [task_vote.posterior[task, c] for c in range(answers.n_classes) if c != label]
+        assert task_vote.margin[task] == pytest.approx(task_vote.posterior[task, label] - max(others, default=0.0))
 
 
 @pytest.mark.parametrize("difference", [1e-7, 1e-3])
@@ -137,15 +137,15 @@ def test_a_prior_that_is_none_is_refused(prior: list[float]) -> None:
 
 def test_a_known_label_outweighs_every_vote_and_the_ballot_stays_as_it_was() -> None:
     answers = answers_of([(t, w, "x") for t in (1, 2) for w in "abc"] + [(3, "a", "y")])
-    ballot = plug_in_vote(answers, np.full(3, 30.0))
-    before = (ballot.scores.copy(), ballot.posterior.copy())
-    known = reveal(ballot, np.array([1, -1, 0]))
+    task_vote = plug_in_vote(answers, np.full(3, 30.0))
+    before = (task_vote.scores.copy(), task_vote.posterior.copy())
+    known = reveal(task_vote, np.array([1, -1, 0]))
     assert known.label.tolist() == [1, 0, 0]
     assert known.posterior[[0, 2]].tolist() == [[0, 1], [1, 0]]
     # By more than the log-odds at which a probability rounds to one.
     assert known.scores[0, 1] - known.scores[0, 0] > 36
-    assert known.scores[1].tolist() == ballot.scores[1].tolist()
-    assert (ballot.scores.tolist(), ballot.posterior.tolist()) == tuple(each.tolist() for each in before)
+    assert known.scores[1].tolist() == task_vote.scores[1].tolist()
+    assert (task_vote.scores.tolist(), task_vote.posterior.tolist()) == tuple(each.tolist() for each in before)
 
 
 def test_a_known_label_is_no_tie() -> None:
@@ -157,8 +157,8 @@ def test_a_known_label_is_no_tie() -> None:
 
 def test_a_vote_against_every_class_leaves_them_even() -> None:
     answers = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x")], classes=["x", "y", "z"])
-    ballot = weighted_majority(answers, np.array([0.0, 0.0]))
-    assert ballot.posterior == pytest.approx(np.full((2, 3), 1 / 3))
+    task_vote = weighted_majority(answers, np.array([0.0, 0.0]))
+    assert task_vote.posterior == pytest.approx(np.full((2, 3), 1 / 3))
     against = weighted_majority(answers, np.array([-1.0, -2.0]))
     # A vote of -1 against x is one for y and one for z, and that of -2 against y is two for x and two for z.
     assert against.posterior[0] == pytest.approx(np.array([2, 1, 3]) / 6)

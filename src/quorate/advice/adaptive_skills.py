@@ -34,7 +34,7 @@ START = 0.5  # the skill that everyone is first taken to have
 
 
 @dataclass(frozen=True)
-class Coins:
+class OneCoinSkills:
     """Where one-coin EM ended."""
 
     accuracy: FloatArray  # of each worker; 1/M or the mean for one without an answer to compare
@@ -43,7 +43,7 @@ class Coins:
     converged: bool
 
 
-def fit_coins(
+def fit_one_coin_skills(
     answers: Answers,
     known: IntArray | None,
     verdict: Identifiability,
@@ -52,7 +52,7 @@ def fit_coins(
     start: FloatArray | None = None,
     max_iterations: int = 300,
     tolerance: float = 1e-5,
-) -> Coins:
+) -> OneCoinSkills:
     """Fit one accuracy a worker by `quorate.models.one_coin`, the classes being alike frequent.
 
     A task with one answer has the same likelihood whatever its worker's accuracy; it would only slow EM down, and is
@@ -69,8 +69,8 @@ def fit_coins(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=2000, n_workers=8, per_task=4, seed=0)
-    >>> coins = fit_coins(crowd.answers, None, identify(crowd.answers))
-    >>> bool(np.abs(skill_of(coins.accuracy, 2) - crowd.skills).max() < 0.1)
+    >>> one_coin_skills = fit_one_coin_skills(crowd.answers, None, identify(crowd.answers))
+    >>> bool(np.abs(skill_of(one_coin_skills.accuracy, 2) - crowd.skills).max() < 0.1)
     True
     """
     m = answers.n_classes
@@ -92,7 +92,7 @@ def fit_coins(
         counted = np.where(determined, compared.per_worker, 0)
         p = _oriented(p, compared.per_worker, verdict)
         mean = float(p @ counted / counted.sum()) if counted.any() else mean
-    return Coins(p, mean, fit.steps - 1, fit.converged)
+    return OneCoinSkills(p, mean, fit.steps - 1, fit.converged)
 
 
 def log_likelihood_of(answers: Answers, p: FloatArray, known: IntArray | None) -> float:
@@ -226,7 +226,7 @@ MOST_ANSWERS = 200_000  # above, only the first start is tried: a thin joint is 
 
 def fit_either_way(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
-) -> Coins:
+) -> OneCoinSkills:
     """Fit one accuracy a worker by EM from both starts, and keep the likelier fit.
 
     Args:
@@ -234,7 +234,7 @@ def fit_either_way(
         crowd: the same, with the known labels as one more worker.
         known: the known class of each task, -1 where unknown; None where no gold is given.
         verdict: the components of that crowd.
-        options: of `fit_coins`.
+        options: of `fit_one_coin_skills`.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=8, per_task=3, seed=0)
@@ -242,13 +242,13 @@ def fit_either_way(
     >>> fit_either_way(crowd.answers, crowd.answers, None, identify(crowd.answers)).converged
     True
     """
-    first = fit_coins(answers, known, verdict, **options)
+    first = fit_one_coin_skills(answers, known, verdict, **options)
     if answers.n_answers > MOST_ANSWERS:
         return first
     start = _signed_start(crowd, answers.n_workers, verdict)
     if np.all(start >= 1 / answers.n_classes):
         return first
-    second = fit_coins(answers, known, verdict, start=start, **options)
+    second = fit_one_coin_skills(answers, known, verdict, start=start, **options)
     fits = [log_likelihood_of(answers, each.accuracy, known) for each in (first, second)]
     return second if fits[1] > fits[0] + 1e-6 else first
 
@@ -305,13 +305,13 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)
     verdict = judge(crowd, answers.n_workers)
-    coins = fit_either_way(answers, crowd, known, verdict)
-    low, high = likelihood_intervals(answers, coins.accuracy, known, float(chdtri(1, 1 - level)))
+    one_coin_skills = fit_either_way(answers, crowd, known, verdict)
+    low, high = likelihood_intervals(answers, one_coin_skills.accuracy, known, float(chdtri(1, 1 - level)))
     unknown = ~verdict.determined[: answers.n_workers]
     fitted, below, above = (
-        np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (coins.accuracy, low, high)
+        np.where(unknown, np.nan, skill_of(p, answers.n_classes)) for p in (one_coin_skills.accuracy, low, high)
     )
-    return AdaptiveSkills(fitted, below, above, level, coins.converged)
+    return AdaptiveSkills(fitted, below, above, level, one_coin_skills.converged)
 
 
 def likelihood_intervals(
@@ -373,7 +373,7 @@ class Belief:
     answers: FloatArray  # the parameters of the law add up to this
     mean: float  # of the crowd: what a newcomer is taken for
     strength: float  # in answers, how firmly
-    fit: Coins
+    fit: OneCoinSkills
 
     def with_newcomers(self, n: int) -> "Belief":
         """Add workers of whom nothing is known."""
@@ -396,7 +396,7 @@ def believe(
         crowd: the same, with the known labels as one more worker.
         known: the known class of each task, -1 where unknown; None where no gold is given.
         verdict: the components of that crowd.
-        options: ``max_iterations`` and ``tolerance`` of `quorate.advice.adaptive_skills.fit_coins`.
+        options: ``max_iterations`` and ``tolerance`` of `quorate.advice.adaptive_skills.fit_one_coin_skills`.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=20, n_workers=8, per_task=3, seed=0).answers
@@ -409,13 +409,15 @@ def believe(
     m, n_workers = answers.n_classes, answers.n_workers
     middle, variance = (1 + 1 / m) / 2, (1 - 1 / m) ** 2 / 12
     strength = middle * (1 - middle) / variance - 1  # of the Beta law with this mean and variance: 8 for two classes
-    coins = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
-    mean = min(max(coins.mean, 1.01 / m), 0.999)
+    one_coin_skills = fit_either_way(answers, crowd, known, verdict, strength=strength, **options)
+    mean = min(max(one_coin_skills.mean, 1.01 / m), 0.999)
     n = answers.per_worker * np.where(verdict.determined[:n_workers], 1.0, 0.0)
-    q = without_own(answers, coins.accuracy, known)
+    q = without_own(answers, one_coin_skills.accuracy, known)
     slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
     # Fisher's information at the mean, in answers of which the truth is known.
     told = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
-    own = np.clip(coins.accuracy + strength / np.maximum(n, 1) * (coins.accuracy - coins.mean), 0, 1)
+    own = np.clip(
+        one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
+    )
     drawn = (told * own + strength * mean) / (told + strength)
-    return Belief(drawn, told + strength, mean, strength, coins)
+    return Belief(drawn, told + strength, mean, strength, one_coin_skills)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.advice.available_workers import Crew
+from quorate.advice.available_workers import AvailableWorkers
 from quorate.advice.stopping import Need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
@@ -27,7 +27,7 @@ class Advice(Shown):
 
     answers: Answers
     budget: int
-    crew: Crew
+    worker_pool: AvailableWorkers
     task: IntArray  # codes, one for each assignment
     worker: IntArray  # codes in the crew
     reasons: tuple[str, ...]  # of the repair; all others are for information
@@ -59,7 +59,7 @@ class Advice(Shown):
         codes[: len(self.reasons)] = [place[text] for text in self.reasons]
         columns = {
             "task": take(self.answers.task_names, self.task),
-            "worker": take(self.crew.names, self.worker),
+            "worker": take(self.worker_pool.names, self.worker),
             "reason": take(from_strings(texts), codes),
             "gain": from_numpy(self.gain, mask=np.isnan(self.gain)),
         }
@@ -98,7 +98,7 @@ class Advice(Shown):
             "repair": kinds.count("repair"),
             "settle": kinds.count("settle"),
             "information": self.n_assignments - len(kinds),
-            "available_workers": int(self.crew.available.sum()),
+            "available_workers": int(self.worker_pool.available.sum()),
             "expected_error": self.expected_error,
             "target_error": self.need.target,
             "stop": self.stops,
@@ -140,7 +140,7 @@ class Advice(Shown):
         asked, tasks = len(np.unique(self.worker)), len(np.unique(self.task))
         head = f"{count(n, 'further answer')} advised, of a budget of {self.budget:,}"
         if n:
-            available = count(int(self.crew.available.sum()), "available worker")
+            available = count(int(self.worker_pool.available.sum()), "available worker")
             head += f", to {count(tasks, 'task')} by {asked:,} of {available}"
         if self.reasons:
             head += f"; {count(len(self.reasons), 'answer')} of them to repair the crowd"

@@ -6,9 +6,9 @@ import numpy as np
 
 from quorate.advice.adaptive_skills import Belief, believe, check_classes, judge, with_gold
 from quorate.advice.advice import Advice
-from quorate.advice.available_workers import Crew, gather_crew, met
+from quorate.advice.available_workers import AvailableWorkers, gather_available_workers, met
 from quorate.advice.information_gain import plan
-from quorate.advice.repair import Mending, mend
+from quorate.advice.repair import ComponentRepair, repair_component
 from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
@@ -138,7 +138,7 @@ def advise_result(
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> advice = advise_result(result, 5)
-    >>> bool(np.isclose(advice.need.expected_error, 1 - result.ballot.confidence.mean()))
+    >>> bool(np.isclose(advice.need.expected_error, 1 - result.task_vote.confidence.mean()))
     True
     """
     answers = result.answers
@@ -146,19 +146,19 @@ def advise_result(
         dependence = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     _check(budget, target_error, width, dependence)
     check_classes(answers)
-    crew = gather_crew(answers, budget, workers=available, per_worker=per_worker, cost=cost)
+    worker_pool = gather_available_workers(answers, budget, workers=available, per_worker=per_worker, cost=cost)
     crowd = with_gold(answers, result.gold)
     verdict = judge(crowd, answers.n_workers)
     belief = believe(answers, crowd, result.gold, verdict)
     return advise_from(
-        result, budget, crew, verdict, belief, target_error=target_error, width=width, dependence=dependence
+        result, budget, worker_pool, verdict, belief, target_error=target_error, width=width, dependence=dependence
     )
 
 
 def advise_from(
     result: Result,
     budget: int,
-    crew: Crew,
+    worker_pool: AvailableWorkers,
     verdict: Identifiability,
     belief: Belief,
     *,
@@ -172,34 +172,36 @@ def advise_from(
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> verdict = judge(result.answers, 8)
     >>> belief = believe(result.answers, result.answers, None, verdict)
-    >>> advise_from(result, 5, gather_crew(result.answers, 5), verdict, belief).n_assignments
+    >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, belief).n_assignments
     5
     """
-    answers, known, posterior = result.answers, result.gold, result.ballot.posterior
-    is_stated = result.ballot.is_stated
+    answers, known, posterior = result.answers, result.gold, result.task_vote.posterior
+    is_stated = result.task_vote.is_stated
     if is_stated is not None:  # of the other tasks nothing is known, whatever the posterior
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
-    everyone = belief.with_newcomers(crew.size - n)
+    everyone = belief.with_newcomers(worker_pool.size - n)
     accuracy = everyone.accuracy
-    weak = result.workforce.weak
-    mended = mend(answers, with_gold(answers, known), verdict, crew, accuracy, posterior, budget, width, weak)
+    weak = result.skill_estimates.weak
+    mended = repair_component(
+        answers, with_gold(answers, known), verdict, worker_pool, accuracy, posterior, budget, width, weak
+    )
     target = USUAL_TARGET if target_error is None else target_error
-    pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, crew, budget), answers.n_classes)
+    pace = drift(accuracy, everyone.answers, _likely_shares(accuracy, worker_pool, budget), answers.n_classes)
     needs = need(posterior, pace, target, answered=answers.per_task, dependence=dependence)
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
     limit = budget - len(mended.task)
     if target_error is not None:
         open_tasks &= ~needs.settled
-        limit = int(min(limit, np.ceil(needs.whole / np.average(crew.gives, weights=crew.available))))
+        limit = int(min(limit, np.ceil(needs.whole / np.average(worker_pool.gives, weights=worker_pool.available))))
     there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
     tasks, workers = met(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
     doubted = (1 - LEAST_DOUBT) * posterior + LEAST_DOUBT / answers.n_classes
-    chosen = plan(done, doubted, accuracy, crew.after(mended.worker), limit, open_tasks, there, dependence)
+    chosen = plan(done, doubted, accuracy, worker_pool.after(mended.worker), limit, open_tasks, there, dependence)
     if limit and len(chosen) == 0 and len(mended.task) == 0:
-        _refuse_if_nobody_is_left(done, crew, open_tasks)
+        _refuse_if_nobody_is_left(done, worker_pool, open_tasks)
     stops = target_error is not None and needs.reached
     notes = [
         *_repair_notes(int((~determined).sum()), n, mended),
@@ -209,7 +211,7 @@ def advise_from(
     return Advice(
         answers,
         budget,
-        crew,
+        worker_pool,
         np.concatenate([mended.task, chosen.task]),
         np.concatenate([mended.worker, chosen.worker]),
         mended.reason,
@@ -235,27 +237,29 @@ def _check(budget: int, target_error: float | None, width: float, dependence: fl
         raise OptionError(f"the dependence of answers lies between 0 and 1, not at {dependence}")
 
 
-def _likely_shares(accuracy: FloatArray, crew: Crew, budget: int) -> FloatArray:
+def _likely_shares(accuracy: FloatArray, worker_pool: AvailableWorkers, budget: int) -> FloatArray:
     """Return how many answers each worker would give if the best take all that they have room for."""
-    free = np.flatnonzero(crew.available & (crew.room > 0))
+    free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     order = free[np.argsort(-accuracy[free], kind="stable")]
-    before = starts_of(crew.room[order])[:-1]
-    gives = np.zeros(crew.size)
-    gives[order] = np.clip(budget - before, 0, crew.room[order])
+    before = starts_of(worker_pool.room[order])[:-1]
+    gives = np.zeros(worker_pool.size)
+    gives[order] = np.clip(budget - before, 0, worker_pool.room[order])
     return gives
 
 
-def _refuse_if_nobody_is_left(done: tuple[IntArray, IntArray], crew: Crew, open_tasks: BoolArray) -> None:
+def _refuse_if_nobody_is_left(
+    done: tuple[IntArray, IntArray], worker_pool: AvailableWorkers, open_tasks: BoolArray
+) -> None:
     """Tell an empty plan for want of workers from one for want of doubt.
 
     Raises:
         OptionError: no available worker can take any open task.
     """
-    free = crew.available & (crew.room > 0)
+    free = worker_pool.available & (worker_pool.room > 0)
     if not free.any():
         raise OptionError(
-            f"nobody is left to ask: none of {count(int(crew.available.sum()), 'available worker')} may take another "
-            "task. List others (available=, --available), or allow more (per_worker=, --per-worker)"
+            f"nobody is left to ask: none of {count(int(worker_pool.available.sum()), 'available worker')} may take "
+            "another task. List others (available=, --available), or allow more (per_worker=, --per-worker)"
         )
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
@@ -265,7 +269,7 @@ def _refuse_if_nobody_is_left(done: tuple[IntArray, IntArray], crew: Crew, open_
         )
 
 
-def _repair_notes(n_undetermined: int, n_workers: int, mended: Mending) -> list[str]:
+def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) -> list[str]:
     """Say what is not determined, and how far the advice mends it."""
     notes = []
     if n_undetermined:

@@ -17,7 +17,7 @@ WORKER = "worker"  # the column of ids in a table of workers
 
 
 @dataclass(frozen=True)
-class Crew:
+class AvailableWorkers:
     """The workers of the answers, and after them those who have not answered yet; shapes (workers,)."""
 
     names: pa.Array
@@ -33,15 +33,15 @@ class Crew:
         """How many workers there are, newcomers included."""
         return len(self.names)
 
-    def after(self, workers: IntArray) -> "Crew":
+    def after(self, workers: IntArray) -> "AvailableWorkers":
         """Return the crew with less room, after these workers were asked once each time they are listed."""
         asked = np.bincount(workers, minlength=self.size)
         return replace(self, room=np.maximum(self.room - asked, 0))
 
 
-def gather_crew(
+def gather_available_workers(
     answers: Answers, budget: int, *, workers: Source = None, per_worker: int | None = None, cost: str | None = None
-) -> Crew:
+) -> AvailableWorkers:
     """Find out who can be asked.
 
     Args:
@@ -58,8 +58,8 @@ def gather_crew(
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})
-    >>> crew = gather_crew(answers, 3, workers=["bob", "eve"])
-    >>> crew.names.to_pylist(), crew.available.tolist(), crew.room.tolist()
+    >>> worker_pool = gather_available_workers(answers, 3, workers=["bob", "eve"])
+    >>> worker_pool.names.to_pylist(), worker_pool.available.tolist(), worker_pool.room.tolist()
     (['ann', 'bob', 'eve'], [False, True, True], [0, 3, 4])
     """
     if per_worker is not None and per_worker < 1:
@@ -82,7 +82,7 @@ def gather_crew(
     else:
         room = np.full(len(names), per_worker)
     room = np.where(available, np.maximum(room, 0), 0)
-    return Crew(names, available, load, room, price, cost is not None, _gives(answers, len(names)))
+    return AvailableWorkers(names, available, load, room, price, cost is not None, _gives(answers, len(names)))
 
 
 def met(answers: Answers) -> tuple[IntArray, IntArray]:
@@ -93,9 +93,9 @@ def met(answers: Answers) -> tuple[IntArray, IntArray]:
     >>> [codes.tolist() for codes in met(quorate.read(table, abstain=["n/a"]))]
     [[0, 0], [0, 1]]
     """
-    if answers.said is None:
+    if answers.answer_symbols is None:
         return answers.task, answers.worker
-    said = answers.said
+    said = answers.answer_symbols
     return np.concatenate([answers.task, said.task]), np.concatenate([answers.worker, said.worker])
 
 

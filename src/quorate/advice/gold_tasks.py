@@ -51,26 +51,26 @@ class GoldAdvice(Shown):
     @cached_property
     def tasks(self) -> Table:
         """One row a task: task, reason, inclusion_probability, current_label, confidence."""
-        answers, ballot = self.result.answers, self.result.ballot
+        answers, task_vote = self.result.answers, self.result.task_vote
         columns = {
             "task": take(answers.task_names, self.task),
             "reason": from_strings(self.reasons),
             "inclusion_probability": self.inclusion_probability,
-            "current_label": take(answers.classes, ballot.label[self.task]),
-            "confidence": from_numpy(ballot.confidence[self.task], mask=np.isnan(ballot.confidence[self.task])),
+            "current_label": take(answers.classes, task_vote.label[self.task]),
+            "confidence": from_numpy(task_vote.confidence[self.task], mask=np.isnan(task_vote.confidence[self.task])),
         }
         return Table(table_of(columns))
 
     @property
     def expected_wrong(self) -> float | None:
         """How many of their current labels are expected to be wrong; None where no confidence is stated."""
-        wrong = float((1 - self.result.ballot.confidence[self.task]).sum())
+        wrong = float((1 - self.result.task_vote.confidence[self.task]).sum())
         return None if np.isnan(wrong) else wrong
 
     @property
     def expected_error(self) -> float | None:
         """The share of all labels that are expected to be wrong; None where no confidence is stated."""
-        mean = self.result.ballot.sureness().mean
+        mean = self.result.task_vote.confidence_stats().mean
         return None if mean is None else 1 - mean
 
     def to_dict(self, *, tasks: bool = True) -> dict[str, Any]:
@@ -214,12 +214,12 @@ def _least_sure(result: Result, tasks: IntArray, n: int) -> tuple[IntArray, list
 
 def _chosen_probability(result: Result) -> FloatArray:
     """Return the posterior probability of each label: an order of the tasks, even where it is no confidence."""
-    return replace(result.ballot, is_stated=None).confidence
+    return replace(result.task_vote, is_stated=None).confidence
 
 
 def _why(result: Result, task: int, more: str) -> str:
     """Tell how the two likeliest classes of a task stand."""
-    answers, posterior = result.answers, result.ballot.posterior[task]
+    answers, posterior = result.answers, result.task_vote.posterior[task]
     best = np.argsort(-posterior, kind="stable")[:2]
     told = " or ".join(f"{answers.classes[int(k)].as_py()!r} {100 * posterior[k]:.0f} %" for k in best)
     return f"unsure: {told}{more}"
@@ -235,7 +235,7 @@ class _Spread:
         mine = place[answers.task] >= 0
         self.at, self.worker = place[answers.task[mine]], answers.worker[mine]
         self.n_answers = np.bincount(self.at, minlength=len(pool))
-        self.label = result.ballot.label[pool]
+        self.label = result.task_vote.label[pool]
         graph = result.graph
         part = np.zeros(answers.n_workers, np.int64) if graph is None else graph.component[: answers.n_workers]
         self.component = part[answers.worker[answers.start[pool]]]  # a task's workers are all of one component

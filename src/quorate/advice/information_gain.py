@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.advice.available_workers import Crew
+from quorate.advice.available_workers import AvailableWorkers
 from quorate.advice.stopping import share_of_next
 from quorate.arrays import BoolArray, FloatArray, IntArray, sortable, starts_of
 from quorate.voting.vote import skill_of, weight
@@ -48,17 +48,17 @@ def expected_gain(posterior: FloatArray, accuracy: FloatArray) -> FloatArray:
     return gain
 
 
-def as_heard(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
+def as_voted(accuracy: FloatArray, share: FloatArray, n_classes: int) -> FloatArray:
     """Return the accuracy of a worker whose vote counts this share of its log-odds: one who tells as much.
 
-    >>> as_heard(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
+    >>> as_voted(np.array([0.8, 0.8]), np.array([1.0, 0.5]), 2).round(3).tolist()
     [0.8, 0.667]
     """
     if (share == 1).all():  # exactly: the accuracy's way to log-odds and back would cost its last digit
         return accuracy
     odds = weight(skill_of(accuracy, n_classes), n_classes) * share
-    heard: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
-    return heard
+    voters: FloatArray = 1 / (1 + (n_classes - 1) * np.exp(-odds))
+    return voters
 
 
 def entropy(posterior: FloatArray) -> FloatArray:
@@ -80,7 +80,7 @@ def plan(
     done: tuple[IntArray, IntArray],
     posterior: FloatArray,
     accuracy: FloatArray,
-    crew: Crew,
+    worker_pool: AvailableWorkers,
     budget: int,
     open_tasks: BoolArray,
     answered: IntArray | None = None,
@@ -99,32 +99,32 @@ def plan(
         done: tasks and workers that are not to meet again, one entry an answer.
         posterior: tasks × classes.
         accuracy: of each worker of the crew.
-        crew: who can be asked.
+        worker_pool: who can be asked.
         budget: answers at the most.
         open_tasks: which tasks may be asked.
         answered: answers that each task has; needed where workers err together.
         dependence: how much of each further answer to a task repeats what the others said.
 
     >>> import quorate
-    >>> from quorate.advice.available_workers import gather_crew
+    >>> from quorate.advice.available_workers import gather_available_workers
     >>> answers = quorate.read({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx")})
-    >>> crew = gather_crew(answers, 1, workers=["c"])
+    >>> worker_pool = gather_available_workers(answers, 1, workers=["c"])
     >>> done, posterior = (answers.task, answers.worker), np.array([[0.5, 0.5], [0.9, 0.1]])
-    >>> chosen = plan(done, posterior, np.full(3, 0.8), crew, 1, np.array([True, True]))
+    >>> chosen = plan(done, posterior, np.full(3, 0.8), worker_pool, 1, np.array([True, True]))
     >>> chosen.task.tolist(), chosen.worker.tolist(), chosen.gain.round(3).tolist()
     ([0], [2], [0.193])
     """
-    ranked = _ranked(posterior[open_tasks], accuracy, crew)
+    ranked = _ranked(posterior[open_tasks], accuracy, worker_pool)
     if len(ranked) == 0 or not open_tasks.any():
         return Plan(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
     there = np.zeros(len(posterior), np.int64) if answered is None else answered
-    best = as_heard(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
-    once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * crew.gives[ranked[0]]
+    best = as_voted(accuracy[ranked[:1]], share_of_next(there, dependence), posterior.shape[1])
+    once = np.where(open_tasks, expected_gain(posterior, best), 0.0) * worker_pool.gives[ranked[0]]
     before = entropy(posterior)
     left = 1 - np.divide(once, before, out=np.ones_like(once), where=before > 0)
-    asked = _Asked(done, len(posterior), crew)
-    taken = np.bincount(done[0], crew.available[done[1]], len(posterior)).astype(np.int64)
-    per_task = int(crew.available.sum()) - taken
+    asked = _Asked(done, len(posterior), worker_pool)
+    taken = np.bincount(done[0], worker_pool.available[done[1]], len(posterior)).astype(np.int64)
+    per_task = int(worker_pool.available.sum()) - taken
     given: IntArray = np.zeros(len(posterior), np.int64)
     while asked.n < budget:
         wanted = _worth_most(_Falling(once, left, there, dependence), given, per_task - given, budget - asked.n)
@@ -138,22 +138,26 @@ def plan(
     order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are heard first
     task, worker = task[order], worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
-    heard = as_heard(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
-    return _with_gains(task, worker, posterior, heard, crew)
+    voters = as_voted(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
+    return _with_gains(task, worker, posterior, voters, worker_pool)
 
 
-def _ranked(posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> IntArray:
+def _ranked(posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers) -> IntArray:
     """List the workers who can be asked, the best first: by accuracy, or by gain a unit of cost.
 
     An answer that is given every second time is worth half as much, or costs twice as much, which is the same.
     """
-    free = np.flatnonzero(crew.available & (crew.room > 0))
+    free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
     value = accuracy[free]
-    if (crew.priced or not (crew.gives == 1).all()) and len(posterior):
+    if (worker_pool.priced or not (worker_pool.gives == 1).all()) and len(posterior):
         # Who is the better bargain depends on the task: look at tasks of every degree of doubt, most at the top.
         order = np.argsort(-entropy(posterior), kind="stable")
         sample = posterior[order[np.unique(np.geomspace(1, len(order), SAMPLE).astype(np.int64)) - 1]]
-        value = expected_gain(sample[None], accuracy[free, None]).mean(axis=1) * crew.gives[free] / crew.cost[free]
+        value = (
+            expected_gain(sample[None], accuracy[free, None]).mean(axis=1)
+            * worker_pool.gives[free]
+            / worker_pool.cost[free]
+        )
     return free[np.lexsort([free, -value])]
 
 
@@ -200,11 +204,11 @@ def _worth_most(worth: _Falling, given: IntArray, room: IntArray, n: int) -> Int
 class _Asked:
     """The assignments so far. One object that changes, because workers choose one after another."""
 
-    def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, crew: Crew) -> None:
-        self.n_tasks, self.room = n_tasks, crew.room.copy()
+    def __init__(self, done: tuple[IntArray, IntArray], n_tasks: int, worker_pool: AvailableWorkers) -> None:
+        self.n_tasks, self.room = n_tasks, worker_pool.room.copy()
         task, worker = done
         self.done = task[np.argsort(worker, kind="stable")]
-        self.start = starts_of(np.bincount(worker, minlength=crew.size))
+        self.start = starts_of(np.bincount(worker, minlength=worker_pool.size))
         self.new: dict[int, list[IntArray]] = {}
         self.n = 0
 
@@ -255,16 +259,18 @@ class _Asked:
         return np.bincount(self.pairs()[0], minlength=self.n_tasks)
 
 
-def _with_gains(task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, crew: Crew) -> Plan:
+def _with_gains(
+    task: IntArray, worker: IntArray, posterior: FloatArray, accuracy: FloatArray, worker_pool: AvailableWorkers
+) -> Plan:
     """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
 
     They are sorted by task, the better first; ``accuracy`` is each assignment's, as it is heard on its task.
     """
-    alone = expected_gain(posterior[task], accuracy) * crew.gives[worker]
+    alone = expected_gain(posterior[task], accuracy) * worker_pool.gives[worker]
     before = entropy(posterior[task])
     remains = np.log1p(-np.minimum(np.divide(alone, before, out=np.zeros_like(alone), where=alone > 0), 1 - 1e-9))
     so_far = np.cumsum(remains) - remains
     first = np.searchsorted(task, task)  # where each task's run begins
     gain = alone * np.exp(so_far - so_far[first])
-    best = np.lexsort([worker, task, -sortable(gain / crew.cost[worker])])
+    best = np.lexsort([worker, task, -sortable(gain / worker_pool.cost[worker])])
     return Plan(task[best], worker[best], gain[best])

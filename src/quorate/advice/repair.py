@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quorate.advice.available_workers import Crew
+from quorate.advice.available_workers import AvailableWorkers
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import count
@@ -20,7 +20,7 @@ LEAST_SHARED, MOST_SHARED = 10, 100  # tasks: fewer settle no sign (`quorate.gra
 
 
 @dataclass(frozen=True)
-class Mending:
+class ComponentRepair:
     """Assignments that mend the crowd: the repair's first, then those that settle sign and scale."""
 
     task: IntArray
@@ -52,24 +52,24 @@ def shared_tasks_needed(accuracy: float, sure: float, n_classes: int, width: flo
     return int(np.clip(np.ceil(scale**2 * accuracy * (1 - accuracy)), LEAST_SHARED, MOST_SHARED))
 
 
-def mend(
+def repair_component(
     answers: Answers,
     crowd: Answers,
     verdict: Identifiability,
-    crew: Crew,
+    worker_pool: AvailableWorkers,
     accuracy: FloatArray,
     posterior: FloatArray,
     budget: int,
     width: float,
     weak: WeakIdentification | None = None,
-) -> Mending:
+) -> ComponentRepair:
     """Choose the answers that make everything identifiable, and then those that settle sign and scale.
 
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
         verdict: the components of that crowd.
-        crew: who can be asked.
+        worker_pool: who can be asked.
         accuracy: of each worker of the crew.
         posterior: tasks × classes.
         budget: answers at the most.
@@ -77,17 +77,17 @@ def mend(
         weak: weakly identified workers, who are compared with workers whose skill differs from zero.
 
     >>> import quorate
-    >>> from quorate.advice.available_workers import gather_crew
+    >>> from quorate.advice.available_workers import gather_available_workers
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
-    >>> crew, even = gather_crew(answers, 5), np.full((2, 2), 0.5)
-    >>> found = mend(answers, answers, identify(answers), crew, np.full(3, 0.8), even, 5, 0.4)
+    >>> worker_pool, even = gather_available_workers(answers, 5), np.full((2, 2), 0.5)
+    >>> found = repair_component(answers, answers, identify(answers), worker_pool, np.full(3, 0.8), even, 5, 0.4)
     >>> found.task.tolist(), found.worker.tolist(), found.reason
     ([0], [2], ('repair: joins 1 worker to the rest',))
     """
-    free = np.flatnonzero(crew.available & (crew.room > 0))
-    order = free[np.lexsort([free, -crew.load[free], -accuracy[free]])]
+    free = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
+    order = free[np.lexsort([free, -worker_pool.load[free], -accuracy[free]])]
     first = repair(answers, verdict, available=order)
-    draft = _Draft(answers, crew, accuracy, posterior.max(axis=1), order, budget, width)
+    draft = _Draft(answers, worker_pool, accuracy, posterior.max(axis=1), order, budget, width)
     for task, worker in zip(first.task.tolist(), first.worker.tolist(), strict=True):
         draft.add(task, worker, _repair_reason(verdict, worker, task, answers))
     n_repair = len(draft.task)
@@ -100,7 +100,7 @@ def mend(
             if len(draft.task) < budget:
                 draft.compare(comparison)
     draft.scale(verdict)
-    return Mending(
+    return ComponentRepair(
         np.array(draft.task, np.int64),
         np.array(draft.worker, np.int64),
         tuple(draft.reason),
@@ -142,7 +142,7 @@ class _Draft:
     def __init__(
         self,
         answers: Answers,
-        crew: Crew,
+        worker_pool: AvailableWorkers,
         accuracy: FloatArray,
         sure: FloatArray,
         order: IntArray,
@@ -150,7 +150,7 @@ class _Draft:
         width: float,
     ) -> None:
         self.answers, self.accuracy, self.sure, self.order = answers, accuracy, sure, order
-        self.budget, self.width, self.room = budget, width, crew.room.copy()
+        self.budget, self.width, self.room = budget, width, worker_pool.room.copy()
         self.task: list[int] = []
         self.worker: list[int] = []
         self.reason: list[str] = []

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Roster
+from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy
 from quorate.backends.partition import Coder, Spread, spread
 from quorate.backends.whole_tasks import (
@@ -24,12 +24,12 @@ from quorate.backends.whole_tasks import (
     WholeTasks,
     check_totals,
     classes_in_use,
+    crowd_info_of,
     no_totals,
     points_in_use,
-    roster_of,
-    settle_rows,
+    resolve_conflicts,
 )
-from quorate.blocks.block import Block, Blocks, Sampled, Silent, check_codes, code_type, in_order_of_hash
+from quorate.blocks.block import Abstentions, Block, Blocks, Sampled, check_codes, code_type, in_order_of_hash
 from quorate.blocks.memory import MemoryBlocks, named_answers
 from quorate.blocks.sampling import trimmed
 from quorate.errors import NotInMemoryError
@@ -46,10 +46,10 @@ class Packed:
     """Blocks on disk, and who is in them."""
 
     folder: Path  # ANSWERS, SYMBOL, SILENT: numbers one after another; names-*.arrow: the ids of the tasks
-    roster: Roster
+    crowd_info: CrowdInfo
     names: tuple[Path, ...]  # of the tasks, a file for each of the rows
     known: IntArray | None  # the known class of each task, -1 where unknown
-    points_to: IntArray | None  # the class of each symbol; None where all that is said are classes
+    class_of_symbol: IntArray | None  # the class of each symbol; None where all that is said are classes
     has_grades: bool  # whether symbols are kept
 
 
@@ -79,14 +79,14 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     totals.n_skipped = rows.n_without_task
     missing = Coder(reading.columns[0])
     with ExitStack() as opened:
-        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(SILENT if rows.n_silent else []))
+        wanted = (*ANSWERS, *([SYMBOL] if rows.has_grades else []), *(SILENT if rows.n_abstentions else []))
         files = {name: opened.enter_context((folder / name).open("wb")) for name in wanted}
         for name in {ANSWERS[0], SILENT[0]} & files.keys():
             np.zeros(1, np.int64).tofile(files[name])
         for number, path in tracked("packing", list(enumerate(rows.files))):
             table = _read(path)
             if table is not None:
-                whole = settle_rows(table, rows, reading, totals, missing)
+                whole = resolve_conflicts(table, rows, reading, totals, missing)
                 _append(whole, rows, totals, files)
                 names_in.append(_keep_names(whole.names, folder / f"names-{number:04d}.arrow"))
                 if gold is not None:
@@ -99,8 +99,8 @@ def pack(rows: Spread, folder: Path, reading: ReadOptions, engine: str, gold: Lo
     if gold is not None:
         gold.check(classes)
     codes = None if gold is None else gold.classed(np.concatenate(known), classes)
-    roster, points_to = roster_of(totals, rows, classes, engine), points_in_use(totals, rows, classes)
-    return Packed(folder, roster, tuple(names_in), codes, points_to, rows.has_grades)
+    crowd_info, class_of_symbol = crowd_info_of(totals, rows, classes, engine), points_in_use(totals, rows, classes)
+    return Packed(folder, crowd_info, tuple(names_in), codes, class_of_symbol, rows.has_grades)
 
 
 def _read(path: Path) -> pa.Table | None:
@@ -118,9 +118,11 @@ def _append(whole: WholeTasks, rows: Spread, totals: Totals, files: Mapping[str,
     columns: dict[str, IntArray] = dict(zip(ANSWERS, (ends, found.worker, found.label), strict=True))
     if whole.symbol is not None:
         columns[SYMBOL] = whole.symbol
-    if whole.silent is not None:
-        silent, before = whole.silent, files[SILENT[1]].tell() // np.dtype(np.int32).itemsize
-        columns |= dict(zip(SILENT, (silent.start[1:] + before, silent.worker, silent.symbol), strict=True))
+    if whole.abstentions is not None:
+        abstentions, before = whole.abstentions, files[SILENT[1]].tell() // np.dtype(np.int32).itemsize
+        columns |= dict(
+            zip(SILENT, (abstentions.start[1:] + before, abstentions.worker, abstentions.symbol), strict=True)
+        )
     for name, column in columns.items():
         column.astype(kind_of(name, len(rows.classes), n_symbols)).tofile(files[name])
     totals.add(found, n_tasks)
@@ -170,14 +172,14 @@ class FileBlocks(MemoryBlocks):
     folder: "PassingFolder" = field(kw_only=True, repr=False)
 
     @property
-    def roster(self) -> Roster:
+    def crowd_info(self) -> CrowdInfo:
         """Who is in them."""
-        return self.packed.roster
+        return self.packed.crowd_info
 
     @cached_property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker; counted while packing."""
-        return self.packed.roster.per_worker
+        return self.packed.crowd_info.per_worker
 
     def sample(self, enough: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: whole files, which are laid out so."""
@@ -188,7 +190,7 @@ class FileBlocks(MemoryBlocks):
             if self.whole.start[n_tasks] >= enough:
                 break
         some = self.whole.span(0, n_tasks)
-        found = Sampled(named_answers(some, self.points_to, pa.concat_arrays(names), self.roster), some.known)
+        found = Sampled(named_answers(some, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info), some.known)
         return trimmed(found, enough)
 
     def known_tasks(self) -> Block:
@@ -235,7 +237,7 @@ class LostBlocks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockRoster(Roster):
+class BlockCrowdInfo(CrowdInfo):
     """A roster, and the blocks that tell whom its workers met."""
 
     blocks: Blocks = field(repr=False)
@@ -280,13 +282,13 @@ def pack_blocks(
     except BaseException:
         folder.remove()
         raise
-    return FileBlocks(whole, packed.points_to, packed=packed, folder=folder)
+    return FileBlocks(whole, packed.class_of_symbol, packed=packed, folder=folder)
 
 
 def _mapped(packed: Packed) -> Block:
     """Map the files into memory, as one block."""
-    roster, n_symbols = packed.roster, 0 if packed.points_to is None else len(packed.points_to)
-    n_classes = len(roster.classes)
+    crowd_info, n_symbols = packed.crowd_info, 0 if packed.class_of_symbol is None else len(packed.class_of_symbol)
+    n_classes = len(crowd_info.classes)
 
     def mapped(name: str) -> Any:
         return np.memmap(packed.folder / name, kind_of(name, n_classes, n_symbols), "r")
@@ -296,9 +298,9 @@ def _mapped(packed: Packed) -> Block:
         start,
         worker,
         label,
-        len(roster.worker_names),
+        len(crowd_info.worker_names),
         n_classes,
         known=packed.known,
         symbol=mapped(SYMBOL) if packed.has_grades else None,
-        silent=Silent(*(mapped(name) for name in SILENT)) if roster.n_abstained else None,
+        abstentions=Abstentions(*(mapped(name) for name in SILENT)) if crowd_info.n_abstained else None,
     )

@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 
 from quorate.backends.partition import plain_column
-from quorate.backends.source import Held
+from quorate.backends.source import EngineSource
 from quorate.errors import BlankFieldError, ConflictingGroupsError, shown
 
 
-def group_of_each(held: Held) -> dict[Any, Any] | None:
+def group_of_each(held: EngineSource) -> dict[Any, Any] | None:
     """Return a mapping from worker to group; None where no column of groups was named.
 
     Raises:

@@ -34,7 +34,7 @@ from quorate.io.read_table import read_table
 from quorate.methods.fit import Fitted
 from quorate.progress import report
 from quorate.result import Result
-from quorate.voting.vote import EXPECTED_COST, ConfidenceTotals, LabelRows, Sureness
+from quorate.voting.vote import EXPECTED_COST, ConfidenceStats, ConfidenceTotals, LabelRows
 
 ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".jsonl": "jsonl"}
 
@@ -258,7 +258,7 @@ def label_batches(fitted: Fitted, blocks: FileBlocks, tally: LabelTally) -> Iter
     >>> batch["task"].to_pylist(), batch["label"].to_pylist()
     ([5, 7], ['y', 'x'])
     """
-    names, classes = _Names(task_names(blocks.packed)), blocks.roster.classes
+    names, classes = _Names(task_names(blocks.packed)), blocks.crowd_info.classes
     labelled = ((part, labels_of_part(part, names.next(len(part.label)), classes)) for part in fitted.labels(blocks))
     return larger_batches(labelled, tally, blocks.n_tasks)
 
@@ -376,12 +376,12 @@ class KeptLabels:
     >>> import quorate
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
     >>> result = quorate.backends.aggregate(rows, "majority", most=0)
-    >>> result.vote.sureness().doubtful, result.engine_table.columns[:2]
+    >>> result.vote.confidence_stats().doubtful, result.engine_table.columns[:2]
     (1, ('task', 'label'))
     """
 
     engine: Engine
-    figures: Sureness
+    figures: ConfidenceStats
     output: str | Path | None = field(default=None, repr=False)  # the file or the table that the caller named
     in_table: bool = False  # whether that is a table of the engine
     file: Path | None = None  # what was written, there or for the time being
@@ -408,7 +408,7 @@ class KeptLabels:
             found = backend.read_parquet(file)
         return found
 
-    def sureness(self) -> Sureness:
+    def confidence_stats(self) -> ConfidenceStats:
         """Return how sure the labels are."""
         return self.figures
 

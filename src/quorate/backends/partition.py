@@ -1,6 +1,6 @@
 """Rows of any engine -> files on disk, each with whole tasks: workers and labels as integers, tasks as they were.
 
-Which file a task is in, the high bits of a hash of its id say (`quorate.blocks.sampling.scattered`). So the files do
+Which file a task is in, the high bits of a hash of its id say (`quorate.blocks.sampling.hash_ids`). So the files do
 not depend on the order of the rows, and the first of them are a sample of the tasks.
 """
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from quorate.arrays import IntArray, from_numpy, table_of, to_numpy
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 from quorate.errors import BlankFieldError, NanLabelError, NoRowsError, count
 from quorate.io.columns import encode, in_order_of_ids, one_zero, positions
 from quorate.io.labels import alphabet_of, takes_blanks
@@ -80,9 +80,9 @@ class Spread:
     n_rows: int
     n_without_task: int  # rows that are in no file
     given: pa.Array | None = None  # the labels that are answers; None where they are the classes
-    points_to: IntArray | None = None  # the class of each of them
-    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
-    n_silent: int = 0  # labels by which workers abstain, a blank the last of them
+    class_of_symbol: IntArray | None = None  # the class of each of them
+    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_abstentions: int = 0  # labels by which workers abstain, a blank the last of them
     labels: pa.Array | None = None  # behind each c, where c is found by them
 
     @property
@@ -93,12 +93,12 @@ class Spread:
     @property
     def has_grades(self) -> bool:
         """Whether several labels point to one class."""
-        return self.points_to is not None and bool(np.bincount(self.points_to).max(initial=0) > 1)
+        return self.class_of_symbol is not None and bool(np.bincount(self.class_of_symbol).max(initial=0) > 1)
 
     def symbols(self, n_classes: int) -> IntArray:
         """Return the class that each symbol points to: -1 for those by which workers abstain, which come first."""
-        point = self.points_to if self.has_grades else None
-        return np.concatenate([np.full(self.n_silent, -1), np.arange(n_classes) if point is None else point])
+        point = self.class_of_symbol if self.has_grades else None
+        return np.concatenate([np.full(self.n_abstentions, -1), np.arange(n_classes) if point is None else point])
 
 
 def spread(batches: Iterable[pa.RecordBatch], folder: Path, n_rows: int, reading: ReadOptions) -> Spread:
@@ -153,7 +153,7 @@ def _named(
     worker_code, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
     found = alphabet_of(labels, used, n_rows, reading, blanks=coders["label"].n_missing > 0)
     codes = worker_code, found.code, n_rows, coders["task"].n_missing
-    meant = found.given, found.points_to, found.unheard, found.n_silent
+    meant = found.given, found.class_of_symbol, found.unused_abstention_labels, found.n_abstentions
     return Spread(files, worker_names, found.classes, *codes, *meant)
 
 
@@ -216,9 +216,9 @@ def hashes_of(tasks: pa.Array) -> NDArray[np.uint64]:
     """
     tasks = plain_column(tasks)
     if tasks.null_count == 0:
-        return scattered(tasks)
+        return hash_ids(tasks)
     hashes = np.zeros(len(tasks), np.uint64)
-    hashes[to_numpy(tasks.is_valid())] = scattered(tasks.drop_null())
+    hashes[to_numpy(tasks.is_valid())] = hash_ids(tasks.drop_null())
     return hashes
 
 

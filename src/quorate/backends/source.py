@@ -296,7 +296,7 @@ SIZES = {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "ki": 2**10, "mi": 2**2
 class EngineReading(Reading):
     """Answers that were read out of an engine, and where they lie; the labels can go there, too."""
 
-    held: "Held | None" = None
+    held: "EngineSource | None" = None
 
     @property
     def name(self) -> str | None:
@@ -327,7 +327,7 @@ class EngineReading(Reading):
 
 
 @dataclass(frozen=True)
-class Held:
+class EngineSource:
     """Answers that lie in an engine, counted and not yet read."""
 
     engine: Engine
@@ -364,7 +364,7 @@ class Held:
         )
 
 
-def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> Held:
+def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> EngineSource:
     """Find answers in an engine, which is chosen where none is named, and count them.
 
     Raises:
@@ -382,10 +382,10 @@ def find_answers(source: Source, reading: ReadOptions, where: EngineOptions) -> 
     if n_rows == 0:
         engine.close()
         raise NoRowsError("there are columns, but no answers under them")
-    return Held(engine, table, n_rows, reading, choice)
+    return EngineSource(engine, table, n_rows, reading, choice)
 
 
-def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
+def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bool = False) -> EngineReading:
     """Read answers out of their engine.
 
     Args:
@@ -398,7 +398,7 @@ def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> E
         InputError: they cannot be used as they are; each cause has its own class.
 
     >>> held = find_answers({"task": [1], "worker": ["ann"], "label": ["cat"]}, ReadOptions(), EngineOptions())
-    >>> take_out(held).answers.n_answers
+    >>> read_into_memory(held).answers.n_answers
     1
     """
     if not held.is_small and not sample:
@@ -417,7 +417,7 @@ def take_out(held: Held, also: Sequence[str] = (), *, sample: bool = False) -> E
     return EngineReading(answers, source, reading, is_sample=not held.is_small, held=held)
 
 
-def _drawn(batches: Iterator[pa.RecordBatch], held: Held) -> Iterator[pa.RecordBatch]:
+def _drawn(batches: Iterator[pa.RecordBatch], held: EngineSource) -> Iterator[pa.RecordBatch]:
     """Keep the rows of tasks whose hash is small; those without a task too, so that they are told of."""
     share = SPARE * most_answers(held.choice.where) / held.n_rows
     for batch in batches:
@@ -449,7 +449,7 @@ def read(source: Source = None, **options: Any) -> Answers:
         raise OptionError(f"there is no option {next(iter(others))!r} for reading out of an engine")
     held = find_answers(source, reading, where)
     try:
-        return take_out(held).answers
+        return read_into_memory(held).answers
     finally:
         held.engine.close()
 

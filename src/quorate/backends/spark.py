@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Roster
+from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray
 from quorate.backends.disk import LostBlocks
 from quorate.backends.engine import Engine
@@ -34,8 +34,8 @@ from quorate.backends.spark_executor import (
     known_in,
     met_in,
 )
-from quorate.backends.spark_packing import Piece, Told, list_everyone, pack_in_spark
-from quorate.backends.whole_tasks import Totals, check_totals, classes_in_use, no_totals, points_in_use, roster_of
+from quorate.backends.spark_packing import Piece, RowTotals, list_everyone, pack_in_spark
+from quorate.backends.whole_tasks import Totals, check_totals, classes_in_use, crowd_info_of, no_totals, points_in_use
 from quorate.blocks.block import Block, Sampled, Sums, added, in_order_of_hash, one_block
 from quorate.blocks.memory import SET, named_answers
 from quorate.blocks.numpy_kernels import unite
@@ -43,7 +43,7 @@ from quorate.blocks.sampling import trimmed
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
 from quorate.methods.fit import Fitted, Labelling
-from quorate.voting.vote import ConfidenceTotals, LabelRows, Sureness
+from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
 
 LARGE = 1 << 28  # bytes of all partitions' sums, beyond which they are added up by the executors
 BITS = 1 << 28  # of a table of who met whom, in each partition: 32 MB
@@ -54,7 +54,7 @@ T = TypeVar("T")
 class SparkBlocks:
     """All answers in the partitions of a Spark RDD, which is let go with this object."""
 
-    roster: Roster
+    crowd_info: CrowdInfo
     reading: PieceReading = field(repr=False)
     rdd: Any = field(repr=False)  # of pieces, persisted
     engine: Engine = field(repr=False)
@@ -64,7 +64,7 @@ class SparkBlocks:
     @property
     def n_tasks(self) -> int:
         """How many tasks."""
-        return self.roster.n_tasks
+        return self.crowd_info.n_tasks
 
     @property
     def n_workers(self) -> int:
@@ -77,23 +77,23 @@ class SparkBlocks:
         return self.reading.n_classes
 
     @property
-    def points_to(self) -> IntArray | None:
+    def class_of_symbol(self) -> IntArray | None:
         """The class of each symbol; None where all that is said are classes."""
-        return self.reading.points_to
+        return self.reading.class_of_symbol
 
     @cached_property
     def n_answers(self) -> int:
         """How many answers."""
-        return self.roster.n_answers
+        return self.crowd_info.n_answers
 
     @property
     def per_worker(self) -> IntArray:
         """N_i, the answers of each worker."""
-        return self.roster.per_worker
+        return self.crowd_info.per_worker
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what ``kernel(blocks, *parameters)`` returns for every partition, in the order of those."""
-        symbols = 1 if self.points_to is None else len(self.points_to)  # of which they may be counted
+        symbols = 1 if self.class_of_symbol is None else len(self.class_of_symbol)  # of which they may be counted
         size = max(len(pickle.dumps(parameters, protocol=5)), 8 * self.n_workers * self.n_classes * symbols)
         return self._combined(added, size, kernel, parameters)
 
@@ -150,7 +150,7 @@ class SparkBlocks:
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:
         whole, names = one_block([block for block, _ in parts]), pa.concat_arrays([names for _, names in parts])
-        return Sampled(named_answers(whole, self.points_to, names, self.roster), whole.known)
+        return Sampled(named_answers(whole, self.class_of_symbol, names, self.crowd_info), whole.known)
 
     def known_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""
@@ -242,7 +242,7 @@ def pack_blocks_in_spark(
         rdd, sent = pack_in_spark(frame, rows, reading, gold)
         rdd = rdd.persist(StorageLevel.MEMORY_AND_DISK)
         try:
-            told: list[Told] = rdd.filter(_is_told).collect()
+            told: list[RowTotals] = rdd.filter(_is_told).collect()
             totals, missing = _merged(told, rows, reading)
             check_totals(totals, rows, reading, missing)
             classes, code = classes_in_use(rows, totals, reading)
@@ -252,13 +252,13 @@ def pack_blocks_in_spark(
             kind = next(each.kind for each in told if each.kind is not None)  # there are answers, so there are tasks
             said = points_in_use(totals, rows, classes), totals.abstained is not None
             how = PieceReading(len(rows.worker_names), len(classes), first, code, known, *said)
-            blocks = SparkBlocks(roster_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
+            blocks = SparkBlocks(crowd_info_of(totals, rows, classes, engine.name), how, rdd, engine, kind, sent)
             (per_worker,) = blocks.sums(count_answers)
         except BaseException:
             rdd.unpersist()
             raise
-    roster = replace(blocks.roster, per_worker=per_worker.astype(np.int64))
-    done = replace(blocks, roster=roster)
+    crowd_info = replace(blocks.crowd_info, per_worker=per_worker.astype(np.int64))
+    done = replace(blocks, crowd_info=crowd_info)
     weakref.finalize(done, _let_go, rdd)
     return done
 
@@ -269,11 +269,11 @@ def _let_go(rdd: Any) -> None:
         rdd.unpersist()
 
 
-def _is_told(element: Piece | Told) -> bool:
-    return isinstance(element, Told)
+def _is_told(element: Piece | RowTotals) -> bool:
+    return isinstance(element, RowTotals)
 
 
-def _merged(told: list[Told], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
+def _merged(told: list[RowTotals], rows: Spread, reading: ReadOptions) -> tuple[Totals, Coder]:
     """Put together what the partitions tell."""
     totals, missing = no_totals(rows), Coder(reading.columns[0])
     for each in told:
@@ -286,7 +286,7 @@ def _merged(told: list[Told], rows: Spread, reading: ReadOptions) -> tuple[Total
     return totals, missing
 
 
-def _known(gold: LocalGold | None, told: list[Told], classes: pa.Array) -> IntArray | None:
+def _known(gold: LocalGold | None, told: list[RowTotals], classes: pa.Array) -> IntArray | None:
     """Return the class of each known label, and last what a task without one finds."""
     if gold is None:
         return None
@@ -306,7 +306,7 @@ def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) 
     >>> spark_label_batches  # doctest: +ELLIPSIS
     <function spark_label_batches at ...>
     """
-    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.roster.classes)
+    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.crowd_info.classes)
     return larger_batches(parts, tally, blocks.n_tasks)
 
 
@@ -317,11 +317,11 @@ def _voted_on(
     return part, labels_of_part(part, names, classes)
 
 
-def spark_sureness(fitted: Fitted, blocks: SparkBlocks) -> Sureness:
+def spark_confidence_stats(fitted: Fitted, blocks: SparkBlocks) -> ConfidenceStats:
     """Tell how sure the labels are, by a pass of its own: a part that is written twice must not count twice.
 
-    >>> spark_sureness  # doctest: +ELLIPSIS
-    <function spark_sureness at ...>
+    >>> spark_confidence_stats  # doctest: +ELLIPSIS
+    <function spark_confidence_stats at ...>
     """
     n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sums(_sure, fitted.labelling)[0].tolist()
     return ConfidenceTotals(
@@ -332,7 +332,7 @@ def spark_sureness(fitted: Fitted, blocks: SparkBlocks) -> Sureness:
         ties=int(ties),
         cost=None if fitted.costs is None else cost,
         n_unlabelled=int(n_unlabelled),
-    ).sureness()
+    ).confidence_stats()
 
 
 def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
@@ -353,7 +353,7 @@ def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
     from pyspark.sql import SparkSession
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    context, classes = blocks.rdd.context, blocks.roster.classes
+    context, classes = blocks.rdd.context, blocks.crowd_info.classes
     nothing = labels_of_part(fitted.labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
     schema = from_arrow_schema(nothing.schema)
     session = SparkSession(context).newSession()  # whose settings are ours to make

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import FloatArray, IntArray, from_numpy
-from quorate.backends.spark_packing import Piece, Told, from_stream
-from quorate.blocks.block import Block, Sums, nobody_silent
+from quorate.backends.spark_packing import Piece, RowTotals, from_stream
+from quorate.blocks.block import Block, Sums, no_abstentions
 from quorate.blocks.kernels import joined_workers, met_bits
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,21 @@ class PieceReading:
     first: tuple[int, ...]  # the number of the first task of each partition
     code: IntArray | None  # of the classes, where some are no longer in use
     known: IntArray | None  # the class of each known label, and -1
-    points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
-    silent: bool = False  # whether anybody abstains
+    class_of_symbol: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    has_abstentions: bool = False  # whether anybody abstains
 
-    def blocks(self, index: int, pieces: Iterable[Piece | Told]) -> Iterator[tuple[Block, Piece]]:
+    def blocks(self, index: int, pieces: Iterable[Piece | RowTotals]) -> Iterator[tuple[Block, Piece]]:
         """Hand out the blocks of a partition."""
         first = self.first[index]
         for piece in pieces:
             if isinstance(piece, Piece):
                 label = piece.label if self.code is None else self.code[piece.label]
                 known = None if self.known is None or piece.known is None else self.known[piece.known]
-                silent = (piece.silent or nobody_silent(len(piece.start) - 1)) if self.silent else None
+                abstentions = (
+                    (piece.abstentions or no_abstentions(len(piece.start) - 1)) if self.has_abstentions else None
+                )
                 sizes = self.n_workers, self.n_classes
-                block = Block(piece.start, piece.worker, label, *sizes, first, known, piece.symbol, silent)
+                block = Block(piece.start, piece.worker, label, *sizes, first, known, piece.symbol, abstentions)
                 yield block, piece
                 first += block.n_tasks
 
@@ -44,8 +46,8 @@ class PieceReading:
         """Return a block without tasks, for a partition that has none: a kernel sums over at least one."""
         known = None if self.known is None else np.zeros(0, np.int32)
         start, nobody = np.zeros(1, np.int64), np.zeros(0, np.int32)
-        silent = nobody_silent(0) if self.silent else None
-        return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, silent=silent)
+        abstentions = no_abstentions(0) if self.has_abstentions else None
+        return Block(start, nobody, nobody, self.n_workers, self.n_classes, known=known, abstentions=abstentions)
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Summing:
 
     sent: Any  # a Spark broadcast: how to read pieces, the kernel, its parameters
 
-    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[Sums]:
+    def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Sums]:
         """Pass over the blocks of a partition."""
         reading, kernel, parameters = self.sent.value
         blocks = (block for block, _ in reading.blocks(index, pieces))
@@ -69,7 +71,7 @@ class OnEach:
     sent: Any
     named: bool
 
-    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[Any]:
+    def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[Any]:
         """Go through the blocks of a partition."""
         reading, kernel, parameters = self.sent.value
         for block, piece in reading.blocks(index, pieces):
@@ -83,7 +85,7 @@ class Slices:
     summing: Summing
     n: int
 
-    def __call__(self, index: int, pieces: Iterator[Piece | Told]) -> Iterator[tuple[int, Any]]:
+    def __call__(self, index: int, pieces: Iterator[Piece | RowTotals]) -> Iterator[tuple[int, Any]]:
         """Pass over the blocks of a partition, and cut the sums."""
         for sums in self.summing(index, pieces):
             shapes, cut = [array.shape for array in sums], [np.array_split(array.ravel(), self.n) for array in sums]
@@ -154,11 +156,11 @@ def drawn_in(block: Block, names: pa.Array, until: np.uint64) -> tuple[Block, pa
     """Keep the tasks whose hash is no greater.
 
     >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([0, 0]), n_workers=1, n_classes=2)
-    >>> least = scattered(pa.array([7, 8])).min()
+    >>> least = hash_ids(pa.array([7, 8])).min()
     >>> drawn_in(block, pa.array([7, 8]), least)[0].n_tasks
     1
     """
-    kept = scattered(names) <= until
+    kept = hash_ids(names) <= until
     return block.only(kept), names.filter(from_numpy(kept))
 
 

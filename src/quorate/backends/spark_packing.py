@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from quorate.arrays import BoolArray, IntArray, from_numpy, starts_of, table_of, to_numpy
 from quorate.backends.partition import Coder, Spread, TaskFiles, bits_for, hashes_of, plain_column
-from quorate.backends.whole_tasks import Totals, no_totals, settle_rows
-from quorate.blocks.block import Block, Silent, check_codes, code_type
+from quorate.backends.whole_tasks import Totals, no_totals, resolve_conflicts
+from quorate.blocks.block import Abstentions, Block, check_codes, code_type
 from quorate.blocks.memory import PIECE, SPREAD
 from quorate.errors import BlankFieldError, QuorateError, count
 from quorate.io.columns import encode, in_order_of_ids, positions
@@ -61,7 +61,7 @@ def list_everyone(frame: Any, n_rows: int, reading: ReadOptions) -> Spread:
     _, worker_names = in_order_of_ids(np.arange(len(workers)), workers)
     told = alphabet_of(labels, used, n_rows, reading, blanks=bool((codes < 0).any()))
     everyone = np.arange(len(worker_names))  # numbered by their order from the beginning
-    meant = told.given, told.points_to, told.unheard, told.n_silent
+    meant = told.given, told.class_of_symbol, told.unused_abstention_labels, told.n_abstentions
     return Spread((), worker_names, told.classes, everyone, told.code, n_rows, 0, *meant, labels)
 
 
@@ -119,11 +119,11 @@ class Piece:
     known: IntArray | None  # which of the known labels each task has, -1 for none
     names: bytes  # an Arrow stream
     symbol: IntArray | None = None  # what each answer said, where there are grades
-    silent: Silent | None = None  # who abstained; None where nobody did
+    abstentions: Abstentions | None = None  # who abstained; None where nobody did
 
 
 @dataclass(frozen=True)
-class Told:
+class RowTotals:
     """What one partition tells of its rows; the last thing in it."""
 
     totals: Totals | None = None
@@ -168,15 +168,15 @@ class Packing:
             for each in self._pieces(batches):
                 yield _as_row(each)
         except QuorateError as error:  # as it is: Spark would try three times more, and tell of a traceback
-            yield _as_row(Told(error=error))
+            yield _as_row(RowTotals(error=error))
 
-    def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | Told]:
+    def _pieces(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Piece | RowTotals]:
         totals, missing = no_totals(self.rows), Coder(self.reading.columns[0])
         gold = None if self.gold is None else replace(self.gold, seen=np.zeros_like(self.gold.seen))
         kind = None
         with tempfile.TemporaryDirectory(prefix="quorate-blocks-") as folder:
             for table in self._parts(batches, Path(folder)):
-                settled = settle_rows(table, self.rows, self.reading, totals, missing)
+                settled = resolve_conflicts(table, self.rows, self.reading, totals, missing)
                 names, found = settled.names, settled.found
                 totals.add(found, len(names))
                 kind = names.type
@@ -187,10 +187,10 @@ class Packing:
                 if settled.symbol is not None:
                     narrow = code_type(len(self.rows.symbols(sizes[1])))
                     whole = replace(whole, symbol=settled.symbol.astype(narrow))
-                for block in replace(whole, silent=settled.silent).pieces(PIECE):
+                for block in replace(whole, abstentions=settled.abstentions).pieces(PIECE):
                     yield _piece(block, names)
         seen = None if gold is None else gold.seen
-        yield Told(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
+        yield RowTotals(replace(totals, per_worker=np.zeros(0, np.int64)), missing, seen, kind)
 
     def _parts(self, batches: Iterable[pa.RecordBatch], folder: Path) -> Iterator[pa.Table]:
         """Hand out the rows of a partition in parts that are settled in memory, in the order of the hashes."""
@@ -221,7 +221,7 @@ def _piece(block: Block, names: pa.Array) -> Piece:
         block.known,
         to_stream(names[block.tasks]),
         None if block.symbol is None else block.symbol[inside],
-        None if block.silent is None or not block.silent.per_task.any() else block.silent.alone(),
+        None if block.abstentions is None or not block.abstentions.per_task.any() else block.abstentions.alone(),
     )
 
 
@@ -241,7 +241,7 @@ def _larger(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def _as_row(element: Piece | Told) -> pa.RecordBatch:
+def _as_row(element: Piece | RowTotals) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({"piece": pa.array([pickle.dumps(element, protocol=5)], pa.binary())})
 
 
@@ -289,8 +289,8 @@ def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGol
         reading: what becomes of conflicts and missing fields.
         gold: known labels.
 
-    Returns an RDD of `Piece`, and last in each partition what is `Told` of it, that is not computed yet; and what was
-    sent to the executors for it, to be kept for as long as a part may have to be computed again.
+    Returns an RDD of `Piece`, and last in each partition `RowTotals`, not computed yet; and the broadcast variables,
+    which must be kept for as long as a partition may have to be computed again.
 
     >>> pack_in_spark  # doctest: +ELLIPSIS
     <function pack_in_spark at ...>
@@ -310,8 +310,8 @@ def pack_in_spark(frame: Any, rows: Spread, reading: ReadOptions, gold: LocalGol
     return packed.rdd.map(_loaded), sent
 
 
-def _loaded(row: Any) -> Piece | Told:
-    found: Piece | Told = pickle.loads(row.piece)
+def _loaded(row: Any) -> Piece | RowTotals:
+    found: Piece | RowTotals = pickle.loads(row.piece)
     return found
 
 

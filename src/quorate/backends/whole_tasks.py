@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quorate.answers import Roster
+from quorate.answers import CrowdInfo
 from quorate.arrays import IntArray, from_numpy, is_among, starts_of, take, to_numpy
 from quorate.backends.partition import Coder, Spread
-from quorate.blocks.block import Silent
+from quorate.blocks.block import Abstentions
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.io.columns import encode, in_order_of_ids, order_classes
 from quorate.io.labels import SILENT, UNUSED, takes_blanks
@@ -44,19 +44,19 @@ class Totals:
         self.n_repeats += found.n_repeats
         self.n_conflicting += found.n_conflicting
 
-    def silence(self, worker: IntArray) -> None:
+    def count_abstentions(self, worker: IntArray) -> None:
         """Count abstentions, by the worker of each."""
         if len(worker):
-            self._silence(np.bincount(worker, minlength=len(self.per_worker)))
+            self._add_abstentions(np.bincount(worker, minlength=len(self.per_worker)))
 
-    def _silence(self, abstained: IntArray | None) -> None:
+    def _add_abstentions(self, abstained: IntArray | None) -> None:
         if abstained is not None:
             self.abstained = abstained if self.abstained is None else self.abstained + abstained
 
     def merge(self, other: "Totals") -> None:
         """Add what was counted elsewhere; the answers of each worker are not counted there."""
         self.per_class += other.per_class
-        self._silence(other.abstained)
+        self._add_abstentions(other.abstained)
         for name in ("n_tasks", "n_answers", "n_repeats", "n_conflicting", "n_skipped", "n_clashes"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.clash = self.clash or other.clash
@@ -69,7 +69,7 @@ class WholeTasks:
     names: pa.Array  # of the tasks, in their order
     found: Settled  # the answers; labels are classes
     symbol: IntArray | None  # what each answer said, where several labels point to a class
-    silent: Silent | None  # who abstained; None where nobody may
+    abstentions: Abstentions | None  # who abstained; None where nobody may
 
 
 def no_totals(rows: Spread) -> Totals:
@@ -82,7 +82,9 @@ def no_totals(rows: Spread) -> Totals:
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> WholeTasks:
+def resolve_conflicts(
+    table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder
+) -> WholeTasks:
     """Name the tasks of some rows, in the order of their ids, settle the answers, and count what was settled.
 
     Args:
@@ -94,14 +96,14 @@ def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Tot
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
-    >>> whole = settle_rows(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> whole = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
     >>> whole.names.to_pylist(), whole.found.worker.tolist()
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = SILENT - rows.n_silent + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    blank = SILENT - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
@@ -110,30 +112,30 @@ def settle_rows(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Tot
         task, names = _numbered(column, (worker, label), rows, reading, missing)
         present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
-    silent = (w >= 0) & (task >= 0) & (label <= SILENT)
+    abstentions = (w >= 0) & (task >= 0) & (label <= SILENT)
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
         task, worker, label = task[place], worker[place], label[place]
-        present, silent = present[place], silent[place]
-    abstained = task[silent], worker[silent], SILENT - label[silent]
+        present, abstentions = present[place], abstentions[place]
+    abstained = task[abstentions], worker[abstentions], SILENT - label[abstentions]
     if not present.all():
         task, worker, label = task[present], worker[present], label[present]
     found = settle(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
-    symbol = found.label + rows.n_silent if rows.has_grades else None
-    if rows.points_to is not None:
-        found = replace(found, label=rows.points_to[found.label].astype(np.int32))
+    symbol = found.label + rows.n_abstentions if rows.has_grades else None
+    if rows.class_of_symbol is not None:
+        found = replace(found, label=rows.class_of_symbol[found.label].astype(np.int32))
     if names is None:  # the codes are the numbers themselves: give the tasks of the file the next ones
         first = np.ones(len(found.task), dtype=bool)
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
         found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
-    if rows.n_silent:
+    if rows.n_abstentions:
         kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
-        totals.silence(kept.worker)
-    return WholeTasks(names, found, symbol, kept if rows.n_silent else None)
+        totals.count_abstentions(kept.worker)
+    return WholeTasks(names, found, symbol, kept if rows.n_abstentions else None)
 
 
 def _numbered(
@@ -153,14 +155,14 @@ def _numbered(
 
 def _kept(
     task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
-) -> Silent:
+) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes
     place = slice(None) if ordered else np.argsort(symbol, kind="stable")
     key, first = np.unique(task[place].astype(np.int64) * n_workers + worker[place], return_index=True)
     alone = ~is_among(key, found.task.astype(np.int64) * n_workers + found.worker)
     start = starts_of(np.bincount(key[alone] // n_workers, minlength=n_tasks))
-    return Silent(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
+    return Abstentions(start, (key[alone] % n_workers).astype(np.int32), symbol[place][first[alone]])
 
 
 def _direct(column: pa.ChunkedArray) -> tuple[IntArray | None, None]:
@@ -244,7 +246,7 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
     (['y'], [0, 0])
     """
     used: IntArray = np.flatnonzero(totals.per_class)
-    if reading.classes is not None or rows.points_to is not None or len(used) == len(rows.classes):
+    if reading.classes is not None or rows.class_of_symbol is not None or len(used) == len(rows.classes):
         return rows.classes, None
     new, listed = order_classes(used, rows.classes, None)
     code = np.zeros(len(rows.classes), np.int32)
@@ -255,7 +257,7 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
 def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
     """Return the class of each symbol, -1 for abstentions; None where all that was said are classes.
 
-    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_silent=1)
+    >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_abstentions=1)
     >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))
     >>> points_in_use(totals, rows, rows.classes).tolist()
     [-1, 0]
@@ -263,14 +265,14 @@ def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray |
     return rows.symbols(len(classes)) if rows.has_grades or totals.abstained is not None else None
 
 
-def roster_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> Roster:
+def crowd_info_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> CrowdInfo:
     """Say who answered, and how much.
 
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0)
-    >>> roster_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers
+    >>> crowd_info_of(Totals(np.array([1]), np.array([1]), n_tasks=1), rows, rows.classes, "duckdb").n_answers
     1
     """
-    return Roster(
+    return CrowdInfo(
         engine=engine,
         worker_names=rows.worker_names,
         classes=classes,
@@ -281,5 +283,5 @@ def roster_of(totals: Totals, rows: Spread, classes: pa.Array, engine: str) -> R
         n_conflicting=totals.n_conflicting,
         n_skipped=totals.n_skipped,
         abstained_per_worker=totals.abstained,
-        unheard=rows.unheard,
+        unused_abstention_labels=rows.unused_abstention_labels,
     )

@@ -33,11 +33,11 @@ def code_type(n: int) -> type[np.uint8] | type[np.int32]:
 
 
 @dataclass(frozen=True)
-class Silent:
+class Abstentions:
     """The abstentions of a run of tasks: those of its task t are from start[t] to start[t + 1].
 
-    >>> silent = Silent(np.array([0, 1, 3]), np.array([4, 5, 6]), np.array([0, 0, 1]))
-    >>> silent.per_task.tolist(), silent.taken(np.array([1])).worker.tolist()
+    >>> abstentions = Abstentions(np.array([0, 1, 3]), np.array([4, 5, 6]), np.array([0, 0, 1]))
+    >>> abstentions.per_task.tolist(), abstentions.taken(np.array([1])).worker.tolist()
     ([1, 2], [5, 6])
     """
 
@@ -55,23 +55,23 @@ class Silent:
         """Where its abstentions lie in `worker` and `symbol`."""
         return slice(int(self.start[0]), int(self.start[-1]))
 
-    def alone(self) -> "Silent":
+    def alone(self) -> "Abstentions":
         """Leave out what of its arrays it does not use."""
-        return Silent(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
+        return Abstentions(self.start - self.start[0], self.worker[self.rows], self.symbol[self.rows])
 
-    def taken(self, order: IntArray) -> "Silent":
+    def taken(self, order: IntArray) -> "Abstentions":
         """Return those of some tasks, in this order."""
         start, within = _runs(self.start, order)
-        return Silent(start, self.worker[within], self.symbol[within])
+        return Abstentions(start, self.worker[within], self.symbol[within])
 
 
-def nobody_silent(n_tasks: int) -> Silent:
+def no_abstentions(n_tasks: int) -> Abstentions:
     """Return the abstentions of tasks on which there are none.
 
-    >>> nobody_silent(2).per_task.tolist()
+    >>> no_abstentions(2).per_task.tolist()
     [0, 0]
     """
-    return Silent(np.zeros(n_tasks + 1, np.int64), *(np.zeros(0, np.int32),) * 2)
+    return Abstentions(np.zeros(n_tasks + 1, np.int64), *(np.zeros(0, np.int32),) * 2)
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Block:
     first: int = 0  # the number of its first task among all
     known: IntArray | None = None  # int32, the known class of each task, -1 where unknown
     symbol: IntArray | None = None  # what each answer said, where several symbols point to a class
-    silent: Silent | None = None  # who abstained; None where nobody does
+    abstentions: Abstentions | None = None  # who abstained; None where nobody does
 
     def __post_init__(self) -> None:
         kinds = {"start": np.int64, "worker": np.int32, "label": code_type(self.n_classes), "known": np.int32}
@@ -134,7 +134,9 @@ class Block:
             start=self.start[low : high + 1],
             first=self.first + low,
             known=None if self.known is None else self.known[low:high],
-            silent=None if self.silent is None else replace(self.silent, start=self.silent.start[low : high + 1]),
+            abstentions=None
+            if self.abstentions is None
+            else replace(self.abstentions, start=self.abstentions.start[low : high + 1]),
         )
 
     def symbols(self, n_symbols: int) -> IntArray:
@@ -165,7 +167,7 @@ class Block:
             label=self.label[within],
             known=None if self.known is None else self.known[order],
             symbol=None if self.symbol is None else self.symbol[within],
-            silent=None if self.silent is None else self.silent.taken(order),
+            abstentions=None if self.abstentions is None else self.abstentions.taken(order),
         )
 
 
@@ -188,7 +190,7 @@ class Blocks(Sized, Protocol):
     """All answers, in blocks of whole tasks; wherever they lie."""
 
     @property
-    def points_to(self) -> IntArray | None:
+    def class_of_symbol(self) -> IntArray | None:
         """The class of each symbol, -1 for one by which workers abstain; None where all that is said are classes."""
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
@@ -203,7 +205,7 @@ class Blocks(Sized, Protocol):
     def sample(self, enough: int) -> Sampled:
         """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
 
-        They are the first by the hash of their ids (`quorate.blocks.sampling.scattered`), the least first.
+        They are the first by the hash of their ids (`quorate.blocks.sampling.hash_ids`), the least first.
         """
 
     def known_tasks(self) -> Block:
@@ -249,9 +251,9 @@ def in_order_of_hash(parts: Sequence[tuple[Block, pa.Array]]) -> Block:
     >>> one.label.tolist() == two.label.tolist()
     True
     """
-    from quorate.blocks.sampling import scattered  # which needs blocks itself
+    from quorate.blocks.sampling import hash_ids  # which needs blocks itself
 
-    order = np.argsort(scattered(pa.concat_arrays([names for _, names in parts])), kind="stable")
+    order = np.argsort(hash_ids(pa.concat_arrays([names for _, names in parts])), kind="stable")
     found = one_block([block for block, _ in parts]).taken(order)
     return found if found.known is not None else replace(found, known=np.zeros(0, np.int32))
 
@@ -268,7 +270,7 @@ def one_block(parts: Sequence[Block]) -> Block:
         arrays = [getattr(block, name) for block in parts]
         return None if any(array is None for array in arrays) else np.concatenate(arrays)
 
-    silent = [block.silent for block in parts if block.silent is not None]
+    abstentions = [block.abstentions for block in parts if block.abstentions is not None]
     return replace(
         parts[0],
         start=starts_of(np.concatenate([block.per_task for block in parts])),
@@ -276,13 +278,15 @@ def one_block(parts: Sequence[Block]) -> Block:
         label=joined("label"),
         known=joined("known"),
         symbol=joined("symbol"),
-        silent=_one_after_another(silent) if len(silent) == len(parts) else None,
+        abstentions=_one_after_another(abstentions) if len(abstentions) == len(parts) else None,
     )
 
 
-def _one_after_another(parts: Sequence[Silent]) -> Silent:
+def _one_after_another(parts: Sequence[Abstentions]) -> Abstentions:
     start = starts_of(np.concatenate([part.per_task for part in parts]))
-    return Silent(start, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "symbol")))
+    return Abstentions(
+        start, *(np.concatenate([getattr(part, name) for part in parts]) for name in ("worker", "symbol"))
+    )
 
 
 def added(parts: Iterable[Sums]) -> Sums:

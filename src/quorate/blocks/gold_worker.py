@@ -15,11 +15,11 @@ from quorate.blocks.numpy_kernels import unite
 T = TypeVar("T")
 
 
-def gilded(block: Block) -> Block:
+def with_gold_worker(block: Block) -> Block:
     """Add the known labels of a block as answers of one more worker, the last.
 
     >>> block = Block(np.array([0, 1, 2]), np.array([0, 0]), np.array([1, 1]), 1, 2, known=np.array([-1, 0]))
-    >>> found = gilded(block)
+    >>> found = with_gold_worker(block)
     >>> found.start.tolist(), found.worker.tolist(), found.label.tolist(), found.n_workers
     ([0, 1, 3], [0, 0, 1], [1, 1, 0], 2)
     """
@@ -34,30 +34,30 @@ def gilded(block: Block) -> Block:
         n_workers=block.n_workers + 1,
         known=None,
         symbol=None,
-        silent=None,
+        abstentions=None,
     )
 
 
 @dataclass(frozen=True)
-class _OnGilded:
+class _OnGoldWorker:
     """A kernel over blocks to which the known labels were added; it can be sent to where those are."""
 
     kernel: Callable[..., Any]
 
     def __call__(self, blocks: Block | Iterable[Block], *parameters: Any) -> Any:
         if isinstance(blocks, Block):
-            return self.kernel(gilded(blocks), *parameters)
-        return self.kernel((gilded(block) for block in blocks), *parameters)
+            return self.kernel(with_gold_worker(blocks), *parameters)
+        return self.kernel((with_gold_worker(block) for block in blocks), *parameters)
 
 
 @dataclass(frozen=True)
-class GildedBlocks:
+class BlocksWithGoldWorker:
     """All blocks with their known labels as answers.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.simulate.crowd(10, 5, 3).answers
-    >>> GildedBlocks(blocks_of(answers, np.zeros(10, int))).per_worker[-1].item()
+    >>> BlocksWithGoldWorker(blocks_of(answers, np.zeros(10, int))).per_worker[-1].item()
     10
     """
 
@@ -79,7 +79,7 @@ class GildedBlocks:
         return self.blocks.n_classes
 
     @property
-    def points_to(self) -> None:
+    def class_of_symbol(self) -> None:
         """None: known labels are classes, and what the others said beside classes is left out."""
         return None
 
@@ -96,11 +96,11 @@ class GildedBlocks:
 
     def sums(self, kernel: Callable[..., Sums], *parameters: Any) -> Sums:
         """Add up what the kernel returns for some blocks at a time."""
-        return self.blocks.sums(_OnGilded(kernel), *parameters)
+        return self.blocks.sums(_OnGoldWorker(kernel), *parameters)
 
     def each(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return what the kernel returns for every block, in order."""
-        return self.blocks.each(_OnGilded(kernel), *parameters)
+        return self.blocks.each(_OnGoldWorker(kernel), *parameters)
 
     def sample(self, enough: int) -> Sampled:
         """Bring tasks into memory; the known labels of those are their last worker's answers."""

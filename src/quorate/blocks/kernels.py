@@ -145,11 +145,11 @@ def em_step(
     return (counts, total[:m], total[m:]) if likelihood else (counts, total[:m])
 
 
-def habit_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
+def response_counts(blocks: Iterable[Block], n_workers: int, n_classes: int) -> Sums:
     """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
-    >>> [sums.tolist() for sums in habit_counts([block], 2, 2)]
+    >>> [sums.tolist() for sums in response_counts([block], 2, 2)]
     [[[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]]
     """
     given, leading = np.zeros((n_workers, n_classes)), np.zeros(n_classes)

@@ -11,22 +11,22 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Roster, Said
+from quorate.answers import Answers, AnswerSymbols, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, from_numpy, starts_of, take
 from quorate.blocks import kernels
 from quorate.blocks.block import (
+    Abstentions,
     Block,
     Blocks,
     Sampled,
-    Silent,
     Sums,
     added,
     check_codes,
     in_order_of_hash,
-    nobody_silent,
+    no_abstentions,
 )
 from quorate.blocks.kernels import joined_workers, met_bits, stamped_peers
-from quorate.blocks.numpy_kernels import settle_roots
+from quorate.blocks.numpy_kernels import resolve_roots
 from quorate.errors import NotInMemoryError
 
 PIECE = 1 << 18  # answers in a block: what a pass writes for each task still fits in the cache
@@ -47,9 +47,9 @@ def n_threads() -> int:
     >>> n_threads() >= 1
     True
     """
-    said = os.environ.get("QUORATE_THREADS", "")
-    if said.isdigit() and int(said) > 0:
-        return int(said)
+    setting = os.environ.get("QUORATE_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable is not None else os.cpu_count() or 1
 
@@ -66,7 +66,7 @@ class MemoryBlocks:
     """
 
     whole: Block
-    points_to: IntArray | None = None  # the class of each symbol; None where all that is said are classes
+    class_of_symbol: IntArray | None = None  # the class of each symbol; None where all that is said are classes
     task_ids: pa.Array | None = None  # by whose hash a sample is drawn; None for blocks made without names
 
     @property
@@ -136,7 +136,7 @@ class MemoryBlocks:
         if kept is not None:
             block = block.only(kept)
             answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
-        return Sampled(replace(answers, said=said_in(block, self.points_to)), block.known)
+        return Sampled(replace(answers, answer_symbols=symbols_in(block, self.class_of_symbol)), block.known)
 
     def known_tasks(self) -> Block:
         """Return the tasks of known class as one block, in the order of the hashes of their ids."""
@@ -149,7 +149,7 @@ class MemoryBlocks:
     def joined(self) -> IntArray:
         """Return a root for each worker, and for its other copy, joined by who met whom."""
         parent = joined_workers(self.pieces, self.n_workers)
-        settle_roots(parent)
+        resolve_roots(parent)
         return parent
 
     def n_peers(self) -> IntArray:
@@ -195,14 +195,22 @@ def memory_blocks(answers: Answers) -> MemoryBlocks:
     """
     kept: MemoryBlocks | None = answers.__dict__.get("_blocks")
     if kept is None:
-        sizes, said = (answers.n_workers, answers.n_classes), answers.said
+        sizes, answer_symbols = (answers.n_workers, answers.n_classes), answers.answer_symbols
         whole = check_codes(Block(answers.start, answers.worker, answers.label, *sizes))
-        if said is not None:
-            silent = Silent(starts_of(said.per_task(answers.n_tasks)), said.worker, said.silence)
-            whole = replace(whole, symbol=said.symbol, silent=silent)
-        points_to = said.points_to if said is not None and said.is_more_than_classes else None
+        if answer_symbols is not None:
+            abstentions = Abstentions(
+                starts_of(answer_symbols.per_task(answers.n_tasks)),
+                answer_symbols.worker,
+                answer_symbols.abstention_symbol,
+            )
+            whole = replace(whole, symbol=answer_symbols.symbol, abstentions=abstentions)
+        class_of_symbol = (
+            answer_symbols.class_of_symbol
+            if answer_symbols is not None and answer_symbols.is_more_than_classes
+            else None
+        )
         task_ids = None if pa.types.is_null(answers.task_names.type) else answers.task_names
-        kept = MemoryBlocks(whole, points_to, task_ids)
+        kept = MemoryBlocks(whole, class_of_symbol, task_ids)
         answers.__dict__["_blocks"] = kept
     return kept
 
@@ -219,33 +227,36 @@ def answers_in(block: Block) -> Answers:
     return Answers(task, block.worker[block.answers], block.label[block.answers].astype(np.int32), *names)
 
 
-def said_in(block: Block, points_to: IntArray | None) -> Said | None:
+def symbols_in(block: Block, class_of_symbol: IntArray | None) -> AnswerSymbols | None:
     """View what was said in a block beside the classes, without names; None where that is nothing.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
-    >>> said_in(block, np.array([-1, 0, 1])).symbol.tolist()
+    >>> symbols_in(block, np.array([-1, 0, 1])).symbol.tolist()
     [2]
     """
-    if points_to is None:
+    if class_of_symbol is None:
         return None
-    symbol, silent = np.array(block.symbols(len(points_to))), block.silent or nobody_silent(block.n_tasks)
-    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), silent.per_task)
-    rows = np.array(silent.worker[silent.rows]), silent.symbol[silent.rows].astype(np.int32)
-    return Said(pa.nulls(len(points_to)), points_to, symbol, task, *rows)
+    symbol, abstentions = (
+        np.array(block.symbols(len(class_of_symbol))),
+        block.abstentions or no_abstentions(block.n_tasks),
+    )
+    task = np.repeat(np.arange(block.n_tasks, dtype=np.int32), abstentions.per_task)
+    rows = np.array(abstentions.worker[abstentions.rows]), abstentions.symbol[abstentions.rows].astype(np.int32)
+    return AnswerSymbols(pa.nulls(len(class_of_symbol)), class_of_symbol, symbol, task, *rows)
 
 
-def named_answers(block: Block, points_to: IntArray | None, tasks: pa.Array, people: Roster) -> Answers:
+def named_answers(block: Block, class_of_symbol: IntArray | None, tasks: pa.Array, people: CrowdInfo) -> Answers:
     """Take a block into memory, with the names of its tasks, workers and classes, and what was said beside classes.
 
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([1]), n_workers=1, n_classes=2)
     >>> names = {"worker_names": pa.array(["ann"]), "classes": pa.array(["cat", "dog"])}
-    >>> people = Roster(engine="duckdb", **names, per_worker=np.array([1]), n_tasks=1, n_rows=1)
+    >>> people = CrowdInfo(engine="duckdb", **names, per_worker=np.array([1]), n_tasks=1, n_rows=1)
     >>> named_answers(block, None, pa.array(["t1"]), people).to_table().to_pylist()
     [{'task': 't1', 'worker': 'ann', 'label': 'dog'}]
     """
     found = answers_in(block)
     names = {"task_names": tasks, "worker_names": people.worker_names, "classes": people.classes}
-    return replace(found, worker=np.array(found.worker), said=said_in(block, points_to), **names)
+    return replace(found, worker=np.array(found.worker), answer_symbols=symbols_in(block, class_of_symbol), **names)
 
 
 def collected(blocks: Blocks) -> Answers:

@@ -154,12 +154,12 @@ def tally(block: Block, weight: FloatArray, out: FloatArray, n_classes: int) -> 
     out[:] = np.bincount(task * n_classes + label, weight[worker], block.n_tasks * n_classes).reshape(-1, n_classes)
 
 
-def habits(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
+def bias_of_workers(block: Block, given: FloatArray, leading: FloatArray, n_classes: int) -> None:
     """Count each worker's answers by class, and the classes that lead the tasks, ties split evenly.
 
     >>> block = Block(np.array([0, 2]), np.array([0, 1]), np.array([0, 1]), n_workers=2, n_classes=2)
     >>> given, leading = np.zeros((2, 2)), np.zeros(2)
-    >>> habits(block, given, leading, 2)
+    >>> bias_of_workers(block, given, leading, 2)
     >>> given.tolist(), leading.tolist()
     ([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5])
     """
@@ -300,7 +300,7 @@ def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
     [0, 1, 0, 0]
     """
     while True:
-        settle_roots(parent)
+        resolve_roots(parent)
         a, b = parent[i], parent[j]
         apart = a != b
         if not apart.any():
@@ -309,11 +309,11 @@ def unite(parent: IntArray, i: IntArray, j: IntArray) -> None:
         np.minimum.at(parent, np.maximum(a, b), np.minimum(a, b))
 
 
-def settle_roots(parent: IntArray) -> None:
+def resolve_roots(parent: IntArray) -> None:
     """Let every node point at its root.
 
     >>> parent = np.array([0, 0, 1])
-    >>> settle_roots(parent)
+    >>> resolve_roots(parent)
     >>> parent.tolist()
     [0, 0, 0]
     """
@@ -335,10 +335,10 @@ def met(block: Block, bits: IntArray, low: int, high: int, words: int) -> None:
     task, worker, _ = answers_of(block)
     large = block.per_task > GAPS
     for t in np.flatnonzero(large):
-        crew = block.worker[block.start[t] : block.start[t + 1]].astype(np.int64)
+        worker_pool = block.worker[block.start[t] : block.start[t + 1]].astype(np.int64)
         mask = np.zeros(words, np.uint64)
-        np.bitwise_or.at(mask, crew >> 6, np.uint64(1) << (crew & 63).astype(np.uint64))
-        bits[crew[(crew >= low) & (crew < high)] - low] |= mask
+        np.bitwise_or.at(mask, worker_pool >> 6, np.uint64(1) << (worker_pool & 63).astype(np.uint64))
+        bits[worker_pool[(worker_pool >= low) & (worker_pool < high)] - low] |= mask
     for gap in range(min(int(block.per_task[~large].max(initial=0)), GAPS)):  # a worker meets itself, at gap zero
         near = np.flatnonzero((task[gap:] == task[: len(task) - gap]) & ~large[task[gap:]])
         for i, j in ((worker[near], worker[near + gap]), (worker[near + gap], worker[near])):

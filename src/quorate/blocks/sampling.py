@@ -20,11 +20,11 @@ STIRS = ((np.uint64(30), np.uint64(0xBF58476D1CE4E5B9)), (np.uint64(27), np.uint
 AT_ONCE = 1 << 16  # ids whose bytes numpy looks at together
 
 
-def scattered(ids: pa.Array) -> NDArray[np.uint64]:
+def hash_ids(ids: pa.Array) -> NDArray[np.uint64]:
     """Return a hash of the UTF-8 text of each id, whose bits are as good as random.
 
-    >>> same = scattered(pa.array([7, 8], pa.int32())), scattered(pa.array(["7", "8"]))
-    >>> bool((same[0] == same[1]).all()), bool(abs((scattered(pa.array(range(9999))) % 4 == 0).mean() - 0.25) < 0.02)
+    >>> same = hash_ids(pa.array([7, 8], pa.int32())), hash_ids(pa.array(["7", "8"]))
+    >>> bool((same[0] == same[1]).all()), bool(abs((hash_ids(pa.array(range(9999))) % 4 == 0).mean() - 0.25) < 0.02)
     (True, True)
     """
     if not pa.types.is_large_string(ids.type):
@@ -32,7 +32,7 @@ def scattered(ids: pa.Array) -> NDArray[np.uint64]:
     _, ends, data = ids.buffers()
     start = np.frombuffer(ends, np.int64, len(ids) + 1, 8 * ids.offset)
     letters = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    return stirred(hashed(start, letters))
+    return splitmix64(hashed(start, letters))
 
 
 def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -42,7 +42,7 @@ def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     [10412434493522099454, 0]
     """
     longest = int(np.diff(start).max(initial=0))
-    mixed = stirred(np.arange(longest, dtype=np.uint64))
+    mixed = splitmix64(np.arange(longest, dtype=np.uint64))
     out = np.zeros(len(start) - 1, np.uint64)
     if kernels.native is not None:
         kernels.native.hashed(np.ascontiguousarray(start), None, letters, mixed, out)
@@ -59,10 +59,10 @@ def hashed(start: IntArray, letters: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return out
 
 
-def stirred(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def splitmix64(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return splitmix64's hash of each number.
 
-    >>> stirred(np.array([0], np.uint64)).tolist()
+    >>> splitmix64(np.array([0], np.uint64)).tolist()
     [16294208416658607535]
     """
     with np.errstate(over="ignore"):
@@ -81,7 +81,7 @@ def folds_by_id(answers: Answers, n: int, division: int = 0) -> IntArray:
     True
     """
     # The high bits say who is drawn; the fold must not depend on them. A division has four bits of its own.
-    folds: IntArray = ((scattered(answers.task_names) >> np.uint64(4 * division)) % np.uint64(n)).astype(np.int64)
+    folds: IntArray = ((hash_ids(answers.task_names) >> np.uint64(4 * division)) % np.uint64(n)).astype(np.int64)
     return folds
 
 
@@ -105,7 +105,7 @@ def drawn(answers: Answers, enough: int) -> BoolArray | None:
     """
     if answers.n_answers <= enough:
         return None
-    hashes = scattered(answers.task_names)
+    hashes = hash_ids(answers.task_names)
     few = np.flatnonzero(hashes <= _threshold(answers.n_answers, enough))
     if answers.per_task[few].sum() < enough:  # likely only where few tasks are drawn
         few = np.arange(answers.n_tasks)

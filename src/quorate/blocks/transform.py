@@ -10,7 +10,7 @@ import numpy as np
 from quorate.arrays import BoolArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sampled, Sums
 from quorate.blocks.gold_worker import joined_by_blocks
-from quorate.blocks.memory import answers_in, memory_blocks, said_in
+from quorate.blocks.memory import answers_in, memory_blocks, symbols_in
 
 TIE_BREAK = 1e-6  # votes by which the other workers of a task decide an even split within a group
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class GroupMajority:
             label=majority,
             n_workers=self.n_groups,
             symbol=None,
-            silent=None,
+            abstentions=None,
         )
 
 
@@ -149,9 +149,9 @@ class TransformedBlocks:
         return self.blocks.n_classes
 
     @property
-    def points_to(self) -> IntArray | None:
+    def class_of_symbol(self) -> IntArray | None:
         """Class of each symbol; None where groups or renamed classes leave only classes."""
-        return None if isinstance(self.change, GroupMajority | RenamedClasses) else self.blocks.points_to
+        return None if isinstance(self.change, GroupMajority | RenamedClasses) else self.blocks.class_of_symbol
 
     @cached_property
     def per_worker(self) -> IntArray:
@@ -180,7 +180,10 @@ class TransformedBlocks:
         answers = some.answers
         changed = self.change(replace(memory_blocks(answers).whole, known=some.known))
         names = {"task_names": answers.task_names, "classes": answers.classes}
-        return Sampled(replace(answers_in(changed), **names, said=said_in(changed, self.points_to)), changed.known)
+        return Sampled(
+            replace(answers_in(changed), **names, answer_symbols=symbols_in(changed, self.class_of_symbol)),
+            changed.known,
+        )
 
     def known_tasks(self) -> Block:
         """Return the tasks with gold that the change leaves, in memory."""

@@ -61,7 +61,7 @@ class ConfidenceBasis:
     votes: float  # independent votes that they are worth, per task
     votes_low: float  # interval (95 %)
     votes_high: float
-    trust: float | None = None  # one-factor fit; None where it was not measured
+    one_factor_weight: float | None = None  # one-factor fit; None where it was not measured
     families: tuple[tuple[str, ...], ...] = ()  # groups of several workers
     found: bool = False  # whether the groups were found in the answers, rather than given
     known: GoldCheck | None = None

@@ -23,7 +23,7 @@ from quorate.blocks.block import Block, Blocks
 from quorate.blocks.memory import memory_blocks
 from quorate.blocks.transform import GroupMajority, TransformedBlocks
 from quorate.models.copying import CopyingModel, fit_copying
-from quorate.skills.centred import centred_moments, habits_of
+from quorate.skills.centred import centred_moments, response_bias_of
 
 DIRECTIONS = 3  # of agreement that are looked at: up to three rays, one of which is the truth's
 ROUNDS = 30  # of moving workers between rays
@@ -65,7 +65,7 @@ def directions(answers: Answers) -> FloatArray:
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
-    moments = centred_moments(answers, habits_of(answers))
+    moments = centred_moments(answers, response_bias_of(answers))
     scale = 1 / np.sqrt(np.maximum(moments.degree, 1.0))  # a worker who met many does not lie farther out for it
     n = answers.n_workers
     product = LinearOperator((n, n), matvec=lambda v: scale * (moments.signed @ (scale * v.ravel())), dtype=np.float64)

@@ -218,7 +218,7 @@ def confidence_rows(result: Result, sure: float = SURE) -> list[Spec]:
     [(0.5, 1), (0.95, 1)]
     """
     # A share such as 0.3 may be stored a hair below it; it belongs to the bar that it begins.
-    confidence = result.ballot.confidence
+    confidence = result.task_vote.confidence
     stated = confidence[~np.isnan(confidence)]
     place = np.minimum(np.floor(stated * BINS + 1e-9).astype(int), BINS - 1)
     rows = []

@@ -168,12 +168,12 @@ def _confidence(result: Result) -> str:
 
 def _doubtful(result: Result) -> str:
     """Show the tasks whose label is least sure."""
-    ballot = result.ballot
-    order = np.argsort(ballot.confidence, kind="stable")[:MOST_LISTED]
+    task_vote = result.task_vote
+    order = np.argsort(task_vote.confidence, kind="stable")[:MOST_LISTED]
     tasks, classes = result.answers.task_names.to_pylist(), result.answers.classes.to_pylist()
     rows = []
-    for k, sure in zip(order.tolist(), ballot.confidence[order].tolist(), strict=True):
-        label = "–" if ballot.label[k] < 0 else str(classes[ballot.label[k]])[:60]
+    for k, sure in zip(order.tolist(), task_vote.confidence[order].tolist(), strict=True):
+        label = "–" if task_vote.label[k] < 0 else str(classes[task_vote.label[k]])[:60]
         rows.append([as_text(str(tasks[k])[:60]), as_text(label), "–" if np.isnan(sure) else f"{sure:.2f}"])
     return _table("The least sure labels", ["task", "label", "confidence"], rows)
 

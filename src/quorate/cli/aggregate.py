@@ -12,12 +12,12 @@ import typer
 from quorate.cli.options import ExcelSafe, Gold, Json, Skills, reads_answers, said, table_maker
 
 if TYPE_CHECKING:
-    from quorate.backends.source import Held
+    from quorate.backends.source import EngineSource
     from quorate.result import Result
 
 
-def aggregate_beyond(
-    held: "Held",
+def aggregate_out_of_core(
+    held: "EngineSource",
     *,
     method: str | None,
     output: str | None,
@@ -100,7 +100,7 @@ if TYPE_CHECKING:
     from quorate.io.read import Reading
 
 
-@partial(reads_answers, beyond=aggregate_beyond)
+@partial(reads_answers, beyond=aggregate_out_of_core)
 def aggregate(
     reading: "Reading",
     *,

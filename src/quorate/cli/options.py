@@ -59,7 +59,7 @@ def said(**options: Any) -> dict[str, Any]:
 
 if TYPE_CHECKING:
     from quorate.backends.engine import EngineOptions
-    from quorate.backends.source import EngineReading, Held
+    from quorate.backends.source import EngineReading, EngineSource
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
     from quorate.result import Result
@@ -89,7 +89,9 @@ ENGINE = inspect.signature(_engine_options).parameters
 NOT_THERE = {"tool": "auto", "question": None, "join_choices": False, "keep_rejected": False, "encoding": "utf-8"}
 
 
-def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: bool) -> "EngineReading | Held | None":
+def find_in_engine(
+    given: Mapping[str, Any], reading: "ReadOptions", *, sample: bool
+) -> "EngineReading | EngineSource | None":
     """Read answers that an engine holds; where they are too many a sample, or none of them. None without an engine.
 
     The first line that is printed says which engine it is, and why.
@@ -108,13 +110,13 @@ def find_in_engine(given: Mapping[str, Any], reading: "ReadOptions", *, sample: 
             raise OptionError(f"{flag} is for an engine, and {given['file']} is read without one; say --engine duckdb")
         return None
     _refuse_others(given, choice.name)
-    from quorate.backends.source import find_answers, take_out
+    from quorate.backends.source import find_answers, read_into_memory
 
     with showing_progress():
         held, time = find_answers(given["file"], reading, where), given.get("time")
         try:
             also = [] if time is None else [time]
-            found = take_out(held, also, sample=sample) if held.is_small or sample else held
+            found = read_into_memory(held, also, sample=sample) if held.is_small or sample else held
         except BaseException:
             held.engine.close()
             raise
@@ -181,7 +183,7 @@ def table_maker(reading: "Reading", name: str | None) -> Callable[["Result"], No
 
 
 if TYPE_CHECKING:
-    from quorate.backends.source import Held
+    from quorate.backends.source import EngineSource
     from quorate.io.options import ReadOptions
     from quorate.io.read import Reading
 
@@ -383,7 +385,7 @@ def reading_for(command: str, source: Any) -> Iterator[None]:
         running_command.reset(token)
 
 
-def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | Held":
+def _read(given: Mapping[str, Any], *, sample: bool) -> "Reading | EngineSource":
     """Read the answers, and say what an engine or another tool's export held; or find that they are too many."""
     from quorate.cli.terminal import print_lines, showing_progress
     from quorate.io.read import read_source

@@ -21,7 +21,7 @@ from quorate.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from quorate.backends.source import Held
+    from quorate.backends.source import EngineSource
     from quorate.io.scores import ScoreOptions, Scores
     from quorate.rating.rating import Rating
 
@@ -74,7 +74,7 @@ def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        from quorate.backends.source import Held
+        from quorate.backends.source import EngineSource
 
         given = {**given, "file": one_source(given["file"])}
         with reading_for(command.__name__, given["file"]):
@@ -82,15 +82,15 @@ def reads_scores(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(found, **{parameter.name: given[parameter.name] for parameter in own})
         finally:
-            if isinstance(found, Held):
+            if isinstance(found, EngineSource):
                 found.engine.close()
 
     return offering((*SCORE_FLAGS.values(), *own, *ENGINE.values()), run)
 
 
-def _read(given: Mapping[str, Any]) -> "Scores | Held":
+def _read(given: Mapping[str, Any]) -> "Scores | EngineSource":
     """Read the scores, or find that an engine holds them."""
-    from quorate.backends.source import EngineReading, Held
+    from quorate.backends.source import EngineReading, EngineSource
     from quorate.cli.terminal import showing_progress
     from quorate.io.scores import read_score_source
 
@@ -99,7 +99,7 @@ def _read(given: Mapping[str, Any]) -> "Scores | Held":
     if isinstance(there, EngineReading):
         assert there.held is not None
         return there.held
-    if isinstance(there, Held):
+    if isinstance(there, EngineSource):
         return there
     with showing_progress():
         return read_score_source(given["file"], options)
@@ -107,7 +107,7 @@ def _read(given: Mapping[str, Any]) -> "Scores | Held":
 
 @reads_scores
 def rate(
-    scores: "Scores | Held",
+    scores: "Scores | EngineSource",
     *,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", writable=True, help="Where the scores go.")
@@ -176,7 +176,7 @@ def rate(
         print_lines(lines, error=True)
 
 
-def _rate(scores: "Scores | Held", options: dict[str, Any]) -> "Rating":
+def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":
     from quorate.io.scores import Scores
     from quorate.rating.rate import rate
 
@@ -187,13 +187,13 @@ def _rate(scores: "Scores | Held", options: dict[str, Any]) -> "Rating":
     return rate_held(scores, **options)
 
 
-def _make_table(scores: "Scores | Held", found: "Rating", name: str | None) -> None:
+def _make_table(scores: "Scores | EngineSource", found: "Rating", name: str | None) -> None:
     if name is None:
         return
     from quorate.backends.output import check_table, put_table
-    from quorate.backends.source import Held
+    from quorate.backends.source import EngineSource
 
-    assert isinstance(scores, Held)  # `find_in_engine` refuses the option where there is no engine
+    assert isinstance(scores, EngineSource)  # `find_in_engine` refuses the option where there is no engine
     check_table(scores.engine, name)
     put_table(scores.engine, found.scores.arrow, name)
 

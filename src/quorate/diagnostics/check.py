@@ -412,14 +412,14 @@ def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:
 
 def _labels(result: Result, limits: Limits) -> Iterator[Checked]:
     """Compare how sure the labels are, and of how many workers anything is known."""
-    sure = result.ballot.sureness()
+    sure = result.task_vote.confidence_stats()
     remedy = next((note.text for note in result.notes if note.kind == UNSUPPORTED), ASK_MORE)
     if limits.max_error is not None:
         yield _error(result, limits.max_error, remedy)
     if limits.max_unsure is not None:
         unsure = None
         if sure.mean is not None:
-            n_unsure = int((result.ballot.confidence < limits.sure).sum()) + sure.n_unlabelled
+            n_unsure = int((result.task_vote.confidence < limits.sure).sum()) + sure.n_unlabelled
             unsure = n_unsure / result.answers.n_tasks
         missing = "missing or " if sure.n_unlabelled else ""
         what = f"the share of labels {missing}less than {limits.sure:.0%} sure"
@@ -436,7 +436,7 @@ def _error(result: Result, limit: float, remedy: str) -> Checked:
     name = "max-error"
     what = "the share of labels expected to be wrong"
     basis = result.confidence_basis
-    wrong = None if basis is None or result.ballot.sureness().mean is None else basis.share_wrong
+    wrong = None if basis is None or result.task_vote.confidence_stats().mean is None else basis.share_wrong
     if basis is None or wrong is None:
         return Checked(name, what, None, limit, UNDECIDED, remedy)
     decision = PASS if wrong.high <= limit else FAIL if wrong.low > limit else UNDECIDED

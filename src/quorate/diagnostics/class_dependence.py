@@ -27,7 +27,7 @@ from quorate.models.confusion import cells_of, fit_matrices, scale_errors
 from quorate.models.em import column_shares, expectation_maximisation
 from quorate.models.one_coin import fit_one_coin
 from quorate.progress import report
-from quorate.voting.posterior import log_sums, one_more_each
+from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
 from quorate.voting.vote import majority, skill_of
 
 OFF = 0.16  # how far from the stated share the truth lies at the most, in nine of ten classes of 21 public crowds
@@ -64,7 +64,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(500, 10, 5, skills=np.full(10, 0.6), seed=0)
-    >>> found = right_by_class(crowd.answers, quorate.aggregate(crowd.answers).ballot.posterior)
+    >>> found = right_by_class(crowd.answers, quorate.aggregate(crowd.answers).task_vote.posterior)
     >>> bool(((found.low < 0.8) & (0.8 < found.high)).all())
     True
     """
@@ -156,8 +156,8 @@ def held_out(answers: Answers) -> HeldOut | None:
     for k in range(FOLDS):
         report("held-out folds", k, FOLDS)
         fitted, held = answers.only((fold >= 0) & (fold != k)), answers.only(fold == k)
-        coins, rivals = _fit(fitted)
-        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*coins, *rivals)))
+        one_coin_skills, rivals = _fit(fitted)
+        columns = (np.ones(held.n_answers), *(_foretell(held, model) for model in (*one_coin_skills, *rivals)))
         sums.append(held.by_task(np.stack(columns, axis=1)))
     report("held-out folds", FOLDS, FOLDS)
     return _summarise(np.concatenate(sums))
@@ -169,7 +169,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     coin = fit_one_coin(
         answers,
         majority(answers).posterior,
-        prior=one_more_each,
+        prior=add_one_smoothing,
         strength=None,
         max_iterations=STEPS,
         tolerance=TOLERANCE,
@@ -186,7 +186,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
         _Model(np.exp(shrunk.log_theta), shrunk_prior),
-        _Model(column_shares(counts), one_more_each(free.posterior)),
+        _Model(column_shares(counts), add_one_smoothing(free.posterior)),
     ]
     own = _Model(_tied(coin.accuracy, m), coin.prior)
     return [own, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals
@@ -210,15 +210,15 @@ def _foretell(held: Answers, model: _Model) -> FloatArray:
     logs = np.log(np.maximum(model.confusion, 1e-12))
     joint = cells_of(held).log_joint(logs, model.prior)[held.task]
     others = joint - logs[held.worker, held.label]
-    foretold: FloatArray = log_sums(joint) - log_sums(others)
+    foretold: FloatArray = logsumexp_rows(joint) - logsumexp_rows(others)
     return foretold
 
 
 def _summarise(sums: FloatArray) -> HeldOut:
     """Average over answers; the standard error is over tasks, whose answers hang together."""
     n = sums[:, 0].sum()
-    coins, rivals = sums[:, 1 : -len(RIVALS)], sums[:, -len(RIVALS) :]
-    coin = coins[:, np.argmax(coins.sum(axis=0))]
+    one_coin_skills, rivals = sums[:, 1 : -len(RIVALS)], sums[:, -len(RIVALS) :]
+    coin = one_coin_skills[:, np.argmax(one_coin_skills.sum(axis=0))]
     gain, error = {}, {}
     likelihood = {"one-coin": float(coin.sum() / n)}
     for name, rival in zip(RIVALS, rivals.T, strict=True):
@@ -240,7 +240,7 @@ def misfit_findings(found: HeldOut | None, answers: Answers, right: RightByClass
     >>> import quorate
     >>> from quorate.diagnostics.class_dependence import right_by_class
     >>> result = quorate.aggregate(quorate.simulate.crowd(400, 10, 5, seed=0).answers)
-    >>> right = right_by_class(result.answers, result.ballot.posterior)
+    >>> right = right_by_class(result.answers, result.task_vote.posterior)
     >>> misfit_findings(held_out(result.answers), result.answers, right)
     []
     """

@@ -123,7 +123,7 @@ def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list
     >>> [finding.bound.least_shared for finding in examine(everyone, result, 0.05)]
     [30]
     """
-    n, m = result.roster.n_workers, result.roster.n_classes
+    n, m = result.crowd_info.n_workers, result.crowd_info.n_classes
     asked, own = [], []  # the components with pairs but for gold's, and those
     found = []
     for each in everyone:
@@ -144,7 +144,7 @@ def examine(everyone: Sequence[PartPairs], result: Result, delta: float) -> list
             for k, pairs, codes in zip(asked, own, workers, strict=True)
         ]
     )
-    errors = pair_errors(beside, m, result.skills[whom], result.roster.per_worker[whom], delta=delta)
+    errors = pair_errors(beside, m, result.skills[whom], result.crowd_info.per_worker[whom], delta=delta)
     bounds = skill_bounds(beside, m, result.skills[whom], bipartite, delta=delta)
     for k, bound, error in zip(asked, bounds, errors, strict=True):
         found[k] = ComponentFinding(found[k].component, found[k].n_pairs, bound, error)

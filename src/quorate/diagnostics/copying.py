@@ -280,8 +280,8 @@ class _Fit:
         component = self.component[i]
         n_workers = np.bincount(self.component)[component]
         total = np.bincount(component, gain)[component]
-        is_beyond: BoolArray = total - gain > NOISE_GAIN * n_workers
-        return is_beyond
+        is_out_of_core: BoolArray = total - gain > NOISE_GAIN * n_workers
+        return is_out_of_core
 
     def _sums(self, for_i: FloatArray, for_j: FloatArray) -> FloatArray:
         return self.pairs.by_worker(len(self.skills), for_i, for_j)

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.answers import Answers, Roster
+from quorate.answers import Answers, CrowdInfo
 from quorate.arrays import FloatArray, IntArray, Shown
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.confidence import advised_labels
@@ -34,7 +34,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.methods.fit_blocks import aggregate_in_memory
-from quorate.notes import LOW_TRUST
+from quorate.notes import LOW_ONE_FACTOR_FIT
 from quorate.result import Result, count, left_out, sizes
 from quorate.skills.identification import DETERMINED, STATUSES
 from quorate.skills.rank_one_score import OneCoinInference
@@ -42,13 +42,13 @@ from quorate.skills.shrinkage import response_bias
 from quorate.skills.weak_identification import Comparison, comparisons
 
 
-def factor_findings(trust: float, n_tasks: int) -> list[Finding]:
-    """Tell that one factor does not explain who agrees with whom on so many tasks, by `quorate.skills.trust`.
+def factor_findings(one_factor_weight: float, n_tasks: int) -> list[Finding]:
+    """Finding that one factor does not explain the agreement between workers, from the one-factor weight.
 
     >>> factor_findings(1.0, 90), factor_findings(0.4, 90)[0].kind
     ([], 'several-factors')
     """
-    if trust >= LOW_TRUST:
+    if one_factor_weight >= LOW_ONE_FACTOR_FIT:
         return []
     n = advised_labels(n_tasks)
     return [
@@ -57,10 +57,10 @@ def factor_findings(trust: float, n_tasks: int) -> list[Finding]:
             "some skilled workers agree among themselves more than their skills explain: a group may copy or share a "
             "bias. The default method leans towards the plain vote there; only known labels tell who is right"
             + (f" (quorate advise --expert {n})" if n else ""),
-            trust,
+            one_factor_weight,
             "trust, from 0 to 1; low is bad",
-            evidence={"trust": trust, "least_trusted": LOW_TRUST},
-            figures=f"trust {trust:.2f}, of 1: more than one factor explains who agrees with whom",
+            evidence={"trust": one_factor_weight, "least_trusted": LOW_ONE_FACTOR_FIT},
+            figures=f"trust {one_factor_weight:.2f}, of 1: more than one factor explains who agrees with whom",
         )
     ]
 
@@ -87,7 +87,7 @@ class Diagnosis(Shown):
     @cached_property
     def agreement(self) -> Agreement | None:
         """How alike the answers are; None where they stay in an engine."""
-        return None if isinstance(self.result.roster, Roster) else agreement(self.answers)
+        return None if isinstance(self.result.crowd_info, CrowdInfo) else agreement(self.answers)
 
     def of_kind(self, kind: str) -> tuple[Finding, ...]:
         """Return the findings of one kind; see `quorate.diagnostics.finding.KINDS`."""
@@ -99,12 +99,12 @@ class Diagnosis(Shown):
 
     def worker_name(self, code: int) -> Any:
         """Return a worker's id; the known labels are a worker too."""
-        roster = self.result.roster
-        return roster.worker_names[int(code)].as_py() if code < roster.n_workers else "(gold)"
+        crowd_info = self.result.crowd_info
+        return crowd_info.worker_names[int(code)].as_py() if code < crowd_info.n_workers else "(gold)"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `quorate diagnose --json` prints."""
-        a = self.result.roster
+        a = self.result.crowd_info
         undetermined = self.undetermined()
         return {
             **sizes(a),
@@ -117,7 +117,7 @@ class Diagnosis(Shown):
             "repair": {
                 "possible": self.repair.possible,
                 "answers": self.repair.n_answers,
-                "assignments": None if isinstance(a, Roster) else self._assignments(a),
+                "assignments": None if isinstance(a, CrowdInfo) else self._assignments(a),
                 "comparisons": [self._comparison_dict(each) for each in self.comparisons],
             },
             "notes": [note.text for note in self.result.notes],
@@ -141,7 +141,7 @@ class Diagnosis(Shown):
         part, bound = finding.component, finding.bound
         nothing = 0.0 if finding.n_pairs == 0 else None
         return {
-            "workers": int((part.workers < self.result.roster.n_workers).sum()),
+            "workers": int((part.workers < self.result.crowd_info.n_workers).sum()),
             "pairs": finding.n_pairs,
             "bipartite": part.bipartite,
             "identifiable": part.identifiable,
@@ -163,7 +163,7 @@ class Diagnosis(Shown):
 
     def lines(self) -> Iterator[str]:
         """Yield the findings line by line."""
-        a, verdict = self.result.roster, self.result.identifiability
+        a, verdict = self.result.crowd_info, self.result.identifiability
         there = "" if a.engine is None else f", in {a.engine}"
         yield (
             f"{count(a.n_answers, 'answer')} to {count(a.n_tasks, 'task')} by {count(a.n_workers, 'worker')}, "
@@ -210,7 +210,7 @@ class Diagnosis(Shown):
         for number, finding in enumerate(self.components[:most]):
             part = finding.component
             names = [str(self.worker_name(code)) for code in (part.odd_cycle or part.sides[0])[:5]]
-            yield component_row(number, finding, names, self.result.roster.n_tasks)
+            yield component_row(number, finding, names, self.result.crowd_info.n_tasks)
 
     def _repair_lines(self) -> Iterator[str]:
         for comparison in self.comparisons[:MOST_SHOWN]:
@@ -223,11 +223,11 @@ class Diagnosis(Shown):
             )
         if len(self.comparisons) > MOST_SHOWN:
             yield f"comparisons: {len(self.comparisons) - MOST_SHOWN:,} more; --json lists all"
-        a, mended = self.result.roster, self.repair
+        a, mended = self.result.crowd_info, self.repair
         joins = f"{count(mended.n_answers, 'further answer')} would join everyone in one identifiable component"
         if not mended.possible:
             yield "no assignment of these workers can repair it: an odd cycle needs three workers, or give gold labels"
-        elif mended.n_answers and isinstance(a, Roster):
+        elif mended.n_answers and isinstance(a, CrowdInfo):
             yield f"{joins}; diagnose the answers in memory to be told which"
         elif mended.n_answers:
             task, worker = self.answers.task_names[int(mended.task[0])].as_py(), self.worker_name(mended.worker[0])
@@ -274,13 +274,13 @@ def diagnose(
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
     answers, known = answers_and_gold(source, gold, reading)
-    coins = aggregate_in_memory("rank-one", answers, gold=known)
+    one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:
         # What is said of single workers rests on the standard method: it allows for classes that are not alike hard.
         judged = aggregate_in_memory("quorate", answers, gold=known, skills=skills)
     except TooLargeError:
-        judged = coins
-    return _diagnose(coins, judged, times, delta)
+        judged = one_coin_skills
+    return _diagnose(one_coin_skills, judged, times, delta)
 
 
 def diagnose_result(
@@ -301,11 +301,11 @@ def diagnose_result(
     >>> diagnose_result(result).result.method
     'rank-one'
     """
-    coins = result
+    one_coin_skills = result
     if not isinstance(result.inference, OneCoinInference):
         known = named_gold(result.gold, result.answers) if gold is None else gold
-        coins = aggregate_in_memory("rank-one", result.answers, gold=known)
-    return _diagnose(coins, coins if result.inference is None else result, times, delta)
+        one_coin_skills = aggregate_in_memory("rank-one", result.answers, gold=known)
+    return _diagnose(one_coin_skills, one_coin_skills if result.inference is None else result, times, delta)
 
 
 def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: float) -> Diagnosis:
@@ -324,15 +324,17 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
         found += about_workers(judged)
         found += _about_skills(result, inference, pairs if uncounted is None else None, times)
         found += copying_findings(judged)
-        found += factor_findings(_one_factor_fit(answers) if judged.trust is None else judged.trust, answers.n_tasks)
+        found += factor_findings(
+            _one_factor_fit(answers) if judged.one_factor_weight is None else judged.one_factor_weight, answers.n_tasks
+        )
         compared = held_out(answers)
-        found += misfit_findings(compared, answers, right_by_class(answers, judged.ballot.posterior, judged.gold))
+        found += misfit_findings(compared, answers, right_by_class(answers, judged.task_vote.posterior, judged.gold))
         if compared is None:
             not_asked.append(
                 "whether accuracy depends on the class: too few tasks with two answers, or too many classes"
             )
     components = tuple(examine(everyone, result, delta))
-    weak = result.workforce.weak
+    weak = result.skill_estimates.weak
     proposed = () if weak is None else tuple(comparisons(answers, weak))
     return Diagnosis(result, components, repair(answers, verdict), ordered(found), tuple(not_asked), proposed)
 

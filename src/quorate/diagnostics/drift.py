@@ -170,14 +170,14 @@ def changed_p(result: Result) -> FloatArray:
     """
     from scipy.special import ndtr
 
-    n, inference = result.roster.n_workers, result.inference
+    n, inference = result.crowd_info.n_workers, result.inference
     if not isinstance(inference, CentredInference) or inference.priors is None:
         return np.full(n, np.nan)
     priors, score = inference.priors, inference.batch_score()
     # Their own spread stands beside that of the draws where intervals were left out.
     inflation = np.nan_to_num(result.intervals.inflation, nan=1.0)
     spread = score.variance(priors.skill)[:n] * inflation
-    tested = priors.is_known[:n] & (result.roster.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
+    tested = priors.is_known[:n] & (result.crowd_info.per_worker >= MIN_ANSWERS_IN_BATCH) & ~np.isnan(score.raw[:n])
     error = np.sqrt(spread + 1 / np.maximum(priors.precision[:n], 1e-12))
     z = np.where(tested, (score.raw[:n] - priors.skill[:n]) / error, np.nan)
     p: FloatArray = 2 * ndtr(-np.abs(z))
@@ -198,16 +198,16 @@ def since_before(result: Result) -> Iterator[Finding]:
     if np.isnan(p).all() or not isinstance(inference, CentredInference) or inference.priors is None:
         return
     priors, now = inference.priors, inference.batch_score().raw
-    least = -1 / (result.roster.n_classes - 1)
+    least = -1 / (result.crowd_info.n_classes - 1)
     sure = adjusted(p)
     chosen = np.flatnonzero(sure <= LEVEL)
     for worker in chosen[np.lexsort([chosen, p[chosen]])].tolist():
         known, here = float(priors.skill[worker]), float(np.clip(now[worker], least, 1.0))
-        n = int(result.roster.per_worker[worker])
+        n = int(result.crowd_info.per_worker[worker])
         verb = "fallen" if here < known else "risen"
         yield Finding(
             "drift",
-            f"the skill of worker {named(result.roster.worker_names, [worker])} has {verb} since it was known: "
+            f"the skill of worker {named(result.crowd_info.worker_names, [worker])} has {verb} since it was known: "
             f"{known:.2f} then, {here:.2f} by {count(n, 'answer')} here",
             float(sure[worker]),
             "adjusted p-value",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quorate.backends.source import MEANINGFUL, WHERE, find_answers, split_options, take_out
+from quorate.backends.source import MEANINGFUL, WHERE, find_answers, read_into_memory, split_options
 from quorate.diagnostics.diagnose import Diagnosis
 from quorate.diagnostics.diagnose import diagnose as diagnose_here
 from quorate.errors import OptionError
@@ -31,6 +31,6 @@ def diagnose(source: Source = None, *, gold: Source = None, delta: float = 0.05,
         raise OptionError(f"there is no option {next(iter(others))!r}; there are {', '.join((*MEANINGFUL, *WHERE))}")
     held = find_answers(source, reading, where)
     try:
-        return diagnose_here(take_out(held, sample=True), gold=gold, delta=delta)
+        return diagnose_here(read_into_memory(held, sample=True), gold=gold, delta=delta)
     finally:
         held.engine.close()

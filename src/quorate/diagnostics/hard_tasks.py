@@ -19,7 +19,7 @@ from quorate.blocks.kernels import SPARSE
 from quorate.diagnostics.finding import LEVEL, Finding, adjusted, named
 from quorate.progress import report
 from quorate.result import Result, count
-from quorate.voting.posterior import log_sums
+from quorate.voting.posterior import logsumexp_rows
 from quorate.voting.vote import accuracy
 
 PARTS = (0.0, 0.25, 0.5, 0.75)  # of their skills, that workers may have on a hard task
@@ -101,7 +101,7 @@ class _Model:
 
     def ratio(self, chances: FloatArray) -> FloatArray:
         """Return the log-likelihood ratio: some part of the skills against all of them."""
-        ratio: FloatArray = log_sums(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
+        ratio: FloatArray = logsumexp_rows(chances[:-1].T) - np.log(len(PARTS)) - chances[-1]
         return ratio
 
 
@@ -110,7 +110,7 @@ def _table_sums(cell: IntArray) -> Callable[[FloatArray, int, int], FloatArray]:
 
     def sums(gains: FloatArray, n_rows: int, n_classes: int) -> FloatArray:
         scores = np.bincount(cell, gains, n_rows * n_classes).astype(np.float64, copy=False)
-        return log_sums(scores.reshape(-1, n_classes))
+        return logsumexp_rows(scores.reshape(-1, n_classes))
 
     return sums
 
@@ -147,7 +147,7 @@ def _drawn(
             wrong = rng.random((n, len(worker))) >= model.chance[part, worker]
             labels = np.where(wrong, rng.integers(1, model.n_classes, wrong.shape), 0)
             chances = model.log_chances(task, worker, labels, len(tasks))
-            mixed = log_sums(chances.T) - np.log(len(chances))
+            mixed = logsumexp_rows(chances.T) - np.log(len(chances))
             reached = model.ratio(chances) >= np.tile(ratio, n) - 1e-9
             weight = np.where(reached, np.exp(chances[-1] - mixed), 0.0).reshape(n, len(tasks))
             total, squares = total + weight.sum(axis=0), squares + (weight**2).sum(axis=0)

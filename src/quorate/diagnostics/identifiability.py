@@ -43,7 +43,7 @@ def identification_findings(result: Result, components: Iterator[Component]) -> 
     2 workers cannot be judged: 'a' only ever shared tasks with 'b' and the reverse, so nothing tells which ...
     1 worker cannot be judged (shares no task with anyone): 'c'
     """
-    answers = result.roster
+    answers = result.crowd_info
     names = answers.worker_names
     for part in components:
         workers = part.workers[part.workers < answers.n_workers]
@@ -89,10 +89,10 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     "4 workers are weakly identified, only by way of 'w0': a skill there cannot be told from zero"
     """
     is_weak = result.status == WEAKLY_IDENTIFIED
-    weak = result.workforce.weak
+    weak = result.skill_estimates.weak
     if weak is None or not is_weak.any():
         return
-    names = result.roster.worker_names
+    names = result.crowd_info.worker_names
     workers = np.flatnonzero(is_weak)
     between = np.flatnonzero(weak.is_between)
     verb = "is" if len(workers) == 1 else "are"
@@ -113,7 +113,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
 
 
 def _names(result: Result, codes: tuple[int, ...]) -> list[object]:
-    return [result.roster.worker_names[code].as_py() for code in codes]
+    return [result.crowd_info.worker_names[code].as_py() for code in codes]
 
 
 LEAST_COMPONENT = 4  # workers: two sides of two are the least that can be nearly bipartite
@@ -235,4 +235,4 @@ def graph_findings(result: Result, everyone: Sequence[PartPairs], crowd: Answers
     ['cannot-be-judged', 'cannot-be-judged']
     """
     yield from identification_findings(result, (each.part for each in everyone))
-    yield from tie_findings(everyone, result.identifiability, crowd, result.roster)
+    yield from tie_findings(everyone, result.identifiability, crowd, result.crowd_info)

@@ -41,7 +41,7 @@ def wrong_answers(result: Result) -> FloatArray:
     >>> int(wrong_answers(result).argmax())
     3
     """
-    wrong: FloatArray = result.roster.per_worker * (1 - accuracy(result.skills, result.roster.n_classes))
+    wrong: FloatArray = result.crowd_info.per_worker * (1 - accuracy(result.skills, result.crowd_info.n_classes))
     return wrong
 
 
@@ -56,9 +56,9 @@ def costs(result: Result) -> FloatArray:
     >>> bool(costs(result)[3] > 80), bool(abs(costs(result)[:3]).max() < 20)
     (True, True)
     """
-    right = accuracy(result.skills, result.roster.n_classes)
+    right = accuracy(result.skills, result.crowd_info.n_classes)
     usual = usual_accuracy(result)
-    cost: FloatArray = np.where(np.isnan(right), 0.0, result.roster.per_worker * (usual - right))
+    cost: FloatArray = np.where(np.isnan(right), 0.0, result.crowd_info.per_worker * (usual - right))
     return cost
 
 
@@ -70,11 +70,11 @@ def usual_accuracy(result: Result) -> float:
     >>> round(usual_accuracy(result), 1)
     0.9
     """
-    right = accuracy(result.skills, result.roster.n_classes)
-    known = np.flatnonzero(~np.isnan(right) & (result.roster.per_worker > 0))
+    right = accuracy(result.skills, result.crowd_info.n_classes)
+    known = np.flatnonzero(~np.isnan(right) & (result.crowd_info.per_worker > 0))
     if len(known) == 0:
-        return 1 / max(result.roster.n_classes, 1)
-    return _middle(right[known], result.roster.per_worker[known])
+        return 1 / max(result.crowd_info.n_classes, 1)
+    return _middle(right[known], result.crowd_info.per_worker[known])
 
 
 def below_usual(result: Result, cost: FloatArray) -> list[int]:
@@ -91,12 +91,12 @@ def below_usual(result: Result, cost: FloatArray) -> list[int]:
     """
     from scipy.special import ndtr
 
-    m = result.roster.n_classes
+    m = result.crowd_info.n_classes
     right, usual = accuracy(result.skills, m), usual_accuracy(result)
-    known = ~np.isnan(right) & (result.roster.per_worker > 0)
+    known = ~np.isnan(right) & (result.crowd_info.per_worker > 0)
     if not known.any():
         return []
-    apart = _middle(np.abs(right[known] - usual), result.roster.per_worker[known])
+    apart = _middle(np.abs(right[known] - usual), result.crowd_info.per_worker[known])
     error = result.intervals.standard_error * (m - 1) / m
     p = np.full(len(right), np.nan)
     p[known] = ndtr((right - (usual - FAR * apart))[known] / np.maximum(error[known], 1e-9))
@@ -204,7 +204,7 @@ def button_findings(found: Buttons, result: Result) -> list[Finding]:
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(500, 10, 5, seed=0).answers)
-    >>> button_findings(one_button(result.answers, result.ballot.posterior), result)
+    >>> button_findings(one_button(result.answers, result.task_vote.posterior), result)
     []
     """
     ranked, answers = found.ranked, result.answers
@@ -258,7 +258,7 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     >>> (np.abs(skill_test(result, 0.0)) > 3).tolist()
     [True, True, False]
     """
-    n = result.roster.n_workers
+    n = result.crowd_info.n_workers
     if result.inference is None or result.intervals.kind == "none":
         return np.full(n, np.nan)
     score = result.inference.score()
@@ -267,7 +267,7 @@ def skill_test(result: Result, skill: float) -> FloatArray:
     tried = np.clip(np.nan_to_num(score.raw), scales[0], scales[1])
     above = (score.raw - tried)[:n]
     error = np.sqrt(score.variance(tried)[:n] * result.intervals.inflation)
-    counts = result.workforce.gold_counts
+    counts = result.skill_estimates.gold_counts
     if counts is not None:
         at_skill = np.full(n, skill)
         weight = counts.weight
@@ -302,7 +302,7 @@ def spammer_p(result: Result) -> FloatArray:
     """
     from scipy.special import ndtr
 
-    lowest = -1 / max(result.roster.n_classes - 1, 1)
+    lowest = -1 / max(result.crowd_info.n_classes - 1, 1)
     p: FloatArray = ndtr(skill_test(result, MARGIN))
     if lowest < -MARGIN:  # with many classes no skill is so far below
         p = np.maximum(p, ndtr(-skill_test(result, -MARGIN)))
@@ -341,7 +341,7 @@ def worker_findings(result: Result) -> Iterator[Finding]:
 def _each(result: Result, kind: str, adjusted_p: FloatArray, sentence: str) -> Iterator[Finding]:
     """Yield a finding for each worker whose value is not NaN, the smallest first."""
     chosen = np.flatnonzero(~np.isnan(adjusted_p))
-    sure, answers = result.intervals, result.roster
+    sure, answers = result.intervals, result.crowd_info
     for worker in chosen[np.lexsort([result.skills[chosen], adjusted_p[chosen]])].tolist():
         low, high, n = float(sure.low[worker]), float(sure.high[worker]), int(answers.per_worker[worker])
         yield Finding(
@@ -380,7 +380,7 @@ def too_few_answers(result: Result) -> list[Finding]:
     >>> len(too_few_answers(result)[0].workers)
     4
     """
-    sure, answers = result.intervals, result.roster
+    sure, answers = result.intervals, result.crowd_info
     chosen = np.flatnonzero(unsettled(sure.low, sure.high, answers.n_classes))
     if len(chosen) == 0:
         return []
@@ -414,7 +414,7 @@ def about_workers(judged: Result) -> Iterator[Finding]:
     >>> [finding.kind for finding in about_workers(found)]
     ['adversary']
     """
-    buttons = one_button(judged.answers, judged.ballot.posterior)
+    buttons = one_button(judged.answers, judged.task_vote.posterior)
     yield from button_findings(buttons, judged)
     for finding in worker_findings(judged):
         # Who presses one button answers at random, too; that it does is told once.

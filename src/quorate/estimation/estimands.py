@@ -8,7 +8,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 
 
-class Quantity(Protocol):
+class Estimand(Protocol):
     """Rows of means over tasks: what a task counts by its true class, and what it is expected to by a posterior."""
 
     @property
@@ -158,7 +158,7 @@ class Confused(Share):
 
 
 @dataclass(frozen=True)
-class FoundBeyond:
+class OutOfCoreResult:
     """Of the tasks of one class, those that a model finds, less a share of all of them, for many shares.
 
     Recall is the share at which the mean is zero: tests of that give its interval, as Fieller's does.

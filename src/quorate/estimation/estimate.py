@@ -14,7 +14,16 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.errors import OptionError, count, listing, shown
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
-from quorate.estimation.means import FEWEST, ByEither, ByKnown, ByModel, Meter, Undecided, model_meter, recall_of
+from quorate.estimation.means import (
+    FEWEST,
+    ByEither,
+    ByKnown,
+    ByModel,
+    MeanEstimator,
+    Undecided,
+    model_meter,
+    recall_of,
+)
 from quorate.estimation.prediction_powered import Powered
 from quorate.estimation.sampling import RANDOM, LabelPlan, plan_labels, probabilities, sampling_of
 from quorate.io.gold import gold_for, known_classes
@@ -139,7 +148,7 @@ def by_class(answers: Answers, found: list[Estimated]) -> dict[Any, Estimated]:
     return dict(zip(answers.classes.to_pylist(), found, strict=True))
 
 
-def model_figures(meter: Meter, answers: Answers, model: Predictions) -> ModelFigures:
+def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) -> ModelFigures:
     """Estimate accuracy, precision and recall of each class, and the table of confusion.
 
     Args:
@@ -170,7 +179,7 @@ def model_figures(meter: Meter, answers: Answers, model: Predictions) -> ModelFi
 
 
 def part_figures(
-    meter: Meter,
+    meter: MeanEstimator,
     answers: Answers,
     models: list[Predictions],
     worth: Value | None,
@@ -459,7 +468,7 @@ def _meter(
         sample = sampling.sample
         if sample is not None:
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
-            meter = ByKnown(result.ballot.posterior, known[sample.rows], sample, z)
+            meter = ByKnown(result.task_vote.posterior, known[sample.rows], sample, z)
             # Whoever says how they were drawn is believed, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_meter(answers, None, z)

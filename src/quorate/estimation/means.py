@@ -11,12 +11,12 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.calibration_law import TEMPERATURES, CalibrationLaw
-from quorate.estimation.estimands import FoundBeyond, Quantity
-from quorate.estimation.prediction_powered import KnownSample, Powered, powered_means
+from quorate.estimation.estimands import Estimand, OutOfCoreResult
+from quorate.estimation.prediction_powered import KnownSample, Powered, ppi_mean
 from quorate.methods.fit_blocks import fit_blocks
 from quorate.methods.quorate import Prediction
 from quorate.models.confusion import check_size
-from quorate.voting.posterior import FLOOR, hold_known, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
 # How far the shares of a crowd's labels lie off beyond what calibrations explain, as a share of the tasks that may be
@@ -27,7 +27,7 @@ KEPT = 20_000_000  # entries of tables by beta, 160 MB: larger ones are made aga
 GRID = 501  # shares that are tried for a recall
 
 
-class Meter(Protocol):
+class MeanEstimator(Protocol):
     """Estimates means over tasks."""
 
     @property
@@ -42,7 +42,7 @@ class Meter(Protocol):
     def is_known(self) -> BoolArray:
         """Which tasks have a known label."""
 
-    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate the rows of a quantity over all tasks, or over some; NaN where no interval can be stated."""
 
 
@@ -62,7 +62,7 @@ class ByKnown:
         is_known[self.sample.rows] = True
         return is_known
 
-    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by prediction-powered inference."""
         guess, y = quantity.expected(self.posterior), quantity.at(self.sample.rows, self.true)
         sample = self.sample
@@ -70,7 +70,7 @@ class ByKnown:
             guess, y, sample = guess[:, within], y[:, within[sample.rows]], sample.within(within)
         if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
             return _silent(guess)
-        return powered_means(
+        return ppi_mean(
             y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, whole=quantity.whole
         )
 
@@ -93,7 +93,7 @@ class ByModel:
     @cached_property
     def posterior(self) -> FloatArray:
         """The belief, averaged over calibrations."""
-        return hold_known(self.law.calibrated(self.belief), self.known)
+        return clamp_gold(self.law.calibrated(self.belief), self.known)
 
     @cached_property
     def calibrated_by(self) -> Iterable[FloatArray]:
@@ -101,7 +101,7 @@ class ByModel:
         each = _ByBeta(self.belief, self.known)
         return list(each) if len(TEMPERATURES) * self.belief.size <= KEPT else each
 
-    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
         parts = self.parts(quantity, within)
         half = self.z * np.sqrt(parts.variance + (LEAN * parts.moved) ** 2)
@@ -110,7 +110,7 @@ class ByModel:
         nothing = np.full(len(half), np.nan)
         return Powered(parts.value, low, high, nothing, nothing, nothing)
 
-    def parts(self, quantity: Quantity, within: BoolArray | None = None) -> "ModelParts":
+    def parts(self, quantity: Estimand, within: BoolArray | None = None) -> "ModelParts":
         """Return what an estimate by the posterior is made of."""
         some = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, some]
@@ -145,7 +145,7 @@ class Undecided:
         """Every class alike: what makes a plan of labels ask for as many as any crowd could need."""
         return np.full((len(self.known), self.n_classes), 1 / self.n_classes)
 
-    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """State nothing."""
         nothing = np.full(len(quantity.expected(self.posterior)), np.nan)
         return Powered(nothing, nothing, nothing, nothing, nothing, nothing)
@@ -160,7 +160,7 @@ class _ByBeta:
 
     def __iter__(self) -> Iterator[FloatArray]:
         logs = np.log(np.maximum(self.belief, FLOOR))
-        return (hold_known(softmax(beta * logs), self.known) for beta in TEMPERATURES)
+        return (clamp_gold(softmax(beta * logs), self.known) for beta in TEMPERATURES)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class ByEither(ByKnown):
 
     model: ByModel
 
-    def means(self, quantity: Quantity, within: BoolArray | None = None) -> Powered:
+    def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the known labels, with an interval as wide as both ways of estimating leave open."""
         by_known, by_model = super().means(quantity, within), self.model.means(quantity, within)
         low, high = np.fmin(by_known.low, by_model.low), np.fmax(by_known.high, by_model.high)
@@ -216,7 +216,7 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     return ByModel(belief, prediction.law, known, z, has_models)
 
 
-def recall_of(meter: Meter, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
+def recall_of(meter: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
     """Estimate how many of the tasks of a class a model finds: every share that a test does not reject.
 
     Args:
@@ -232,7 +232,7 @@ def recall_of(meter: Meter, predicted: IntArray, of_class: int, within: BoolArra
     (1.0, True)
     """
     shares = np.linspace(0.0, 1.0, GRID)
-    found = meter.means(FoundBeyond(predicted, of_class, shares), within)
+    found = meter.means(OutOfCoreResult(predicted, of_class, shares), within)
     best = shares[np.argmin(np.abs(found.value))] if np.isfinite(found.value).all() else np.nan
     ends = []
     for low, high in ((found.low, found.high), (found.known_low, found.known_high)):

@@ -145,7 +145,7 @@ class Powered:
     power: FloatArray  # how much of the guess was used, on average; 0 where the known labels alone say more
 
 
-def powered_means(
+def ppi_mean(
     y: FloatArray,
     guess: FloatArray,
     sample: KnownSample,
@@ -171,7 +171,7 @@ def powered_means(
     >>> rng = np.random.default_rng(0)
     >>> true = (rng.random(1000) < 0.3).astype(float)
     >>> sample = KnownSample.random(rng.permutation(1000)[:50], 1000)
-    >>> found = powered_means(true[None, sample.rows], 0.8 * true[None] + 0.1, sample, z=1.96)
+    >>> found = ppi_mean(true[None, sample.rows], 0.8 * true[None] + 0.1, sample, z=1.96)
     >>> bool(found.high[0] - found.low[0] < 0.5 * (found.known_high[0] - found.known_low[0]))
     True
     """

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, table_of, take, to_numpy
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 from quorate.errors import ColumnTypeError, MissingColumnError, OptionError, count, rows_phrase, unknown
-from quorate.estimation.estimands import Quantity
-from quorate.estimation.means import FEWEST, ByKnown, Meter
+from quorate.estimation.estimands import Estimand
+from quorate.estimation.means import FEWEST, ByKnown, MeanEstimator
 from quorate.estimation.prediction_powered import UNSEEN, KnownSample, powers, score_ends
 from quorate.estimation.sampling_test import Imbalance, find_imbalance
 from quorate.io.columns import as_type, encode, positions
@@ -174,7 +174,9 @@ class LabelPlan:
         return [head, f"label {count(len(self.task), 'task')}, drawn at random: {first}{more}; then give all of them"]
 
 
-def plan_labels(answers: Answers, meter: Meter, quantity: Quantity, half_width: float, *, seed: int) -> LabelPlan:
+def plan_labels(
+    answers: Answers, meter: MeanEstimator, quantity: Estimand, half_width: float, *, seed: int
+) -> LabelPlan:
     """Say how many labels of a random sample it takes, by what is known now, and draw those that are missing.
 
     Args:
@@ -200,7 +202,7 @@ def plan_labels(answers: Answers, meter: Meter, quantity: Quantity, half_width: 
     n_tasks = answers.n_tasks
     rng = np.random.default_rng(seed)
     # Shuffled from the order of a hash, so that the draw does not depend on the order of the rows.
-    shuffled = rng.permutation(np.argsort(scattered(answers.task_names), kind="stable"))
+    shuffled = rng.permutation(np.argsort(hash_ids(answers.task_names), kind="stable"))
     y, f, middle = _seen(meter, quantity, shuffled[:LOOKED_AT], rng)
     bottom, top = (np.broadcast_to(np.asarray(end, np.float64), len(y)) for end in (quantity.lowest, quantity.highest))
     left = y - powers(y, f, np.ones(y.shape[1])) * (f - middle)
@@ -214,7 +216,7 @@ def plan_labels(answers: Answers, meter: Meter, quantity: Quantity, half_width: 
 
 
 def _seen(
-    meter: Meter, quantity: Quantity, some: IntArray, rng: np.random.Generator
+    meter: MeanEstimator, quantity: Estimand, some: IntArray, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return what known labels are, what they were guessed to be, and the mean guess; by the model, labels as drawn."""
     guess = quantity.expected(meter.posterior)

@@ -18,7 +18,7 @@ from quorate.io.read_table import Source, read_table
 from quorate.io.rows import read_rows
 from quorate.methods.registry import METHODS, aggregate, check_options, option_names
 from quorate.result import Result
-from quorate.voting.vote import Ballot, accuracy, plug_in_vote, weighted_majority
+from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
 
 class Parameters:
@@ -171,7 +171,7 @@ class Estimator(Parameters):
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
         pd, answers = load_pandas(), result.answers
-        self.labels_, self.probas_ = self._outcome(answers, result.ballot, data)
+        self.labels_, self.probas_ = self._outcome(answers, result.task_vote, data)
         workers = index_of(answers.worker_names, data, "worker")
         right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
         columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
@@ -181,14 +181,14 @@ class Estimator(Parameters):
         self.result_ = result
         return self
 
-    def _outcome(self, answers: Answers, ballot: Ballot, data: Source) -> tuple[Any, Any]:
+    def _outcome(self, answers: Answers, task_vote: Vote, data: Source) -> tuple[Any, Any]:
         pd = load_pandas()
         tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
-        chosen = classes.take(ballot.label)
-        if (ballot.label < 0).any():  # of tasks that nobody answered
-            chosen = pd.Series(chosen).where(ballot.label >= 0).to_numpy()
+        chosen = classes.take(task_vote.label)
+        if (task_vote.label < 0).any():  # of tasks that nobody answered
+            chosen = pd.Series(chosen).where(task_vote.label >= 0).to_numpy()
         labels = pd.Series(chosen, index=tasks, name="agg_label")
-        probas = pd.DataFrame(ballot.posterior, index=tasks, columns=classes).sort_index(axis=1)
+        probas = pd.DataFrame(task_vote.posterior, index=tasks, columns=classes).sort_index(axis=1)
         return self._ordered(labels, answers.task_names, "task"), self._ordered(probas, answers.task_names, "task")
 
     def _ordered(self, named: Any, names: pa.Array, what: str) -> Any:
@@ -301,9 +301,9 @@ def by_name(
     [0.25, 0.5]
     """
     listed = names.to_pylist()
-    strangers = [name for name in listed if name not in values]
-    if strangers and others is None:
-        raise InputError(f"{len(strangers):,} {lacking}: {listing(strangers)}. {remedy}")
+    unknown_ids = [name for name in listed if name not in values]
+    if unknown_ids and others is None:
+        raise InputError(f"{len(unknown_ids):,} {lacking}: {listing(unknown_ids)}. {remedy}")
     return np.array([float(values.get(name, others or 0.0)) for name in listed])
 
 

@@ -22,7 +22,7 @@ from quorate.methods.one_coin import fitted_one_coin
 from quorate.models.confusion import cells_of
 from quorate.models.em import column_shares, fit_confusion_em, fit_one_coin_em
 from quorate.result import Result
-from quorate.voting.posterior import hold_known
+from quorate.voting.posterior import clamp_gold
 from quorate.voting.vote import majority
 
 STRATEGIES = ("assign", "addition")
@@ -56,7 +56,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         raise OptionError(f"initial_error needs an initial_error_strategy: {' or '.join(STRATEGIES)}")
     given = _matrices(answers, initial_error, complete=strategy == "assign")
     if strategy == "addition":
-        given = given + cells_of(answers).expected_counts(hold_known(majority(answers).posterior, gold))
+        given = given + cells_of(answers).expected_counts(clamp_gold(majority(answers).posterior, gold))
     else:
         _check_sums(answers, given)
     return column_shares(np.maximum(given, LEAST))
@@ -72,11 +72,11 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
         raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
     there = set(frame.index)
     given = {(workers[w], classes[c]) for w, c in zip(answers.worker.tolist(), answers.label.tolist(), strict=True)}
-    strangers = sorted({str(worker) for worker, _ in given - there}) if complete else []
-    if strangers:
+    unknown_ids = sorted({str(worker) for worker, _ in given - there}) if complete else []
+    if unknown_ids:
         raise InputError(
-            f"initial_error has no row for some answers of {len(strangers):,} workers: {listing(strangers)}. Add them, "
-            "or take initial_error_strategy='addition'"
+            f"initial_error has no row for some answers of {len(unknown_ids):,} workers: {listing(unknown_ids)}. Add "
+            "them, or take initial_error_strategy='addition'"
         )
     rows = [(worker, label) for worker in workers for label in classes]
     values: FloatArray = frame.reindex(index=frame.index.__class__.from_tuples(rows), columns=classes).to_numpy(
@@ -171,7 +171,7 @@ class DawidSkene(_ByExpectation):
 
     def _matrices(self, answers: Answers) -> FloatArray:
         given = np.zeros((answers.n_workers, answers.n_classes, answers.n_classes))
-        np.add.at(given, (answers.worker, answers.label), self.result_.ballot.posterior[answers.task])
+        np.add.at(given, (answers.worker, answers.label), self.result_.task_vote.posterior[answers.task])
         return column_shares(given, np.nan)
 
 

@@ -48,11 +48,11 @@ class MajorityVote(Estimator):
         if skills is not None:
             others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
             weights = by_worker(answers, skills.to_dict(), "given a skill", others)
-            ballot = weighted_majority(answers, weights)
+            task_vote = weighted_majority(answers, weights)
             if result.gold is not None:
-                ballot = reveal(ballot, result.gold)
-            result = replace(result, vote=ballot, workforce=replace(result.workforce, weights=weights))
-        return self._keep(result, data, _agreement(answers, result.ballot.label))
+                task_vote = reveal(task_vote, result.gold)
+            result = replace(result, vote=task_vote, skill_estimates=replace(result.skill_estimates, weights=weights))
+        return self._keep(result, data, _agreement(answers, result.task_vote.label))
 
 
 class Wawa(Voter):
@@ -139,10 +139,10 @@ class MMSR(Voter):
         return super()._keep(result, data, accuracies)
 
     def _scores(self, answers: Answers, weights: FloatArray, data: Source) -> Any:
-        ballot = weighted_majority(answers, weights)
-        total = ballot.scores.sum(axis=1, keepdims=True)
-        shares = np.divide(ballot.scores, total, out=np.full_like(ballot.scores, np.nan), where=total != 0)
-        return self._outcome(answers, replace(ballot, posterior=shares), data)[1]
+        task_vote = weighted_majority(answers, weights)
+        total = task_vote.scores.sum(axis=1, keepdims=True)
+        shares = np.divide(task_vote.scores, total, out=np.full_like(task_vote.scores, np.nan), where=total != 0)
+        return self._outcome(answers, replace(task_vote, posterior=shares), data)[1]
 
 
 def _agreement(answers: Answers, label: IntArray) -> FloatArray:

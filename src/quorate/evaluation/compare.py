@@ -20,11 +20,11 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import given
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS, aggregate
-from quorate.notes import CONTRADICTION, NOT_SETTLED
+from quorate.notes import CONTRADICTION, NOT_CONVERGED
 from quorate.progress import report
 from quorate.result import Result
 
-CANNOT_STAND = (NOT_SETTLED, CONTRADICTION)  # notes of a method that ended where it cannot stand
+CANNOT_STAND = (NOT_CONVERGED, CONTRADICTION)  # notes of a method that ended where it cannot stand
 ALONE = 0.5  # of the tasks: with fewer labels alike, two methods oppose each other
 
 
@@ -206,7 +206,7 @@ def _run(
 def _scored(entry: Entry, result: Result, truth: Source) -> tuple[Entry, IntArray | None]:
     posterior = METHODS[result.method].posterior
     entry = replace(entry, doubts=tuple(note.text for note in result.notes if note.kind in CANNOT_STAND))
-    return (entry if truth is None else _score(entry, result, truth, posterior)), result.ballot.label
+    return (entry if truth is None else _score(entry, result, truth, posterior)), result.task_vote.label
 
 
 def _score(entry: Entry, result: Result, truth: Source, posterior: bool) -> Entry:

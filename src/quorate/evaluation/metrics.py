@@ -83,7 +83,7 @@ def expected_error(result: Result, truth: Source) -> Score:
     judged = np.flatnonzero(true != -1)
     wrong = float(len(judged) - credit(result, true)[judged].sum())
     tasks, _ = match_truth(truth, result.answers, what="the truth")
-    n_labelled = int((result.ballot.label >= 0).sum())
+    n_labelled = int((result.task_vote.label >= 0).sum())
     return Score(wrong / len(judged), len(judged), wrong, n_labelled - len(judged), len(tasks.codes) - len(judged))
 
 
@@ -100,7 +100,7 @@ def log_loss(result: Result, truth: Source) -> float:
     """
     true = true_classes(result, truth)
     judged = np.flatnonzero(true != -1)
-    p = np.where(true[judged] >= 0, result.ballot.posterior[judged, np.maximum(true[judged], 0)], 0.0)
+    p = np.where(true[judged] >= 0, result.task_vote.posterior[judged, np.maximum(true[judged], 0)], 0.0)
     return float(-np.log(np.maximum(p, LEAST_PROBABILITY)).mean())
 
 
@@ -120,10 +120,10 @@ def calibration_error(result: Result, truth: Source, *, bins: int = 10) -> float
     0.25
     """
     true = true_classes(result, truth)
-    judged = np.flatnonzero((true != -1) & ~np.isnan(result.ballot.confidence))
+    judged = np.flatnonzero((true != -1) & ~np.isnan(result.task_vote.confidence))
     if len(judged) == 0:
         return float("nan")
-    sure = result.ballot.confidence[judged]
+    sure = result.task_vote.confidence[judged]
     right = credit(result, true)[judged]
     place = np.minimum((sure * bins).astype(np.int64), bins - 1)
     gaps = np.abs(np.bincount(place, sure - right, minlength=bins))
@@ -138,7 +138,7 @@ def credit(result: Result, true: IntArray) -> FloatArray:
     >>> credit(result, np.array([0])).tolist()
     [0.5]
     """
-    leaders = result.ballot.leaders
+    leaders = result.task_vote.leaders
     share: FloatArray = leaders[np.arange(len(true)), np.maximum(true, 0)] / leaders.sum(axis=1)
     return np.where(true >= 0, share, 0.0)
 
@@ -162,7 +162,7 @@ def true_classes(result: Result, truth: Source) -> IntArray:
         raise NoRowsError("the truth of none of these tasks is known; check that the two files name tasks alike")
     true = np.full(result.answers.n_tasks, -1, np.int64)
     true[tasks.codes[met]] = np.where(labels.codes[met] >= 0, labels.codes[met], -2)
-    true[result.ballot.label < 0] = -1
+    true[result.task_vote.label < 0] = -1
     if not (true != -1).any():
         raise NoRowsError("no task with a known truth has a label: nobody answered them")
     return true

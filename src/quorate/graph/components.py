@@ -16,7 +16,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, IntArray, starts_of
 from quorate.blocks.block import Blocks
-from quorate.blocks.gold_worker import GildedBlocks
+from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of, collected
 from quorate.blocks.numpy_kernels import unite
 from quorate.errors import NotInMemoryError
@@ -99,7 +99,7 @@ def identify(answers: Answered, known: BoolArray | None = None) -> Identifiabili
     edges: Edges = _not_kept
     if isinstance(answers, Answers):
         edges = partial(_chains, answers)
-    elif type(answers.blocks if isinstance(answers, GildedBlocks) else answers) is MemoryBlocks:
+    elif type(answers.blocks if isinstance(answers, BlocksWithGoldWorker) else answers) is MemoryBlocks:
         edges = partial(_chains_of_blocks, answers)
     return _verdict(component, bipartite, known, edges)
 

@@ -62,7 +62,7 @@ class Parts:
         own = self.pairs.among(kept)
         return Parts(size, n_pairs, PairStats(place[own.i], place[own.j], own.shared, own.agreed)), kept
 
-    def stacks(self) -> Iterator["Stack"]:
+    def batched_components(self) -> Iterator["Stack"]:
         """Yield the components that have anybody, those of one size together."""
         first, first_pair = starts_of(self.size), starts_of(self.n_pairs)
         for n in np.unique(self.size[self.size > 0]).tolist():
@@ -177,7 +177,7 @@ def smallest_of(parts: Parts, bipartite: BoolArray, weights: FloatArray | None =
     asked, kept = parts.among(~bipartite[parts.of_worker])
     values = (np.ones(len(kept)) if weights is None else weights)[kept]
     sums = asked.pairs.by_worker(asked.n_workers, values)
-    for stack in asked.stacks():
+    for stack in asked.batched_components():
         n = stack.workers.shape[1]
         if n <= DENSE:
             found[stack.numbers] = np.linalg.eigvalsh(stack.matrices(values, sums))[:, 0].round(12)

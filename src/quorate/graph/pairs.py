@@ -10,7 +10,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 from quorate.blocks.block import Block
 from quorate.blocks.memory import Answered, answers_in
 
-MOST_MEETINGS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
+MAX_ANSWER_PAIRS = 50_000_000  # of two answers, above which what asks of all pairs is not asked: counting takes 10 s
 # A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
 # Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has
 # none is a task with thousands of answers.
@@ -134,11 +134,11 @@ def meetings(answers: Answers) -> Iterator[tuple[IntArray, IntArray]]:
         start = stop
 
 
-def n_meetings(answers: Answers) -> int:
+def n_answer_pairs(answers: Answers) -> int:
     """How many two-answers-to-one-task there are: what counting the pairs costs.
 
     >>> import quorate
-    >>> n_meetings(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}))
+    >>> n_answer_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}))
     3
     """
     redundancy = answers.per_task.astype(np.int64)
@@ -154,11 +154,9 @@ def too_many_pairs(answers: Answers) -> str | None:
     >>> too_many_pairs(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")})) is None
     True
     """
-    met = n_meetings(answers)
-    if met > MOST_MEETINGS:
-        return (
-            f"two workers met on a task {met:,} times, and {MOST_MEETINGS:,} is the most that is counted pair by pair"
-        )
+    met = n_answer_pairs(answers)
+    if met > MAX_ANSWER_PAIRS:
+        return f"the answers form {met:,} pairs; at most {MAX_ANSWER_PAIRS:,} are counted pair by pair"
     pairs = min(met, answers.n_workers * (answers.n_workers - 1) // 2)
     most = FEW_PAIRS + PAIRS_AN_ANSWER * answers.n_answers
     if pairs > most:

@@ -130,7 +130,7 @@ LEAST_CROWD = 5  # workers: a joint, and two on either side
 
 
 @dataclass(frozen=True)
-class Joint:
+class ArticulationPoint:
     """A group of workers, and how firmly it is tied to the rest."""
 
     members: IntArray  # codes of workers
@@ -148,7 +148,7 @@ class _Tree:
     size: IntArray
 
 
-def joints(answers: Answers, most: int) -> list[Joint]:
+def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     """Find the groups that one worker ties to the rest by fewer than ``most`` shared tasks, the largest first.
 
     A group has two workers at the least besides the joint; so has the rest. Each of the two sides of a joint can be the
@@ -162,7 +162,8 @@ def joints(answers: Answers, most: int) -> list[Joint]:
     >>> two = [(t, w) for t in range(9) for w in "abc"] + [(t, w) for t in range(9, 18) for w in "xyz"] + [(0, "x")]
     >>> tasks, workers = zip(*two)
     >>> answers = quorate.read({"task": tasks, "worker": workers, "label": ["lr"[t % 2] for t in tasks]})
-    >>> [(answers.worker_names.take(each.members.tolist()).to_pylist(), each.shared) for each in joints(answers, 50)]
+    >>> points = articulation_points(answers, 50)
+    >>> [(answers.worker_names.take(point.members.tolist()).to_pylist(), point.shared) for point in points]
     [(['x', 'y', 'z'], 1)]
     """
     n = answers.n_workers
@@ -185,7 +186,7 @@ def joints(answers: Answers, most: int) -> list[Joint]:
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
     everyone = np.flatnonzero(answers.per_worker)
-    found: dict[tuple[int, ...], Joint] = {}  # a joint at the root is found from either side
+    found: dict[tuple[int, ...], ArticulationPoint] = {}  # a joint at the root is found from either side
     for k, worker, inside, outside in pieces[:MOST_GROUPS]:
         hanging = child[group == k] if k >= 0 else child[v == worker]
         under = np.concatenate([_workers_below(tree, each, n) for each in hanging.tolist()])
@@ -219,12 +220,12 @@ def _thin_pieces(
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> Joint:
+def _smaller_side(piece: IntArray, rest: IntArray, joint: int, inside: int, outside: int) -> ArticulationPoint:
     """Make the group of the smaller side; the joint goes with the side that it is tied to by more tasks."""
     group, own, other = (piece, inside, outside) if len(piece) <= len(rest) else (rest, outside, inside)
     if own >= other:
-        return Joint(np.sort(np.append(group, joint)), other, joint)
-    return Joint(np.sort(group), own, joint)
+        return ArticulationPoint(np.sort(np.append(group, joint)), other, joint)
+    return ArticulationPoint(np.sort(group), own, joint)
 
 
 def _workers_below(tree: _Tree, node: int, n_workers: int) -> IntArray:
@@ -344,7 +345,7 @@ def loose_groups(
     """
     found: list[LooseGroup] = []
     if answers is not None:
-        for joint in joints(answers, FEW_TIES):
+        for joint in articulation_points(answers, FEW_TIES):
             inside = _without(anchor, joint.members, len(members))
             found.append(LooseGroup(inside, joint.shared, tying_tasks(answers, inside)[1], joint.by))
     cut = weakest_cut(pairs, len(members), two_sided=False, anchor=anchor) if pairs is not None else None

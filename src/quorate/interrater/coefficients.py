@@ -27,7 +27,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray, Table, from_numpy, runs, table_of
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 
 GROUPS = 2000  # of tasks, at the most: a bootstrap over so many sums tells a standard error to within 2 %
 FEWEST_GROUPS = 100  # where classes are very many
@@ -78,7 +78,7 @@ def tallied(answers: Answers) -> Tallied:
         filled, own, n = np.unique(places, return_inverse=True, return_counts=True)
     m = max(m, 1)
     rank = np.empty(answers.n_tasks, np.int64)
-    rank[np.argsort(scattered(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
+    rank[np.argsort(hash_ids(answers.task_names), kind="stable")] = np.arange(answers.n_tasks)
     return Tallied(filled // m, filled % m, n.astype(np.float64), own, answers.per_task, rank)
 
 

@@ -78,7 +78,7 @@ REMEDIES = {  # where it is not that the folder is missing
 DAY = 86400  # seconds after which a folder is taken for left behind where there are no locks
 
 
-def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
+def atomic_write(path: str | Path, write: Callable[[BinaryIO], object], *, durable: bool = False) -> None:
     """Let ``write`` fill a file; whoever opens the path sees what was there before, or all of it, also after Ctrl-C.
 
     Args:
@@ -91,7 +91,7 @@ def write_whole(path: str | Path, write: Callable[[BinaryIO], object], *, durabl
         UnwritableFileError: the folder is not there, may not be written to, or is full; the file is read-only.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
+    ...     atomic_write(f"{folder}/note.txt", lambda stream: stream.write(b"all of it"))
     ...     Path(folder, "note.txt").read_text()
     'all of it'
     """
@@ -141,7 +141,7 @@ def fill_whole(path: str | Path, fill: Callable[[Path], object], *, folder: bool
         batch.filled.append((part, place))
 
 
-def append_whole(path: str | Path, content: bytes) -> None:
+def atomic_append(path: str | Path, content: bytes) -> None:
     r"""Add to the end of a file; whoever opens the path sees what was there before, or that and all that was added.
 
     Others who do the same in that folder wait, so that nothing of theirs is lost.
@@ -150,13 +150,13 @@ def append_whole(path: str | Path, content: bytes) -> None:
         UnwritableFileError: the folder is not there, may not be written to, or is full.
 
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     append_whole(f"{folder}/note.txt", b"one\n")
-    ...     append_whole(f"{folder}/note.txt", b"two\n")
+    ...     atomic_append(f"{folder}/note.txt", b"one\n")
+    ...     atomic_append(f"{folder}/note.txt", b"two\n")
     ...     Path(folder, "note.txt").read_text()
     'one\ntwo\n'
     """
     if _is_device(path):
-        write_whole(path, lambda stream: stream.write(content))
+        atomic_write(path, lambda stream: stream.write(content))
         return
     place = Path(os.path.realpath(local_path(path)))
     with together(), naming(path):
@@ -165,7 +165,7 @@ def append_whole(path: str | Path, content: bytes) -> None:
         check_target(path)
         batch.folders.callback(unlock, lock(place.parent, wait=True))
         before = place.read_bytes() if place.exists() else b""
-        write_whole(path, lambda stream: stream.write(before + content))
+        atomic_write(path, lambda stream: stream.write(before + content))
 
 
 def check_target(path: str | Path, *, folder: bool = False) -> None:
@@ -200,7 +200,7 @@ def together() -> Iterator[None]:
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with together():
-    ...         write_whole(f"{folder}/a", lambda stream: stream.write(b"a"))
+    ...         atomic_write(f"{folder}/a", lambda stream: stream.write(b"a"))
     ...         before = os.path.exists(f"{folder}/a")
     ...     before, os.path.exists(f"{folder}/a")
     (False, True)

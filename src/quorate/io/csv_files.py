@@ -355,9 +355,9 @@ def _as_utf8(data: pa.Buffer, name: str, encoding: str, remedy: str) -> pa.Buffe
 def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str, Any], **options: Any) -> pa.Table:
     from pyarrow import csv as arrow_csv
 
-    told = listener.get()
+    on_progress = listener.get()
     return arrow_csv.read_csv(
-        pa.BufferReader(data) if told is None else pa.PythonFile(_Metered(data, told)),
+        pa.BufferReader(data) if on_progress is None else pa.PythonFile(_Metered(data, on_progress)),
         # One thread parses as fast as two (the work is finding line ends), and costs half the CPU.
         read_options=arrow_csv.ReadOptions(block_size=BLOCK, use_threads=False, **reading),
         parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, **options),
@@ -402,8 +402,8 @@ def _with_marks(columns: Columns, header: list[str], delimiter: str, fixed: bool
 class _Metered(io.RawIOBase):
     """A file in memory that says how much of it has been read."""
 
-    def __init__(self, data: pa.Buffer, told: Observer) -> None:
-        self.data, self.at, self.told = memoryview(data), 0, told
+    def __init__(self, data: pa.Buffer, on_progress: Observer) -> None:
+        self.data, self.at, self.on_progress = memoryview(data), 0, on_progress
 
     def readable(self) -> bool:
         return True
@@ -412,7 +412,7 @@ class _Metered(io.RawIOBase):
         stop = len(self.data) if size < 0 else min(self.at + size, len(self.data))
         chunk = bytes(self.data[self.at : stop])
         self.at = stop
-        self.told("reading (MB)", self.at >> 20, len(self.data) >> 20)
+        self.on_progress("reading (MB)", self.at >> 20, len(self.data) >> 20)
         return chunk
 
 

@@ -38,7 +38,7 @@ class Matched:
     values: pa.Array
     codes: IntArray
 
-    def strangers(self) -> str:
+    def unknown_ids(self) -> str:
         """Name the values that the answers do not have."""
         return listing(self.values.filter(from_numpy(self.codes < 0)).unique().to_pylist())
 
@@ -158,11 +158,11 @@ def read_gold(source: Source, answers: Answers, *, task: str = "task", label: st
     tasks, labels = match_truth(source, answers, task=task, label=label)
     if (tasks.codes < 0).any():
         raise UnknownGoldTaskError(
-            f"gold names tasks that nobody answered: {tasks.strangers()}. Check the ids, or take them out"
+            f"gold names tasks that nobody answered: {tasks.unknown_ids()}. Check the ids, or take them out"
         )
     if (labels.codes < 0).any():
         raise UnknownGoldClassError(
-            f"gold has classes that nobody gave: {labels.strangers()}; the classes of the answers are "
+            f"gold has classes that nobody gave: {labels.unknown_ids()}; the classes of the answers are "
             f"{listing(answers.classes.to_pylist(), 12)}. {MEND_CLASS}"
         )
     gold = np.full(answers.n_tasks, -1, np.int32)
@@ -272,16 +272,16 @@ class LocalGold:
             GoldError: a task or a class does not occur in the answers.
         """
         if not self.seen.all():
-            strangers = listing(self.tasks.filter(from_numpy(~self.seen)).to_pylist())
+            unknown_ids = listing(self.tasks.filter(from_numpy(~self.seen)).to_pylist())
             raise UnknownGoldTaskError(
-                f"gold names tasks that nobody answered: {strangers}. Check the ids, or take them out"
+                f"gold names tasks that nobody answered: {unknown_ids}. Check the ids, or take them out"
             )
         labels = as_type(self.labels, classes.type, "known labels")
         unknown = positions(labels, classes) < 0
         if unknown.any():
-            strangers = listing(labels.filter(from_numpy(unknown)).unique().to_pylist())
+            unknown_ids = listing(labels.filter(from_numpy(unknown)).unique().to_pylist())
             raise UnknownGoldClassError(
-                f"gold has classes that nobody gave: {strangers}; the classes of the answers are "
+                f"gold has classes that nobody gave: {unknown_ids}; the classes of the answers are "
                 f"{listing(classes.to_pylist(), 12)}. {MEND_CLASS}"
             )
 

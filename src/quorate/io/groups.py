@@ -85,8 +85,8 @@ def groups_of(group: Any, answers: Counted) -> IntArray:
 def _by_name(group: Mapping[Any, Any], answers: Counted) -> IntArray:
     place = positions(as_type(list(group), answers.worker_names.type, "workers of group="), answers.worker_names)
     if (place < 0).any():
-        strangers = [name for name, code in zip(group, place, strict=True) if code < 0]
-        raise OptionError(f"group= names workers who gave no answer: {listing(strangers)}; check the names")
+        unknown_ids = [name for name, code in zip(group, place, strict=True) if code < 0]
+        raise OptionError(f"group= names workers who gave no answer: {listing(unknown_ids)}; check the names")
     names = list(dict.fromkeys(group.values()))
     order = canonical_order(from_strings([str(name) for name in names]))
     number = {names[k]: code for code, k in enumerate(order.tolist())}

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Said
+from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import TEXT, BoolArray, IntArray, from_strings, is_among, take
 from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, count, listing, rows_phrase, shown
 from quorate.io.columns import as_type, encode, order_classes, positions
@@ -206,9 +206,9 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
         new, classes = order_classes(codes[given], names, reading.classes)
     except OptionError:
         listed = as_type(reading.classes or (), names.type, "classes")
-        strangers = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
+        unknown_ids = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
         raise MapError(
-            f"the map points to classes that are not listed: {listing(strangers)}; the classes (classes=, --classes) "
+            f"the map points to classes that are not listed: {listing(unknown_ids)}; the classes (classes=, --classes) "
             f"are {listing(listed.to_pylist(), 12)}"
         ) from None
     numbered = np.full(len(codes), -1, np.int64)
@@ -226,7 +226,7 @@ class Silences:
     rows: BoolArray  # which rows of the table
     symbol: IntArray  # of each of these rows, among the names
     names: pa.Array  # null for a blank field
-    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
 
     def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
         """Put the abstentions beside the answers; one that stands beside an answer of its worker gives way to it.
@@ -239,24 +239,26 @@ class Silences:
         task, worker = task[self.rows], worker[self.rows]
         n = answers.n_workers
         # Grades of their own, or the classes themselves.
-        base = answers.said or Said(answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS)
+        base = answers.answer_symbols or AnswerSymbols(
+            answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS
+        )
         key = task.astype(np.int64) * n + worker
         kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
         first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
-        said = replace(
+        answer_symbols = replace(
             base,
             symbols=_joined(base.symbols, self.names),
-            points_to=np.concatenate([base.points_to, np.full(len(self.names), -1)]),
+            class_of_symbol=np.concatenate([base.class_of_symbol, np.full(len(self.names), -1)]),
             task=task[first],
             worker=worker[first],
-            silence=(self.symbol[first] + len(base.symbols)).astype(np.int32),
+            abstention_symbol=(self.symbol[first] + len(base.symbols)).astype(np.int32),
             n_superseded=len(key) - len(first),
-            unheard=self.unheard,
+            unused_abstention_labels=self.unused_abstention_labels,
         )
-        return replace(answers, said=said)
+        return replace(answers, answer_symbols=answer_symbols)
 
 
-def silences_of(
+def abstentions_of(
     labels: IntArray,
     names: pa.Array,
     there: BoolArray,
@@ -278,7 +280,7 @@ def silences_of(
         OptionError: what is no answer is among the classes that the caller lists.
 
     >>> labels, names, reading = np.array([0, 1, -1]), pa.array(["cat", "n/a"]), ReadOptions(abstain=["n/a"])
-    >>> found = silences_of(labels, names, np.ones(3, bool), reading)
+    >>> found = abstentions_of(labels, names, np.ones(3, bool), reading)
     >>> found.rows.tolist(), found.names.to_pylist()
     ([False, True, False], ['n/a'])
     """
@@ -287,9 +289,9 @@ def silences_of(
     if not reading.abstain and reasons is None and not blanks and not len(pointless):
         return None
     code = codes_of(reading, names)
-    heard = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
-    named = np.intersect1d(np.concatenate([code, pointless]), heard)
-    unheard = tuple(
+    voters = np.flatnonzero(np.bincount(labels[labels >= 0], minlength=len(names)))
+    named = np.intersect1d(np.concatenate([code, pointless]), voters)
+    unused_abstention_labels = tuple(
         str(value)
         for value, place in zip(reading.abstain, code, strict=True)
         if place not in named and not is_blank(value)
@@ -308,7 +310,7 @@ def silences_of(
             symbol = np.where(blank, len(symbols), symbol)
             symbols = pa.concat_arrays([symbols, pa.nulls(1, symbols.type)])
     rows = there & (symbol >= 0)
-    return Silences(rows, symbol[rows], symbols, unheard)
+    return Silences(rows, symbol[rows], symbols, unused_abstention_labels)
 
 
 def takes_blanks(reading: ReadOptions) -> bool:
@@ -380,9 +382,9 @@ class Alphabet:
     code: IntArray  # of each label: among those given, UNUSED, or SILENT and below
     given: pa.Array  # the labels that are answers, in order
     classes: pa.Array
-    points_to: IntArray | None = None  # the class of each label given; None where labels are classes
-    unheard: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
-    n_silent: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
+    class_of_symbol: IntArray | None = None  # the class of each label given; None where labels are classes
+    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    n_abstentions: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
 
 
 def alphabet_of(
@@ -421,11 +423,13 @@ def alphabet_of(
         raise NoRowsError(f"all {n_rows:,} rows {said}; no answer is left")
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
-    unheard = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
-    n_silent = len(silent) + (blanks and takes_blanks(reading))
+    unused_abstention_labels = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
+    n_abstentions = len(silent) + (blanks and takes_blanks(reading))
     if grades is None:
-        return Alphabet(code, given, given, None, unheard, n_silent)
-    return Alphabet(code, given, grades.classes, grades.class_of[positions(given, labels)], unheard, n_silent)
+        return Alphabet(code, given, given, None, unused_abstention_labels, n_abstentions)
+    return Alphabet(
+        code, given, grades.classes, grades.class_of[positions(given, labels)], unused_abstention_labels, n_abstentions
+    )
 
 
 def _numbers(labels: pa.Array, there: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:

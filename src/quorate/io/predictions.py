@@ -35,7 +35,7 @@ class Predictions:
 
     name: str
     label: IntArray
-    n_strangers: int  # predictions for tasks that nobody answered
+    n_unknown_ids: int  # predictions for tasks that nobody answered
     probability: FloatArray | None = None  # of each class, tasks × classes, where it was given; NaN without prediction
 
     @property
@@ -48,9 +48,9 @@ class Predictions:
         """Count what was left out."""
         missing, strange = int((~self.is_there).sum()), int((self.label == STRANGE).sum())
         told = []
-        if self.n_strangers:
+        if self.n_unknown_ids:
             told.append(
-                f"{self.name}: {count(self.n_strangers, 'prediction')} for tasks that nobody answered, left out"
+                f"{self.name}: {count(self.n_unknown_ids, 'prediction')} for tasks that nobody answered, left out"
             )
         if missing:
             told.append(f"{self.name}: {count(missing, 'task')} without a prediction, left out of what is said of it")

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Said
+from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import BoolArray, IntArray
 from quorate.errors import (
     BlankFieldError,
@@ -25,7 +25,7 @@ from quorate.errors import (
 )
 from quorate.io.columns import encode, in_order_of_ids, order_classes, positions
 from quorate.io.groups import group_of_workers
-from quorate.io.labels import NO_ROWS, Grades, codes_of, grades_of, merged, one_spelling_of_numbers, silences_of
+from quorate.io.labels import NO_ROWS, Grades, abstentions_of, codes_of, grades_of, merged, one_spelling_of_numbers
 from quorate.io.multilabel import has_several, read_several
 from quorate.io.open_file import Loaded
 from quorate.io.options import AS_USUAL, ReadOptions
@@ -148,26 +148,26 @@ def read_rows(
     present = there & (columns[2][0] >= 0)
     tell = rows_phrase if ordered else _rows_counted
     grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
-    silent = silences_of(*columns[2], there, reading, why, grades)
+    abstentions = abstentions_of(*columns[2], there, reading, why, grades)
     if reading.is_score:
         from quorate.io.scores import as_scores  # which reads by this module
 
         columns[2] = as_scores(*columns[2], reading, tell)
         present = there & (columns[2][0] >= 0)
-    told = present if silent is None else present | silent.rows
+    told = present if abstentions is None else present | abstentions.rows
     if not told.all() and not reading.skip_missing:
         lacking = {name: np.where(told, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
         _refuse_missing(table, lacking, tell)
-    counts = present if silent is None else present & ~silent.rows
+    counts = present if abstentions is None else present & ~abstentions.rows
     if not counts.any():
-        said = "lack a field" if silent is None else "lack a field or abstain"
+        said = "lack a field" if abstentions is None else "lack a field or abstain"
         raise NoRowsError(f"all {table.num_rows:,} rows {said}; no answer is left")
     del table  # the text is the largest thing in memory
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
     answers = replace(_settled(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
-    if silent is not None and not reading.is_score:
-        answers = silent.beside(answers, *coded[0][:2])
+    if abstentions is not None and not reading.is_score:
+        answers = abstentions.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
@@ -203,13 +203,13 @@ def _settled(
         _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
     if len(found.task) == 0:
         raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
-    said = None
+    answer_symbols = None
     if grades is None:
         labels, class_names = order_classes(found.label, names[2], reading.classes)
     else:
         labels, class_names = grades.class_of[found.label].astype(np.int32), grades.classes
         symbol, symbols = order_classes(found.label, names[2], None)
-        said = Said(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
+        answer_symbols = AnswerSymbols(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
     return Answers(
         found.task,
         found.worker,
@@ -220,7 +220,7 @@ def _settled(
         n_rows=len(present),
         n_repeats=found.n_repeats,
         n_conflicting=found.n_conflicting,
-        said=said,
+        answer_symbols=answer_symbols,
     )
 
 

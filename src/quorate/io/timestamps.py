@@ -65,7 +65,11 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
     table = read_table(source, {**replace(reading, group=None).wanted(), time: remedy}, reading)
     when = _numbers(table.column(time), time)
     task, worker, label = reading.columns
-    labels = (answers.classes, answers.label) if answers.said is None else (answers.said.symbols, answers.said.symbol)
+    labels = (
+        (answers.classes, answers.label)
+        if answers.answer_symbols is None
+        else (answers.answer_symbols.symbols, answers.answer_symbols.symbol)
+    )
     codes = [
         _codes(table.column(task), task, answers.task_names),
         _codes(table.column(worker), worker, answers.worker_names),

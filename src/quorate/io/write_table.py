@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from quorate.arrays import TEXT, Table
 from quorate.errors import OptionError, unknown
-from quorate.io.atomic import append_whole, once_written, together, write_whole
+from quorate.io.atomic import atomic_append, atomic_write, once_written, together
 
 FORMATS = ("csv", "parquet", "jsonl", "xlsx")
 MOST_EXCEL_ROWS = 1_048_576  # of a sheet, the header among them: Excel's own limit
@@ -109,7 +109,7 @@ def append_text(text: str, path: str | Path) -> None:
     if str(path) == "-":
         write_text(text, path)
     else:
-        append_whole(path, text.encode())
+        atomic_append(path, text.encode())
 
 
 def without_formulas(table: pa.Table) -> pa.Table:
@@ -133,7 +133,7 @@ def _to(path: str | Path, write: Callable[[Any], None]) -> None:
     if str(path) == "-":
         once_written(lambda: _to_standard_output(write))
     else:
-        write_whole(path, write)
+        atomic_write(path, write)
 
 
 def _to_standard_output(write: Callable[[Any], None]) -> None:

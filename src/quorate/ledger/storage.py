@@ -18,7 +18,7 @@ import pyarrow as pa
 from quorate.addresses import render_address
 from quorate.arrays import IntArray, from_numpy, to_numpy
 from quorate.errors import LedgerFileError, UnreadableFileError, UnwritableFileError, reason
-from quorate.io.atomic import lock, unlock, write_whole
+from quorate.io.atomic import atomic_write, lock, unlock
 from quorate.io.columns import check_values, plain
 from quorate.io.inputs import local_path, record_input
 from quorate.ledger.entries import DROPPED, Entries
@@ -97,7 +97,7 @@ def write_entries(entries: Entries, path: str | Path) -> None:
         stream.write(_first_line(payload))
         stream.write(payload)
 
-    write_whole(path, write, durable=True)
+    atomic_write(path, write, durable=True)
 
 
 def load_entries(path: str | Path) -> Entries:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from quorate.answers import Roster, unheard_line
-from quorate.backends.disk import BlockRoster, FileBlocks, PassingFolder, pack_blocks
+from quorate.answers import CrowdInfo, unused_abstention_line
+from quorate.backends.disk import BlockCrowdInfo, FileBlocks, PassingFolder, pack_blocks
 from quorate.backends.expressions import EngineTable
 from quorate.backends.group_column import group_of_each
 from quorate.backends.output import (
@@ -27,18 +27,18 @@ from quorate.backends.output import (
     write_batches,
     write_remote,
 )
-from quorate.backends.source import Held, by_role, find_answers, split_options, take_out
+from quorate.backends.source import EngineSource, by_role, find_answers, read_into_memory, split_options
 from quorate.backends.spark import (
     SparkBlocks,
     label_frame,
     pack_blocks_in_spark,
+    spark_confidence_stats,
     spark_frame,
     spark_label_batches,
     spark_lacks,
-    spark_sureness,
 )
 from quorate.errors import BlankFieldError, NotInMemoryError, OptionError, UnknownMethodError, count, unknown
-from quorate.io.atomic import write_whole
+from quorate.io.atomic import atomic_write
 from quorate.io.costs import read_costs
 from quorate.io.gold import LocalGold, local_gold
 from quorate.io.inputs import guard_inputs, local_path
@@ -49,13 +49,13 @@ from quorate.methods.fit import Fitted
 from quorate.methods.fit_blocks import BLOCK_METHODS, block_fit, fit_blocks
 from quorate.methods.registry import METHODS, check_options, check_states_probabilities
 from quorate.methods.registry import aggregate as aggregate_here
-from quorate.notes import BEYOND_MEMORY, UNHEARD, Note
+from quorate.notes import NOT_OUT_OF_CORE, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, check_level
 
 
 def aggregate_held(
-    held: Held,
+    held: EngineSource,
     method: str | None,
     *,
     gold: Source,
@@ -75,7 +75,7 @@ def aggregate_held(
     >>> from quorate.backends.source import find_answers
     >>> rows = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xxy")}
     >>> held, choice = find_answers(rows, ReadOptions(), EngineOptions(most=0)), IntervalChoice(kind="none")
-    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).roster.engine
+    >>> aggregate_held(held, "majority", gold=None, output=None, output_table=None, choice=choice).crowd_info.engine
     'duckdb'
     """
     chosen = method or "quorate"
@@ -90,31 +90,37 @@ def aggregate_held(
         check_states_probabilities(chosen)
     check_output(held.engine, output, output_table)
     blocks, apart = pack_held(held, local_gold(gold, held.reading))
-    roster = blocks.roster
-    priced = None if costs is None else read_costs(costs, roster.classes)
+    crowd_info = blocks.crowd_info
+    priced = None if costs is None else read_costs(costs, crowd_info.classes)
     if chosen == "quorate":
         options = {"judges": held.reading.judges, "group": group_of_each(held), **options}
-    fitted = replace(fit_blocks(blocks, chosen, roster, **options), costs=priced)
+    fitted = replace(fit_blocks(blocks, chosen, crowd_info, **options), costs=priced)
     kept = _written(held, fitted, blocks, output, output_table)
     return Result(
         method=chosen,
-        roster=BlockRoster(**{each.name: getattr(roster, each.name) for each in fields(roster)}, blocks=blocks),
+        crowd_info=BlockCrowdInfo(
+            **{each.name: getattr(crowd_info, each.name) for each in fields(crowd_info)}, blocks=blocks
+        ),
         vote=kept,
-        workforce=fitted.workforce,
+        skill_estimates=fitted.skill_estimates,
         graph=fitted.graph,
         matrices=fitted.matrices,
         confidence_basis=fitted.basis,
-        notes=(*fitted.notes, *apart, *_unheard(roster)),
+        notes=(*fitted.notes, *apart, *_unheard(crowd_info)),
         interval_choice=choice,
     )
 
 
-def _unheard(roster: Roster) -> tuple[Note, ...]:
+def _unheard(crowd_info: CrowdInfo) -> tuple[Note, ...]:
     """Say which of the abstentions named never occur."""
-    return (Note(UNHEARD, unheard_line(roster.unheard)),) if roster.unheard else ()
+    return (
+        (Note(UNUSED_ABSTENTIONS, unused_abstention_line(crowd_info.unused_abstention_labels)),)
+        if crowd_info.unused_abstention_labels
+        else ()
+    )
 
 
-def pack_held(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
+def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlocks, tuple[Note, ...]]:
     """Pack answers into blocks: in Spark where they lie there and it can, else here; with notes on that."""
     notes: tuple[Note, ...] = ()
     if held.engine.name == "pyspark":
@@ -122,18 +128,18 @@ def pack_held(held: Held, gold: LocalGold | None) -> tuple[FileBlocks | SparkBlo
         if why_not is None:
             frame = spark_frame(held.engine, _by_role(held))
             return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
-        notes = (Note(BEYOND_MEMORY, f"the answers were brought here out of Spark, because {why_not}"),)
+        notes = (Note(NOT_OUT_OF_CORE, f"the answers were brought here out of Spark, because {why_not}"),)
     temp, engine = held.choice.where.temp, held.engine.name
     return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
 
 
-def _by_role(held: Held) -> EngineTable:
+def _by_role(held: EngineSource) -> EngineTable:
     """Name the columns task, worker, label, and order where that decides."""
     table, order = by_role(held.table, held.reading, held.choice.where), held.choice.where.order
     return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
 
 
-def _rows(held: Held) -> Iterator[pa.RecordBatch]:
+def _rows(held: EngineSource) -> Iterator[pa.RecordBatch]:
     """Take the rows out of the engine."""
     for batch in held.engine.stream(_by_role(held), "reading the answers", held.n_rows):
         if "order" in batch.schema.names and batch.column("order").null_count:
@@ -143,7 +149,7 @@ def _rows(held: Held) -> Iterator[pa.RecordBatch]:
 
 
 def _written(
-    held: Held,
+    held: EngineSource,
     fitted: Fitted,
     blocks: FileBlocks | SparkBlocks,
     output: str | Path | None,
@@ -153,7 +159,7 @@ def _written(
     engine, tally = held.engine, LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
-            figures = spark_sureness(fitted, blocks)
+            figures = spark_confidence_stats(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, figures, output_table, in_table=True)
@@ -162,19 +168,19 @@ def _written(
         batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
     if output_table is not None:
         put_table(engine, batches, output_table)
-        return KeptLabels(engine, tally.sureness(), output_table, in_table=True)
+        return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True)
     if output is not None and not is_remote(output):
         written_as = format_of_labels(output)
-        write_whole(output, lambda stream: write_batches(batches, stream, written_as))
+        atomic_write(output, lambda stream: write_batches(batches, stream, written_as))
         return KeptLabels(
-            engine, tally.sureness(), output, file=Path(local_path(output)).absolute(), columns=tally.columns
+            engine, tally.confidence_stats(), output, file=Path(local_path(output)).absolute(), columns=tally.columns
         )
     place = keeper.path / "labels.parquet"
     with place.open("wb") as stream:
         write_batches(batches, stream, "parquet")
     if output is not None:
         write_remote(engine, place, str(output))
-    return KeptLabels(engine, tally.sureness(), output, file=place, keeper=keeper)
+    return KeptLabels(engine, tally.confidence_stats(), output, file=place, keeper=keeper)
 
 
 @keep_pipes()
@@ -251,7 +257,7 @@ def _aggregate(
             check_table(held.engine, output_table)
         chosen = method or "quorate"
         check_options(chosen, METHODS[chosen].load(), options)
-        found = take_out(held)
+        found = read_into_memory(held)
         how: dict[str, Any] = {"gold": gold, "level": level, "intervals": intervals, "costs": costs}
         result = aggregate_here(found, chosen, **how, **options)
         if output is not None:

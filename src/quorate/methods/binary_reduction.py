@@ -14,8 +14,8 @@ from quorate.answers import Answers
 from quorate.arrays import FloatArray, IntArray
 from quorate.errors import TooLargeError, unknown
 from quorate.graph.components import identify
-from quorate.notes import NOT_SETTLED, Note
-from quorate.voting.vote import Ballot, decide, majority
+from quorate.notes import NOT_CONVERGED, Note
+from quorate.voting.vote import Vote, decide, majority
 
 REDUCTIONS = ("one-vs-rest", "ordered")
 MOST_QUESTIONS = 500  # runs of a binary method: of 20,000 answers so many take it three to ten seconds
@@ -56,14 +56,14 @@ class Verdict:
 class ClassVote:
     """What the runs of a binary method come to."""
 
-    ballot: Ballot
+    task_vote: Vote
     weights: FloatArray  # of each worker's vote: the mean over the runs
     converged: bool
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What a reader must know."""
-        return () if self.converged else (Note(NOT_SETTLED, SLOW),)
+        return () if self.converged else (Note(NOT_CONVERGED, SLOW),)
 
 
 BinaryMethod: TypeAlias = Callable[[BinaryAnswers], Verdict]
@@ -100,7 +100,7 @@ def vote_by_class(answers: Answers, method: BinaryMethod, classes: str) -> Class
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 2], "worker": list("abca"), "label": [1, 3, 3, 2]})
     >>> even = lambda binary: weigh(binary, np.ones(binary.n_workers))
-    >>> vote_by_class(answers, even, "ordered").ballot.label.tolist()
+    >>> vote_by_class(answers, even, "ordered").task_vote.label.tolist()
     [2, 1]
     """
     if classes not in REDUCTIONS:

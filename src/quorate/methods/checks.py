@@ -15,7 +15,7 @@ from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.kernels import SPARSE
 from quorate.blocks.memory import answers_in
 from quorate.notes import CONTRADICTION, Note
-from quorate.voting.vote import Ballot, accuracy
+from quorate.voting.vote import Vote, accuracy
 
 AS_THE_VOTE = ("majority", "quorate")  # the vote itself, and what leans to it wherever it is in doubt
 # Of the skill that the workers' agreement speaks for, labels leave a share. On 25 public crowds whatever errs about as
@@ -34,14 +34,14 @@ def contradiction(answers: Answers, label: IntArray, method: str) -> tuple[Note,
     return () if method in AS_THE_VOTE else _told(_counted(answers, label), answers.n_classes, method)
 
 
-def contradiction_beyond(blocks: Blocks, vote: Callable[[Block], Ballot], method: str) -> tuple[Note, ...]:
+def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], method: str) -> tuple[Note, ...]:
     """Warn of the same where the answers lie in blocks; one pass over them.
 
     >>> from quorate.blocks.memory import blocks_of
     >>> from quorate.methods.fit import ByWeights
     >>> import quorate
     >>> blocks = blocks_of(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
-    >>> contradiction_beyond(blocks, ByWeights(np.ones(3)), "mine")
+    >>> contradiction_over_blocks(blocks, ByWeights(np.ones(3)), "mine")
     ()
     """
     if method in AS_THE_VOTE:
@@ -84,7 +84,7 @@ def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
     return alike, most
 
 
-def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Ballot]) -> Sums:
+def _counted_in(blocks: Iterable[Block], vote: Callable[[Block], Vote]) -> Sums:
     return (sum((_counted(answers_in(block), vote(block).label) for block in blocks), np.zeros(5)),)
 
 

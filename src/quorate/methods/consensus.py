@@ -59,39 +59,39 @@ class Consensus:
         'good'
         """
         given = [(id_text(judge) or "", value) for judge, value in verdicts.items() if as_text(value) is not None]
-        said = dict(given)
-        if len(said) < len(given):
+        given_verdicts = dict(given)
+        if len(given_verdicts) < len(given):
             twice = Counter(judge for judge, _ in given).most_common(1)[0][0]
             raise OptionError(f"judge {shown(twice)} has two verdicts, under names of two types; keep one")
-        if not said:
+        if not given_verdicts:
             return Agreed(None, 0.0, False, 0)
-        classes = self._classes(list(said.values()))
+        classes = self._classes(list(given_verdicts.values()))
         place = {as_text(name): code for code, name in enumerate(classes) if name is not None}
-        label = np.array([place[as_text(value)] for value in said.values()], np.int32)
-        n = len(said)
+        label = np.array([place[as_text(value)] for value in given_verdicts.values()], np.int32)
+        n = len(given_verdicts)
         names = [from_strings(list(map(str, range(k)))) for k in (1, n, len(classes))]
         answers = Answers(np.zeros(n, np.int32), np.arange(n, dtype=np.int32), label, *names)
-        skills = np.array([self.skills.get(judge, self.mean) for judge in said])
-        ballot = plug_in_vote(answers, weight(skills, len(classes)))
-        chosen = int(ballot.label[0])
+        skills = np.array([self.skills.get(judge, self.mean) for judge in given_verdicts])
+        task_vote = plug_in_vote(answers, weight(skills, len(classes)))
+        chosen = int(task_vote.label[0])
         if classes[chosen] is None:
             raise OptionError(
-                f"judges who are mostly wrong said {listing(list(said.values()))}, so another class is likelier; name "
-                "all classes with classes="
+                f"judges who are mostly wrong said {listing(list(given_verdicts.values()))}, so another class is "
+                "likelier; name all classes with classes="
             )
-        sure = float(_stated(ballot.scores, n)[0, chosen])
-        return Agreed(classes[chosen], sure, bool(ballot.tied[0]), n)
+        sure = float(_stated(task_vote.scores, n)[0, chosen])
+        return Agreed(classes[chosen], sure, bool(task_vote.tied[0]), n)
 
-    def _classes(self, said: list[Any]) -> list[Any]:
-        """Name the classes in order; of those that nobody named or said, None."""
-        heard = {as_text(value): value for value in said}
+    def _classes(self, given_verdicts: list[Any]) -> list[Any]:
+        """Name the classes in order; of those that nobody named and no verdict has, None."""
+        voters = {as_text(value): value for value in given_verdicts}
         if self.classes is not None:
-            strangers = [value for text, value in heard.items() if text not in map(as_text, self.classes)]
-            if strangers:
-                raise OptionError(f"{shown(strangers[0])} is none of the classes {listing(self.classes, 12)}")
+            unknown_ids = [value for text, value in voters.items() if text not in map(as_text, self.classes)]
+            if unknown_ids:
+                raise OptionError(f"{shown(unknown_ids[0])} is none of the classes {listing(self.classes, 12)}")
             return list(self.classes)
-        texts = from_strings([text or "" for text in heard])
-        ordered = [heard[text] for text in order_classes(np.arange(len(texts)), texts, None)[1].to_pylist()]
+        texts = from_strings([text or "" for text in voters])
+        ordered = [voters[text] for text in order_classes(np.arange(len(texts)), texts, None)[1].to_pylist()]
         return [*ordered, *[None] * (max(self.n_classes, 2) - len(ordered))]
 
 
@@ -107,7 +107,8 @@ def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
         skills: the file that `quorate aggregate --workers-out` wrote, such a table, a result, or a mapping from judge
             to skill, or to (skill, low, high). A `Rating`, or the file that `quorate rate --workers-out` wrote, makes a
             consensus of numeric scores: see `quorate.rating.consensus.score_consensus`.
-        classes: every class, in order; by default their number is read off the table, and their names are what is said.
+        classes: every class, in order; by default their number is read off the table, and
+            their names are those in the verdicts.
 
     Raises:
         InputError: the table has no workers or skills.

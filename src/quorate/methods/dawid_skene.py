@@ -5,10 +5,10 @@ import numpy as np
 from quorate.arrays import FloatArray
 from quorate.blocks.block import Blocks
 from quorate.graph.components import identify
-from quorate.methods.fit import ByMatrices, Fitted, fit_notes, workforce_of
+from quorate.methods.fit import ByMatrices, Fitted, fit_notes, worker_estimates_of
 from quorate.models.confusion import check_size
 from quorate.models.em import ConfusionFit, fit_confusion_em
-from quorate.skills.worker_estimates import Workforce
+from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import skill_of, weight
 
 
@@ -46,13 +46,13 @@ def fitted_confusion(blocks: Blocks, em: ConfusionFit) -> Fitted:
     notes = fit_notes("dawid-skene", em.log_likelihoods, em.converged, blocks.n_answers)
     accuracy = np.einsum("wcc->w", em.theta) / blocks.n_classes
     vote = ByMatrices(em.log_theta, em.log_prior)
-    return Fitted(vote=vote, workforce=workers_of_em(blocks, accuracy), graph=identify(blocks), notes=notes)
+    return Fitted(vote=vote, skill_estimates=workers_of_em(blocks, accuracy), graph=identify(blocks), notes=notes)
 
 
-def workers_of_em(blocks: Blocks, accuracy: FloatArray) -> Workforce:
+def workers_of_em(blocks: Blocks, accuracy: FloatArray) -> WorkerEstimates:
     """Return skills and weights from each worker's mean accuracy over the classes."""
     m = blocks.n_classes
     if m < 2:
-        return workforce_of(blocks.per_worker, None)
+        return worker_estimates_of(blocks.per_worker, None)
     skills = skill_of(accuracy, m)
-    return workforce_of(blocks.per_worker, skills, weight(skills, m))
+    return worker_estimates_of(blocks.per_worker, skills, weight(skills, m))

@@ -37,12 +37,12 @@ def er(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((er(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    >>> bool((er(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
     found = vote_by_class(answers, lambda binary: ratio_verdict(answers, binary), classes)
-    return outcome("er", answers, found.ballot, gold=known, weights=found.weights, notes=found.notes)
+    return outcome("er", answers, found.task_vote, gold=known, weights=found.weights, notes=found.notes)
 
 
 def count_pairs(answers: Answers, method: str) -> PairStats:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, unheard_line
+from quorate.answers import Answers, unused_abstention_line
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
 from quorate.blocks.kernels import task_scores
@@ -19,13 +19,13 @@ from quorate.graph.components import Identifiability, identify
 from quorate.methods.checks import contradiction
 from quorate.methods.support import ALL_SUPPORTED, Support, support_of_answers
 from quorate.models.confusion import ConfusionMatrices
-from quorate.notes import NOT_SETTLED, UNHEARD, Note
+from quorate.notes import NOT_CONVERGED, UNUSED_ABSTENTIONS, Note
 from quorate.result import Result
 from quorate.skills.identification import IDENTIFIED, NO_ANSWERS, NOT_ESTIMATED
-from quorate.skills.worker_estimates import Workforce
-from quorate.voting.decision import EXPECTED_COST, cheapest, in_the_middle
+from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.decision import EXPECTED_COST, in_the_middle, least_expected_cost
 from quorate.voting.posterior import softmax
-from quorate.voting.vote import Ballot, LabelRows, decide, plug_in_vote, reveal, weighted_majority
+from quorate.voting.vote import LabelRows, Vote, decide, plug_in_vote, reveal, weighted_majority
 
 
 @dataclass(frozen=True)
@@ -37,29 +37,29 @@ class Labelling:
     [0]
     """
 
-    vote: Callable[[Block], Ballot]
+    vote: Callable[[Block], Vote]
     costs: FloatArray | None = None  # said × true; labels are those of least expected cost
     in_order: pa.Array | None = None  # the classes, if labels are those of least expected distance
     support: Support = ALL_SUPPORTED
 
     def __call__(self, block: Block) -> LabelRows:
         """Vote on a block; tasks of known class have that, for certain."""
-        ballot = self.vote(block)
+        task_vote = self.vote(block)
         if block.known is not None:
-            ballot = reveal(ballot, block.known)
-        ballot = self.support.apply(ballot, block.per_task, block.known)
+            task_vote = reveal(task_vote, block.known)
+        task_vote = self.support.apply(task_vote, block.per_task, block.known)
         if self.in_order is not None:
-            ballot = in_the_middle(ballot, self.in_order)
+            task_vote = in_the_middle(task_vote, self.in_order)
         if self.costs is not None:
-            ballot = cheapest(ballot, self.costs, EXPECTED_COST)
+            task_vote = least_expected_cost(task_vote, self.costs, EXPECTED_COST)
         return LabelRows(
-            label=ballot.label,
-            confidence=ballot.confidence,
-            margin=ballot.margin,
+            label=task_vote.label,
+            confidence=task_vote.confidence,
+            margin=task_vote.margin,
             n_answers=block.per_task,
-            tied=ballot.tied,
-            n_abstained=None if block.silent is None else block.silent.per_task,
-            extra_columns=ballot.beside,
+            tied=task_vote.tied,
+            n_abstained=None if block.abstentions is None else block.abstentions.per_task,
+            extra_columns=task_vote.beside,
             has_status=self.support.n_unanswered > 0,
         )
 
@@ -68,8 +68,8 @@ class Labelling:
 class Fitted:
     """Everything of a result but the labels, all of it worker-sized; and the vote that gives those."""
 
-    vote: Callable[[Block], Ballot]  # can be sent to where the blocks are
-    workforce: Workforce
+    vote: Callable[[Block], Vote]  # can be sent to where the blocks are
+    skill_estimates: WorkerEstimates
     graph: Identifiability | None = None
     matrices: ConfusionMatrices | None = None
     basis: ConfidenceBasis | None = None
@@ -99,7 +99,7 @@ class ByWeights:
 
     weights: FloatArray
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         return weighted_majority(answers_in(block), self.weights)
 
@@ -116,7 +116,7 @@ class ByLogOdds:
     weights: FloatArray
     prior: FloatArray | None
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         return plug_in_vote(answers_in(block), self.weights, self.prior)
 
@@ -133,7 +133,7 @@ class ByMatrices:
     logs: FloatArray  # of theta, workers × answers × classes
     shift: FloatArray  # the log prior of the classes
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         scores = task_scores(block, self.logs, self.shift)
         return decide(answers_in(block), scores, softmax(scores))
@@ -145,12 +145,12 @@ STILL_RISING = 1e-3  # nats an answer: labels still move when EM is stopped whil
 def outcome(
     method: str,
     answers: Answers,
-    ballot: Ballot,
+    task_vote: Vote,
     *,
     gold: IntArray | None = None,
     skills: FloatArray | None = None,
     weights: FloatArray | None = None,
-    workforce: Workforce | None = None,
+    skill_estimates: WorkerEstimates | None = None,
     graph: Identifiability | None = None,
     matrices: ConfusionMatrices | None = None,
     basis: ConfidenceBasis | None = None,
@@ -161,11 +161,11 @@ def outcome(
     Args:
         method: its name.
         answers: who answered what.
-        ballot: the labels and the posterior.
+        task_vote: the labels and the posterior.
         gold: the known class of each task, -1 where unknown.
         skills: of each worker, NaN where the method could not tell; None if it estimates none.
         weights: what each worker's vote counted; even by default.
-        workforce: what was found out of the workers, by a method that knows more of them than skills and weights.
+        skill_estimates: what was found out of the workers, by a method that knows more of them than skills and weights.
         graph: who met whom; judged here if the method did not.
         matrices: of confusion, if the method fits such.
         basis: what the confidence rests on, of a method that says more than its model's own posterior.
@@ -177,17 +177,17 @@ def outcome(
     >>> outcome("mine", answers, majority(answers)).workers["status"][0].as_py()
     'not estimated by this method'
     """
-    notes += contradiction(answers, ballot.label, method)
-    if answers.said is not None and answers.said.unheard:
-        notes += (Note(UNHEARD, unheard_line(answers.said.unheard)),)
-    if workforce is None:
-        workforce = workforce_of(answers.per_worker, skills, weights)
-    support = support_of_answers(answers, gold, workforce)
+    notes += contradiction(answers, task_vote.label, method)
+    if answers.answer_symbols is not None and answers.answer_symbols.unused_abstention_labels:
+        notes += (Note(UNUSED_ABSTENTIONS, unused_abstention_line(answers.answer_symbols.unused_abstention_labels)),)
+    if skill_estimates is None:
+        skill_estimates = worker_estimates_of(answers.per_worker, skills, weights)
+    support = support_of_answers(answers, gold, skill_estimates)
     return Result(
         method=method,
-        roster=answers,
-        vote=support.apply(ballot if gold is None else reveal(ballot, gold), answers.per_task, gold),
-        workforce=workforce,
+        crowd_info=answers,
+        vote=support.apply(task_vote if gold is None else reveal(task_vote, gold), answers.per_task, gold),
+        skill_estimates=skill_estimates,
         graph=identify(answers) if graph is None else graph,
         gold=gold,
         matrices=matrices,
@@ -196,17 +196,19 @@ def outcome(
     )
 
 
-def workforce_of(per_worker: IntArray, skills: FloatArray | None, weights: FloatArray | None = None) -> Workforce:
+def worker_estimates_of(
+    per_worker: IntArray, skills: FloatArray | None, weights: FloatArray | None = None
+) -> WorkerEstimates:
     """Put together what a method knows of the workers that looks at the labels only, and not at who met whom.
 
-    >>> workforce_of(np.array([3, 0]), np.array([0.5, 0.5])).skills.tolist()
+    >>> worker_estimates_of(np.array([3, 0]), np.array([0.5, 0.5])).skills.tolist()
     [0.5, nan]
     """
     n = len(per_worker)
     found = np.full(n, np.nan) if skills is None else skills
     status = np.where(np.isnan(found), NOT_ESTIMATED, IDENTIFIED)
     status[per_worker == 0] = NO_ANSWERS
-    return Workforce(
+    return WorkerEstimates(
         skills=np.where(per_worker == 0, np.nan, found),
         weights=np.ones(n) if weights is None else weights,
         status=status,
@@ -227,8 +229,8 @@ def with_gold_counts(result: Result, *, centred: bool = False) -> Result:
     >>> with_gold_counts(result).skills.tolist()
     [0.0]
     """
-    workforce = result.workforce.with_gold(result.answers, result.gold, centred=centred)
-    return replace(result, workforce=workforce)
+    skill_estimates = result.skill_estimates.with_gold(result.answers, result.gold, centred=centred)
+    return replace(result, skill_estimates=skill_estimates)
 
 
 def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_answers: int) -> tuple[Note, ...]:
@@ -250,4 +252,4 @@ def fit_notes(method: str, log_likelihoods: Sequence[float], converged: bool, n_
         text = f"{method}: EM had not settled after {steps} steps; allow it more (max_iterations, or rounds)"
     else:
         return ()
-    return (Note(NOT_SETTLED, text),)
+    return (Note(NOT_CONVERGED, text),)

@@ -16,13 +16,13 @@ from quorate.errors import UnknownMethodError
 from quorate.io.gold import known_classes
 from quorate.io.groups import groups_of
 from quorate.io.read_table import Source
-from quorate.methods.checks import contradiction_beyond
+from quorate.methods.checks import contradiction_over_blocks
 from quorate.methods.fit import Fitted, outcome
 from quorate.methods.support import support_of_blocks
 from quorate.result import Result
 from quorate.skills.priors import priors_of
 from quorate.voting.decision import in_the_middle
-from quorate.voting.vote import Ballot
+from quorate.voting.vote import Vote
 
 BLOCK_METHODS = {
     "quorate": "quorate",
@@ -65,12 +65,12 @@ def fit_blocks(blocks: Blocks, method: str = "quorate", crowd: Counted | None = 
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> fitted = fit_blocks(blocks_of(crowd.answers), "rank-one", crowd.answers)
     >>> labels = np.concatenate([part.label for part in fitted.labels(blocks_of(crowd.answers))])
-    >>> bool((labels == quorate.aggregate(crowd.answers, "rank-one").ballot.label).all())
+    >>> bool((labels == quorate.aggregate(crowd.answers, "rank-one").task_vote.label).all())
     True
     """
     fitted = _fitted(blocks, method, crowd, **options)
-    support = support_of_blocks(blocks, fitted.workforce)
-    notes = (*fitted.notes, *contradiction_beyond(blocks, fitted.vote, method), *support.notes)
+    support = support_of_blocks(blocks, fitted.skill_estimates)
+    notes = (*fitted.notes, *contradiction_over_blocks(blocks, fitted.vote, method), *support.notes)
     return replace(fitted, notes=notes, support=support)
 
 
@@ -109,20 +109,20 @@ def result_in_memory(method: str, answers: Answers, known: IntArray | None, fitt
         answers,
         vote,
         gold=known,
-        workforce=fitted.workforce,
+        skill_estimates=fitted.skill_estimates,
         graph=fitted.graph,
         matrices=fitted.matrices,
         basis=fitted.basis,
         notes=fitted.notes,
     )
-    return result if fitted.in_order is None else replace(result, vote=in_the_middle(result.ballot, fitted.in_order))
+    return result if fitted.in_order is None else replace(result, vote=in_the_middle(result.task_vote, fitted.in_order))
 
 
-def _one_ballot(parts: list[Ballot]) -> Ballot:
+def _one_ballot(parts: list[Vote]) -> Vote:
     """Put the votes of all blocks together, in task order."""
     if len(parts) == 1:
         return parts[0]
-    return Ballot(
+    return Vote(
         np.concatenate([part.scores for part in parts]),
         np.concatenate([part.posterior for part in parts]),
         np.concatenate([part.label for part in parts]),

@@ -18,7 +18,7 @@ from quorate.methods.fit import fit_notes, outcome, with_gold_counts
 from quorate.models.confusion import check_size
 from quorate.progress import report
 from quorate.result import Result
-from quorate.voting.posterior import hold_known, log_likelihood, softmax
+from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import MOST_LOG_ODDS, check_prior, decide, skill_of
 
 BEFOREHAND = 1.0  # the mean of abilities and log-eases before anything is seen, as [Whitehill09] and crowd-kit have it
@@ -56,7 +56,7 @@ def glad(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((glad(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    >>> bool((glad(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
@@ -136,7 +136,7 @@ def fit_glad(
     for step in range(1, max_iterations + 1):
         scores = _log_joint(answers, ability, ease, beforehand.prior)
         history.append(log_likelihood(scores, gold) - _surprise(ability, ease, beforehand))
-        q = hold_known(softmax(scores), gold)
+        q = clamp_gold(softmax(scores), gold)
         report("EM steps", step, max_iterations)
         if len(history) > 1 and history[-1] - history[-2] < tolerance * answers.n_answers:
             converged = True

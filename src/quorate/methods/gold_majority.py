@@ -35,11 +35,11 @@ def gold_majority(answers: Answers, *, gold: Source = None) -> Result:
     share, everybody = shares_of_gold(answers, known)
     unseen = np.isnan(share)
     weights = np.where(unseen, everybody, share)
-    strangers = int((unseen & (answers.per_worker > 0)).sum())
-    notes = (_unseen(strangers, everybody),) if strangers else ()
+    unknown_ids = int((unseen & (answers.per_worker > 0)).sum())
+    notes = (_unseen(unknown_ids, everybody),) if unknown_ids else ()
     skills = skill_of(share, answers.n_classes) if answers.n_classes > 1 else None
-    ballot = weighted_majority(answers, weights)
-    return outcome("gold-majority", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+    task_vote = weighted_majority(answers, weights)
+    return outcome("gold-majority", answers, task_vote, gold=known, skills=skills, weights=weights, notes=notes)
 
 
 def shares_of_gold(answers: Answers, known: IntArray) -> tuple[FloatArray, float]:

@@ -9,8 +9,8 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.blocks.memory import answers_in
 from quorate.graph.components import identify
-from quorate.methods.fit import ByWeights, Fitted, workforce_of
-from quorate.notes import NOT_SETTLED, Note
+from quorate.methods.fit import ByWeights, Fitted, worker_estimates_of
+from quorate.notes import NOT_CONVERGED, Note
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import skill_of
 
@@ -42,8 +42,8 @@ def fit(blocks: Blocks, *, max_iterations: int = 100) -> Fitted:
             break
         agreement = np.where(n > 0, agreed / np.maximum(n, 1), 1 / m)
         weights = m * agreement - 1
-    workers = workforce_of(n, skill_of(agreement, m) if m > 1 else None, weights)
-    return Fitted(vote=ByWeights(weights), workforce=workers, graph=identify(blocks), notes=notes)
+    workers = worker_estimates_of(n, skill_of(agreement, m) if m > 1 else None, weights)
+    return Fitted(vote=ByWeights(weights), skill_estimates=workers, graph=identify(blocks), notes=notes)
 
 
 def _agreements(blocks: Iterable[Block], weights: FloatArray) -> Sums:
@@ -61,7 +61,7 @@ def not_settled(votes: int) -> Note:
     >>> print(not_settled(3))
     iwmv: the labels had not settled after 3 votes
     """
-    return Note(NOT_SETTLED, f"iwmv: the labels had not settled after {votes} votes")
+    return Note(NOT_CONVERGED, f"iwmv: the labels had not settled after {votes} votes")
 
 
 def agreement_with(answers: Answers, label: IntArray) -> FloatArray:

@@ -18,7 +18,7 @@ from quorate.result import Result
 def kos(
     answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest", iterations: int = 10, seed: int = 0
 ) -> Result:
-    """Pass messages along the answers: tasks tell workers what the others said, workers tell tasks how right they are.
+    """Pass messages between tasks and workers along the answers, and decide by the sign of their sums [Karger14].
 
     Args:
         answers: who answered what.
@@ -32,14 +32,14 @@ def kos(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((kos(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    >>> bool((kos(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
     True
     """
     if iterations < 1:
         raise OptionError(f"message passing takes one round at least, not {iterations}")
     known = known_classes(gold, answers)
     found = vote_by_class(answers, lambda binary: pass_messages(binary, iterations, seed), classes)
-    return outcome("kos", answers, found.ballot, gold=known, weights=found.weights)
+    return outcome("kos", answers, found.task_vote, gold=known, weights=found.weights)
 
 
 def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
@@ -61,16 +61,16 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
         # Only signs count, and messages never leave their component: scale each to a mean size of one.
         size = np.bincount(at, np.abs(to_task)) / n_messages
         to_task /= np.where(size > 0, size, 1.0)[at]
-    said = value * to_task
+    message = value * to_task
     n_answers = np.maximum(binary.by_worker(np.ones(len(worker))), 1)
-    return Verdict(binary.by_task(said), binary.by_task(np.abs(said)), binary.by_worker(to_task) / n_answers)
+    return Verdict(binary.by_task(message), binary.by_task(np.abs(message)), binary.by_worker(to_task) / n_answers)
 
 
-def _from_the_others(said: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _from_the_others(message: FloatArray, at: IntArray, sums: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Sum at each node what its other edges say; a difference that is rounding noise would grow with the rounds."""
-    heard = sums(said)[at] - said
-    heard[np.abs(heard) <= FAINT * sums(np.abs(said))[at]] = 0.0
-    return heard
+    voters = sums(message)[at] - message
+    voters[np.abs(voters) <= FAINT * sums(np.abs(message))[at]] = 0.0
+    return voters
 
 
 def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-rest") -> Result:
@@ -85,12 +85,12 @@ def kos_svd(answers: Answers, *, gold: Source = None, classes: str = "one-vs-res
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((kos_svd(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    >>> bool((kos_svd(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
     found = vote_by_class(answers, centred_verdict, classes)
-    return outcome("kos-svd", answers, found.ballot, gold=known, weights=found.weights, notes=found.notes)
+    return outcome("kos-svd", answers, found.task_vote, gold=known, weights=found.weights, notes=found.notes)
 
 
 def centred_verdict(binary: BinaryAnswers) -> Verdict:

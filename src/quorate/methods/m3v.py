@@ -56,7 +56,7 @@ def m3v(
 
     >>> from quorate.simulate import crowd
     >>> simulated = crowd(n_tasks=200, n_workers=10, per_task=7, seed=1)
-    >>> bool((m3v(simulated.answers).ballot.label == simulated.truth).mean() > 0.95)
+    >>> bool((m3v(simulated.answers).task_vote.label == simulated.truth).mean() > 0.95)
     True
     """
     check_positive(margin=margin, c=c, prior_variance=prior_variance)
@@ -70,11 +70,11 @@ def m3v(
         return outcome("m3v", answers, majority(answers), gold=known)
     sampled = _sample(given, margin, c, prior_variance, sweeps, burn_in, np.random.default_rng(seed))
     shares = given.spread(sampled.shares, 0.0)
-    ballot = decide(answers, shares, shares)
+    task_vote = decide(answers, shares, shares)
     result = outcome(
         "m3v",
         answers,
-        ballot,
+        task_vote,
         gold=known,
         skills=skill_of(sampled.accuracy, answers.n_classes),
         weights=sampled.weights,

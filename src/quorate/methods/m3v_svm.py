@@ -14,7 +14,7 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.fit import outcome
 from quorate.methods.m3v import check_positive, check_workers, lead
-from quorate.notes import NOT_SETTLED, Note
+from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.voting.posterior import hold_labels
 from quorate.voting.vote import TIE, decide, majority, tally, weighted_majority
@@ -57,7 +57,7 @@ def m3v_svm(
     if given.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = hold_labels(majority(given.answers).label, given.known)
-    notes = [Note(NOT_SETTLED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
+    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
     for _ in range(max_iterations):
         machine = _solve(given.answers, label, margin, c)
         better = hold_labels(_vote_again(tally(given.answers, machine.weights), label), given.known)
@@ -67,11 +67,11 @@ def m3v_svm(
         label = better
     if not machine.gap <= GAP:
         gap = f"m3v-svm: the last machine is only solved to a relative duality gap of {machine.gap:.1e}"
-        notes.append(Note(NOT_SETTLED, gap))
-    ballot = weighted_majority(given.answers, machine.weights)
-    scores = given.spread(ballot.scores, float(ballot.scores.min(initial=0.0)) - 1.0)
-    ballot = decide(answers, scores, given.spread(ballot.posterior, 0.0))
-    return outcome("m3v-svm", answers, ballot, gold=known, weights=machine.weights, notes=tuple(notes))
+        notes.append(Note(NOT_CONVERGED, gap))
+    task_vote = weighted_majority(given.answers, machine.weights)
+    scores = given.spread(task_vote.scores, float(task_vote.scores.min(initial=0.0)) - 1.0)
+    task_vote = decide(answers, scores, given.spread(task_vote.posterior, 0.0))
+    return outcome("m3v-svm", answers, task_vote, gold=known, weights=machine.weights, notes=tuple(notes))
 
 
 def _vote_again(scores: FloatArray, label: IntArray) -> IntArray:

@@ -12,13 +12,13 @@ from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
 from quorate.methods.er import count_pairs
 from quorate.methods.fit import outcome, with_gold_counts
-from quorate.notes import NOT_SETTLED, Note
+from quorate.notes import NOT_CONVERGED, Note
 from quorate.result import Result
 from quorate.skills.identification import IDENTIFIED, UNINFORMED, gather, statuses
 from quorate.skills.objective import CAPPED, CONVERGED, box
 from quorate.skills.signs import Signs, orient, weighed_signs
 from quorate.skills.skill_notes import undetermined_note
-from quorate.skills.worker_estimates import Workforce
+from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import majority, plug_in_vote, vote_weights
 
 # Dropping is all or nothing, so there may be no point at which it rests; the mean of the cycle is as good as any.
@@ -95,12 +95,14 @@ def m_msr(
     turned, _ = orient(signs.sign * size, verdict.component, np.zeros(verdict.n_components, dtype=bool))
     skills = np.where(status == IDENTIFIED, np.clip(turned, lower, upper), np.nan)
     weights = vote_weights(answers, skills)
-    ballot = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
+    task_vote = majority(answers) if np.isnan(skills).all() else plug_in_vote(answers, weights)
     notes = tuple(undetermined_note(status))
     if found.status != CONVERGED:
-        notes += (Note(NOT_SETTLED, f"m-msr: {found.status} (after {found.iterations:,} rounds)"),)
-    workforce = Workforce(skills=skills, weights=weights, status=status, signs=signs)
-    result = outcome("m-msr", answers, ballot, gold=known, workforce=workforce, graph=verdict, notes=notes)
+        notes += (Note(NOT_CONVERGED, f"m-msr: {found.status} (after {found.iterations:,} rounds)"),)
+    skill_estimates = WorkerEstimates(skills=skills, weights=weights, status=status, signs=signs)
+    result = outcome(
+        "m-msr", answers, task_vote, gold=known, skill_estimates=skill_estimates, graph=verdict, notes=notes
+    )
     return with_gold_counts(result)
 
 

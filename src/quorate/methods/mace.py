@@ -22,7 +22,7 @@ from quorate.methods.m3v import check_positive
 from quorate.models.confusion import check_size
 from quorate.progress import report
 from quorate.result import Result
-from quorate.voting.posterior import hold_known, log_likelihood, softmax
+from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
 from quorate.voting.vote import decide
 
 INFERENCES = ("vb", "em")  # variational Bayes, expectation maximisation
@@ -63,7 +63,7 @@ def mace(
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=200, n_workers=10, per_task=5, seed=1)
-    >>> bool((mace(crowd.answers).ballot.label == crowd.truth).mean() > 0.9)
+    >>> bool((mace(crowd.answers).task_vote.label == crowd.truth).mean() > 0.9)
     True
     """
     known = known_classes(gold, answers)
@@ -184,7 +184,7 @@ def _start(answers: Answers, noise: float, rng: np.random.Generator) -> tuple[Fl
 
 
 @dataclass(frozen=True)
-class _Said:
+class _SparseAnswers:
     """The classes that somebody gave each task: where classes are many, a step needs no others."""
 
     answers: Answers
@@ -194,9 +194,9 @@ class _Said:
     place: IntArray  # the cell of each answer
 
     @staticmethod
-    def of(answers: Answers, gold: IntArray | None) -> "_Said":
+    def of(answers: Answers, gold: IntArray | None) -> "_SparseAnswers":
         cells, place = np.unique(answers.cells, return_inverse=True)
-        return _Said(answers, gold, cells // answers.n_classes, cells % answers.n_classes, place)
+        return _SparseAnswers(answers, gold, cells // answers.n_classes, cells % answers.n_classes, place)
 
     def right(self, gain: FloatArray) -> FloatArray:
         """Return how many of each worker's answers of each class are right, in one row."""
@@ -224,18 +224,18 @@ def _from_start(
     """Alternate from one start. Only the gain of a vote differs between classes, and each step needs no more of it."""
     shape = (answers.n_tasks, answers.n_classes)
     given = places.sum(axis=0).reshape(-1, answers.n_classes)  # how often each worker gave each answer
-    said = _Said.of(answers, gold) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
+    sparse_answers = _SparseAnswers.of(answers, gold) if shape[0] * shape[1] > SPARSE * answers.n_answers else None
     (habit, knowledge), strategy = start
     for step in range(iterations + 1):
         by_habit = habit[:, None] * strategy
         gain = np.log1p(knowledge[:, None] / by_habit)
-        if said is None or step == iterations:
+        if sparse_answers is None or step == iterations:
             scores = (places @ gain.ravel()).reshape(shape)
-            q = hold_known(softmax(scores), gold)
+            q = clamp_gold(softmax(scores), gold)
         if step == iterations:
             break
         # Of those answers, how many are the class.
-        right = (places.T @ q.ravel() if said is None else said.right(gain)).reshape(given.shape)
+        right = (places.T @ q.ravel() if sparse_answers is None else sparse_answers.right(gain)).reshape(given.shape)
         known = right * (knowledge[:, None] / (by_habit + knowledge[:, None]))
         guessed = given - known
         counts = np.stack([guessed.sum(axis=1), known.sum(axis=1)], axis=1)

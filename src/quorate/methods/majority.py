@@ -4,7 +4,7 @@ import numpy as np
 
 from quorate.blocks.block import Blocks
 from quorate.graph.components import identify
-from quorate.methods.fit import ByWeights, Fitted, workforce_of
+from quorate.methods.fit import ByWeights, Fitted, worker_estimates_of
 
 
 def fit(blocks: Blocks) -> Fitted:
@@ -16,5 +16,5 @@ def fit(blocks: Blocks) -> Fitted:
     >>> next(fit(blocks).labels(blocks)).label.tolist()
     [1]
     """
-    workers = workforce_of(blocks.per_worker, None)
-    return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), workforce=workers, graph=identify(blocks))
+    workers = worker_estimates_of(blocks.per_worker, None)
+    return Fitted(vote=ByWeights(np.ones(blocks.n_workers)), skill_estimates=workers, graph=identify(blocks))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from quorate.answers import Answers, Said
+from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import BoolArray, FloatArray, IntArray, from_strings
 from quorate.blocks.memory import blocks_of
 from quorate.calibration.dependence import TYPICAL_RHO, tempering
@@ -79,8 +79,8 @@ def with_model(answers: Answers, given: Any, name: str | None = None) -> tuple[A
         )
     joined = _named(answers.with_worker(label), known_as)
     graded = model.probability is not None
-    if graded or answers.said is not None:
-        joined = replace(joined, said=_said(answers, joined, model, label))
+    if graded or answers.answer_symbols is not None:
+        joined = replace(joined, answer_symbols=_said(answers, joined, model, label))
     return joined, (*_notes(replace(model, name=known_as)), *trained_note(answers, label, known_as))
 
 
@@ -116,17 +116,17 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
     return codes, names
 
 
-def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> Said:
+def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray) -> AnswerSymbols:
     """Put the model's grades beside what the workers said."""
-    before = answers.said
+    before = answers.answer_symbols
     m = answers.n_classes
     texts = [str(name) for name in answers.classes.to_pylist()]
     symbols = texts if before is None else [None if s is None else str(s) for s in before.symbols.to_pylist()]
-    points_to = np.arange(m) if before is None else before.points_to
+    class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
     own = answers.label if before is None else before.symbol
     if model.probability is None:
         grade, more, to = label, [], np.zeros(0, np.int64)
-        grade = np.array([int(np.flatnonzero(points_to == k)[0]) for k in range(m)])[np.maximum(label, 0)]
+        grade = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])[np.maximum(label, 0)]
     else:
         band, names = bands_of(model.probability, label)
         more = [f"{name} {of}" for name in texts for of in names]
@@ -136,11 +136,20 @@ def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray
     symbol = np.zeros(joined.n_answers, np.int64)
     symbol[~is_mine] = own
     symbol[is_mine] = grade[joined.task[is_mine]]
-    silent = (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.silence)
-    told = Said(
-        pa.array([*symbols, *more], pa.string()), np.concatenate([points_to, to]).astype(np.int64), symbol, *silent
+    abstentions = (
+        (np.zeros(0, np.int64),) * 3 if before is None else (before.task, before.worker, before.abstention_symbol)
     )
-    return told if before is None else replace(told, n_superseded=before.n_superseded, unheard=before.unheard)
+    told = AnswerSymbols(
+        pa.array([*symbols, *more], pa.string()),
+        np.concatenate([class_of_symbol, to]).astype(np.int64),
+        symbol,
+        *abstentions,
+    )
+    return (
+        told
+        if before is None
+        else replace(told, n_superseded=before.n_superseded, unused_abstention_labels=before.unused_abstention_labels)
+    )
 
 
 def _notes(model: Predictions) -> tuple[Note, ...]:
@@ -158,7 +167,7 @@ def trained_note(answers: Answers, label: IntArray, name: str) -> tuple[Note, ..
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(400, 10, 3, seed=0).answers
-    >>> print(*trained_note(answers, quorate.majority_vote(answers).ballot.label, "parrot"))
+    >>> print(*trained_note(answers, quorate.majority_vote(answers).task_vote.label, "parrot"))
     parrot repeats the workers' doubtful labels more often (...) than what it gets right elsewhere explains (...): ...
     >>> trained_note(answers, quorate.simulate.crowd(400, 10, 3, seed=0).truth, "oracle")
     ()
@@ -194,7 +203,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(400, 10, 3, seed=0)
-    >>> test = doubtful_agreement(crowd.answers, quorate.majority_vote(crowd.answers).ballot.label)
+    >>> test = doubtful_agreement(crowd.answers, quorate.majority_vote(crowd.answers).task_vote.label)
     >>> bool(test.observed > test.expected), bool(test.z > SURPRISE)
     (True, True)
     """

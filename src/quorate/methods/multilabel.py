@@ -17,7 +17,7 @@ import pyarrow as pa
 from quorate.answers import Asked
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, starts_of, take
 from quorate.result import Result, count, unanswered_lines
-from quorate.voting.vote import STATUSES, SURE, Ballot, by_posterior, reveal
+from quorate.voting.vote import STATUSES, SURE, Vote, by_posterior, reveal
 
 WORTH = 10.0  # tasks that the average share is worth for one label; by benchmarks/several_labels.py 3 to 30 are alike
 STEPS = 50  # at the most
@@ -76,18 +76,18 @@ class SeveralLabels(Result):
     @cached_property
     def _is_given(self) -> BoolArray:
         """Whether each task has each label; tasks × labels."""
-        given: BoolArray = (self.ballot.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
+        given: BoolArray = (self.task_vote.label == YES).reshape(self.asked.n_tasks, self.asked.n_labels)
         return given
 
     @cached_property
     def _is_unanswered(self) -> BoolArray:
         """Whether each task has no label, because nobody answered it."""
-        return np.asarray((self.ballot.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
+        return np.asarray((self.task_vote.label < 0).reshape(self.asked.n_tasks, -1).any(axis=1))
 
     @cached_property
     def sure_of_task(self) -> FloatArray:
         """How sure the least sure label of each task is, whether it is given or not; NaN where not stated."""
-        least: FloatArray = self.ballot.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
+        least: FloatArray = self.task_vote.confidence.reshape(self.asked.n_tasks, -1).min(axis=1)
         return least
 
     @cached_property
@@ -97,7 +97,7 @@ class SeveralLabels(Result):
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
         asked, given = self.asked, self._is_given
-        sure = self.ballot.confidence.reshape(given.shape)
+        sure = self.task_vote.confidence.reshape(given.shape)
         start = starts_of(given.sum(axis=1)).astype(np.int32)
         task, label = np.nonzero(given)
         unanswered, unstated = self._is_unanswered, np.isnan(self.sure_of_task)
@@ -111,7 +111,7 @@ class SeveralLabels(Result):
             "mean_confidence": from_numpy(sure.mean(axis=1), mask=unstated),
             "least_confidence": from_numpy(self.sure_of_task, mask=unstated),
             "n_answers": from_numpy(asked.per_task),
-            "tied": from_numpy(np.asarray(self.ballot.tied.reshape(given.shape).any(axis=1))),
+            "tied": from_numpy(np.asarray(self.task_vote.tied.reshape(given.shape).any(axis=1))),
         }
         if unanswered.any():
             columns["status"] = take(from_strings(STATUSES), unanswered.astype(np.int64))
@@ -128,7 +128,7 @@ class SeveralLabels(Result):
         columns = {
             "task": take(asked.task_names, asked.task),
             "label": take(asked.label_names, asked.label),
-            "probability": from_numpy(self.ballot.posterior[:, YES]),
+            "probability": from_numpy(self.task_vote.posterior[:, YES]),
         }
         return Table(pa.table(columns))
 
@@ -150,12 +150,12 @@ class SeveralLabels(Result):
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure, basis = self.ballot.sureness(), self.confidence_basis
+        sure, basis = self.task_vote.confidence_stats(), self.confidence_basis
         given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         ends = unanswered_lines(int(self._is_unanswered.sum()))
         if sure.mean is None:
             return ["confidence: not stated", f"labels: {given:.2f} a task", *ends]
-        lines = [] if basis is None else basis.lines(sure.mean, self.roster.n_tasks)
+        lines = [] if basis is None else basis.lines(sure.mean, self.crowd_info.n_tasks)
         doubtful = int((self.sure_of_task < SURE).sum())
         return [*lines, f"labels: {given:.2f} a task; {count(doubtful, 'task')} with one below {SURE:g}", *ends]
 
@@ -175,13 +175,13 @@ def several_labels(result: Result) -> SeveralLabels:
     """
     asked = result.answers.asked
     assert asked is not None  # the caller has looked
-    vote: Ballot = result.ballot
+    vote: Vote = result.task_vote
     if asked.n_labels > 1 and result.confidence_basis is not None:  # the default method: its posterior is one
         yes = by_share(vote.posterior[:, YES], asked.label)
         vote = by_posterior(result.answers, np.stack([1 - yes, yes], axis=1))
         vote = vote if result.gold is None else reveal(vote, result.gold)
         # What the answers do not support stays as it was decided for the questions.
-        label = np.where(result.ballot.label < 0, -1, vote.label)
-        vote = replace(vote, label=label, is_stated=result.ballot.is_stated)
+        label = np.where(result.task_vote.label < 0, -1, vote.label)
+        vote = replace(vote, label=label, is_stated=result.task_vote.is_stated)
     parts = {each.name: getattr(result, each.name) for each in fields(result)}
     return SeveralLabels(**{**parts, "vote": replace(vote)})

@@ -9,7 +9,7 @@ from quorate.methods.dawid_skene import workers_of_em
 from quorate.methods.fit import Fitted, fit_notes
 from quorate.models.em import OneCoinFit, fit_one_coin_em
 from quorate.voting.posterior import softmax
-from quorate.voting.vote import Ballot, decide
+from quorate.voting.vote import Vote, decide
 
 
 def fit(
@@ -39,7 +39,7 @@ def fitted_one_coin(blocks: Blocks, em: OneCoinFit) -> Fitted:
     """Return what EM over one accuracy per worker learned."""
     notes = fit_notes("one-coin", em.log_likelihoods, em.converged, blocks.n_answers)
     workers = workers_of_em(blocks, em.accuracy)
-    return Fitted(vote=ByOneCoin(em), workforce=workers, graph=identify(blocks), notes=notes)
+    return Fitted(vote=ByOneCoin(em), skill_estimates=workers, graph=identify(blocks), notes=notes)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ByOneCoin:
 
     em: OneCoinFit
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         scores = self.em.scores(block)
         return decide(answers_in(block), scores, softmax(scores))

@@ -208,17 +208,17 @@ def opt_ds(
     options: dict[str, Any] = {"gold": given.known, "zeros": zeros, "max_iterations": rounds, "tolerance": 0.0}
     fit: OneCoin | Fit
     if one_coin:
-        coins = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
-        fit = fit_one_coin(given.answers, votes, accuracy=coins, **options)
+        one_coin_skills = None if counts is None else np.einsum("wcc->w", counts) / counts.sum(axis=(1, 2))
+        fit = fit_one_coin(given.answers, votes, accuracy=one_coin_skills, **options)
     else:
         matrices = None if counts is None else column_shares(counts)
         fit = expectation_maximisation(given.answers, votes, confusion=matrices, **options)
-    ballot = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
+    task_vote = decide(answers, given.spread(fit.scores, IMPOSSIBLE), given.spread(fit.posterior, 0.0))
     notes += fit_notes("opt-ds", fit.log_likelihoods, fit.converged, answers.n_answers)
     skills = None
     weights = None
     if answers.n_classes > 1:
         skills = skill_of(fit.accuracy, answers.n_classes)
         weights = weight(skills, answers.n_classes)
-    result = outcome("opt-ds", answers, ballot, gold=known, skills=skills, weights=weights, notes=notes)
+    result = outcome("opt-ds", answers, task_vote, gold=known, skills=skills, weights=weights, notes=notes)
     return with_gold_counts(result)

@@ -43,7 +43,7 @@ from quorate.calibration.one_factor import one_factor_fit
 from quorate.calibration.tempered_scorer import TemperedScorer
 from quorate.errors import unknown
 from quorate.methods.fit import Fitted
-from quorate.models.abstention import Believed, listen
+from quorate.models.abstention import Believed, fit_symbols
 from quorate.models.confusion import (
     MAX_MATRIX_ENTRIES,
     AccuracyModel,
@@ -61,13 +61,13 @@ from quorate.models.ordinal import MedianScorer, fit_ordinal
 from quorate.models.response_bias import ResponseBias
 from quorate.models.scorer import PluralityScorer, Scorer, SkillScorer
 from quorate.models.with_symbols import WithSymbols
-from quorate.skills.centred_skills import CentredWorkforce, centred_workforce
-from quorate.skills.copying import copying_workforce
+from quorate.skills.centred_skills import CentredEstimates, centred_estimates
+from quorate.skills.copying import copying_estimates
 from quorate.skills.identification import gather
 from quorate.skills.priors import Priors, determined_by
 from quorate.skills.shrinkage import response_bias, shrunk_skills
-from quorate.skills.worker_estimates import Workforce
-from quorate.voting.vote import Ballot, by_posterior, weight
+from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.vote import Vote, by_posterior, weight
 
 GOLD_OF_BLOCKS: IntArray = np.zeros(0, np.int64)  # tells `gather` that the blocks carry gold
 EM_STEPS = 2  # 1 to 3 have the same error on the public sets: `python -m experiments.default_method.ablation`
@@ -117,8 +117,8 @@ def fit(
     determined = alone.verdict.determined if skills is None else determined_by(alone.verdict, skills)
     anchored, free = _split_gold(blocks, determined, has_gold)
     has_anchors = has_gold and own_gold(anchored) is not None
-    without_gold = centred_workforce(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
-    workers = centred_workforce(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
+    without_gold = centred_estimates(gather(anchored, GOLD_OF_BLOCKS) if has_anchors else alone, skills)
+    workers = centred_estimates(gather(blocks, GOLD_OF_BLOCKS), skills) if has_gold else without_gold
     crowd = _estimate(anchored, without_gold)
     groups = None if group is None or crowd.model is None else group_codes(group)
     fit_ = 1.0 if crowd.model is None else one_factor_fit(anchored, crowd.bias)
@@ -152,7 +152,7 @@ def fit(
     share = _share_right(blocks, scorer, law)
     corrected: GoldCorrected | None = None
     if has_gold and free.known_tasks().n_tasks > 0:
-        n_symbols = None if blocks.points_to is None else len(blocks.points_to)
+        n_symbols = None if blocks.class_of_symbol is None else len(blocks.class_of_symbol)
         corrected = correct_by_gold(free, scorer, law, n_symbols=n_symbols)
         law = corrected.law
     class_names = _names(classes, blocks.n_classes)
@@ -172,7 +172,7 @@ def fit(
         votes=votes[0],
         votes_low=votes[1],
         votes_high=votes[2],
-        trust=fit_ if crowd.model is not None and dependence == MEASURED else None,
+        one_factor_weight=fit_ if crowd.model is not None and dependence == MEASURED else None,
         families=() if groups is None else _members(groups, _names(worker_names, blocks.n_workers)),
         found=found,
         known=check,
@@ -195,7 +195,7 @@ def fit(
             estimates = replace(estimates, agreement=agreement)
     return Fitted(
         vote=prediction,
-        workforce=estimates,
+        skill_estimates=estimates,
         graph=workers.evidence.verdict,
         matrices=_confusion_matrices(blocks, scorer, prediction, has_gold),
         basis=basis,
@@ -206,18 +206,18 @@ def fit(
 
 def _worker_estimates(
     blocks: Blocks,
-    workers: CentredWorkforce,
+    workers: CentredEstimates,
     copying_groups: IntArray | None,
     skills: Priors | None,
     is_model: BoolArray | None,
-) -> Workforce:
+) -> WorkerEstimates:
     """Return the skills of the worker table; those of copying workers by agreement with the workers outside."""
-    estimates: Workforce | None = None
+    estimates: WorkerEstimates | None = None
     if copying_groups is not None:
         sample = blocks.sample(SHARE_SAMPLE)
-        estimates = copying_workforce(sample.answers, copying_groups, sample.known, skills)
+        estimates = copying_estimates(sample.answers, copying_groups, sample.known, skills)
     if estimates is None:
-        estimates = workers.workforce
+        estimates = workers.skill_estimates
     return estimates.with_gold(blocks, None, centred=True, is_model=is_model)
 
 
@@ -257,13 +257,13 @@ def _split_gold(blocks: Blocks, determined: BoolArray, has_gold: bool) -> tuple[
     return TransformedBlocks(blocks, GoldOfWorkers(~determined)), TransformedBlocks(blocks, GoldOfWorkers(determined))
 
 
-def _estimate(blocks: Blocks, workers: CentredWorkforce) -> _Crowd:
+def _estimate(blocks: Blocks, workers: CentredEstimates) -> _Crowd:
     """Start two EM steps of confusion matrices from the skills; gold is used only where a component needs it."""
-    if blocks.n_classes < 2 or workers.habits is None:
+    if blocks.n_classes < 2 or workers.bias_of_workers is None:
         n = blocks.n_workers
         return _Crowd(response_bias(blocks), np.full(n, UNKNOWN_SKILL), UNKNOWN_SKILL, np.ones(n), None)
-    frequency = workers.habits.frequency[: blocks.n_workers]
-    bias = replace(workers.habits, frequency=frequency)
+    frequency = workers.bias_of_workers.frequency[: blocks.n_workers]
+    bias = replace(workers.bias_of_workers, frequency=frequency)
     return _fitted_crowd(blocks, bias, workers.skills, workers.mean)
 
 
@@ -293,7 +293,7 @@ def search_copying(blocks: Blocks) -> IntArray | None:
     >>> search_copying(blocks_of(quorate.simulate.crowd(300, 10, 5, seed=0).answers)) is None
     True
     """
-    crowd = _estimate(blocks, centred_workforce(gather(blocks)))
+    crowd = _estimate(blocks, centred_estimates(gather(blocks)))
     if crowd.model is None:
         return None
     return _search_copying(blocks, crowd, one_factor_fit(blocks, crowd.bias))
@@ -380,8 +380,8 @@ def _scorer(
         weights = np.array([0.5, 0.5])
     if cautious:
         weights = np.array([0.0, 1.0])
-    if blocks.points_to is not None and isinstance(crowd.model, ConfusionModel):
-        symbols = listen(blocks, Believed(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
+    if blocks.class_of_symbol is not None and isinstance(crowd.model, ConfusionModel):
+        symbols = fit_symbols(blocks, Believed(crowd.model.log_theta, crowd.model.log_prior, errors.rho))
         if symbols is not None:
             models = (WithSymbols(models[0], symbols), WithSymbols(models[1], symbols))
     return TemperedScorer(models, weights, errors.rho, copying)
@@ -428,7 +428,7 @@ class Prediction:
     parts: tuple[tuple[RenamedClasses | None, TemperedScorer], ...]
     law: CalibrationLaw
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Predict a block, some tasks at a time where classes are many."""
         at_once = max(MAX_CELLS // max(block.n_classes, 1), 1)
         if block.n_tasks <= at_once:

@@ -17,7 +17,7 @@ from quorate.skills.identification import SHARED_TASKS, THRESHOLDS, AnswerEviden
 from quorate.skills.moments import Weighting
 from quorate.skills.rank_one_score import OneCoinInference
 from quorate.skills.skill_notes import orientation_note, undetermined_note
-from quorate.skills.worker_estimates import Workforce
+from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import check_prior, vote_weights
 
 
@@ -53,7 +53,7 @@ def fit(
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> bool(np.abs(fit(blocks_of(crowd.answers)).workforce.skills - crowd.skills).mean() < 0.1)
+    >>> bool(np.abs(fit(blocks_of(crowd.answers)).skill_estimates.skills - crowd.skills).mean() < 0.1)
     True
     """
     check_choices(solver=solver, tau=tau, weighting=weighting, signs=signs, threshold_by=threshold_by)
@@ -65,10 +65,12 @@ def fit(
     vote: ByWeights | ByLogOdds = ByLogOdds(workers.weights, prior)
     if nobody_identified:
         vote = ByWeights(np.ones(blocks.n_workers))
-    return Fitted(vote=vote, workforce=workers, graph=evidence.verdict, notes=notes)
+    return Fitted(vote=vote, skill_estimates=workers, graph=evidence.verdict, notes=notes)
 
 
-def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -> tuple[Workforce, tuple[Note, ...]]:
+def judge_workers(
+    answers: Answered, evidence: AnswerEvidence, **choices: Any
+) -> tuple[WorkerEstimates, tuple[Note, ...]]:
     """Solve for the skills, and weigh the workers by them, wherever the answers lie.
 
     Args:
@@ -85,7 +87,7 @@ def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -
     """
     found = solve(evidence, **choices)
     skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
-    workforce = Workforce(
+    skill_estimates = WorkerEstimates(
         skills=skills,
         weights=vote_weights(answers, skills),
         status=status,
@@ -93,7 +95,7 @@ def judge_workers(answers: Answered, evidence: AnswerEvidence, **choices: Any) -
         signs=found.signs,
         inference=None if found.solution is None else OneCoinInference(evidence.crowd, found.skills, found.is_free),
     )
-    return workforce, (*undetermined_note(status), *orientation_note(evidence), *found.notes)
+    return skill_estimates, (*undetermined_note(status), *orientation_note(evidence), *found.notes)
 
 
 def check_choices(

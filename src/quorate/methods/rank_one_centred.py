@@ -10,10 +10,10 @@ from quorate.blocks.gold_worker import own_gold
 from quorate.blocks.memory import answers_in
 from quorate.methods.fit import ByWeights, Fitted
 from quorate.models.scorer import SkillScorer
-from quorate.skills.centred_skills import centred_workforce
+from quorate.skills.centred_skills import centred_estimates
 from quorate.skills.identification import gather
 from quorate.voting.posterior import softmax
-from quorate.voting.vote import Ballot, by_posterior
+from quorate.voting.vote import Vote, by_posterior
 
 
 def fit(blocks: Blocks) -> Fitted:
@@ -25,17 +25,17 @@ def fit(blocks: Blocks) -> Fitted:
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
     >>> result = quorate.aggregate(crowd.answers, "rank-one-centred")
-    >>> bool((result.ballot.label == crowd.truth).mean() > 0.85)
+    >>> bool((result.task_vote.label == crowd.truth).mean() > 0.85)
     True
     """
     evidence = gather(blocks, own_gold(blocks))
-    workers = centred_workforce(evidence)
+    workers = centred_estimates(evidence)
     vote: ByWeights | BySkills = ByWeights(np.ones(blocks.n_workers))
-    if workers.habits is not None:
-        frequency: FloatArray = workers.habits.frequency[: blocks.n_workers]
-        vote = BySkills(SkillScorer(workers.skills, frequency, workers.habits.prior))
-    skills = workers.workforce.with_gold(blocks, None, centred=True)
-    return Fitted(vote=vote, workforce=skills, graph=evidence.verdict, notes=workers.notes)
+    if workers.bias_of_workers is not None:
+        frequency: FloatArray = workers.bias_of_workers.frequency[: blocks.n_workers]
+        vote = BySkills(SkillScorer(workers.skills, frequency, workers.bias_of_workers.prior))
+    skills = workers.skill_estimates.with_gold(blocks, None, centred=True)
+    return Fitted(vote=vote, skill_estimates=skills, graph=evidence.verdict, notes=workers.notes)
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,6 @@ class BySkills:
 
     scorer: SkillScorer
 
-    def __call__(self, block: Block) -> Ballot:
+    def __call__(self, block: Block) -> Vote:
         """Vote on a block."""
         return by_posterior(answers_in(block), softmax(self.scorer.scores(block)))

@@ -25,7 +25,7 @@ from quorate.notes import LIKE_SCORES, Note
 from quorate.result import Result
 from quorate.skills import SOLVERS
 from quorate.skills.intervals import KINDS, LEVEL, IntervalChoice, check_level
-from quorate.voting.decision import EXPECTED_COST, cheapest
+from quorate.voting.decision import EXPECTED_COST, least_expected_cost
 
 
 def option_names(run: Callable[..., object], given: dict[str, object]) -> list[str]:
@@ -230,12 +230,14 @@ def aggregate(
         result = several_labels(result)
     if costs is None:
         return result
-    return replace(result, vote=cheapest(result.ballot, read_costs(costs, answers.classes), EXPECTED_COST))
+    return replace(
+        result, vote=least_expected_cost(result.task_vote, read_costs(costs, answers.classes), EXPECTED_COST)
+    )
 
 
 def _score_notes(source: Any, answers: Answers, method: str, options: Mapping[str, Any]) -> tuple[Note, ...]:
     """Point to `quorate rate` where the labels are numbers on a scale."""
-    if answers.asked is not None or options.get("ordered") or answers.said is not None:
+    if answers.asked is not None or options.get("ordered") or answers.answer_symbols is not None:
         return ()
     reading = source if isinstance(source, Reading) else None
     name = reading.name if reading is not None else str(source) if isinstance(source, str | Path) else None

@@ -14,8 +14,8 @@ from quorate.arrays import IntArray
 from quorate.blocks.block import Block, Blocks, Sums
 from quorate.notes import UNSUPPORTED, Note
 from quorate.skills.identification import IDENTIFIED
-from quorate.skills.worker_estimates import Workforce
-from quorate.voting.vote import Ballot
+from quorate.skills.worker_estimates import WorkerEstimates
+from quorate.voting.vote import Vote
 
 # Gold labels from which the accuracy of the only worker is taken to be known; conventional: `estimate` asks for as many
 # before it states an interval.
@@ -34,11 +34,11 @@ class Support:
         """Say why there is no confidence."""
         return () if self.missing is None else (Note(UNSUPPORTED, f"no confidence is stated: {self.missing}"),)
 
-    def apply(self, ballot: Ballot, per_task: IntArray, gold: IntArray | None) -> Ballot:
+    def apply(self, task_vote: Vote, per_task: IntArray, gold: IntArray | None) -> Vote:
         """Take away the labels and the confidence that the answers do not support; gold stays as it is.
 
-        >>> ballot = Ballot(np.zeros((2, 2)), np.full((2, 2), 0.5), np.zeros(2, int), np.ones(2, bool))
-        >>> applied = Support().apply(ballot, np.array([3, 0]), None)
+        >>> task_vote = Vote(np.zeros((2, 2)), np.full((2, 2), 0.5), np.zeros(2, int), np.ones(2, bool))
+        >>> applied = Support().apply(task_vote, np.array([3, 0]), None)
         >>> applied.label.tolist(), applied.confidence.tolist(), applied.tied.tolist()
         ([0, -1], [0.5, nan], [True, False])
         """
@@ -46,51 +46,53 @@ class Support:
         is_labelled = is_gold | (per_task > 0)
         is_stated = is_labelled if self.missing is None else is_gold
         if is_stated.all():
-            return ballot
-        label = np.where(is_labelled, ballot.label, -1)
-        return replace(ballot, label=label, tied=ballot.tied & is_labelled, is_stated=is_stated)
+            return task_vote
+        label = np.where(is_labelled, task_vote.label, -1)
+        return replace(task_vote, label=label, tied=task_vote.tied & is_labelled, is_stated=is_stated)
 
 
 ALL_SUPPORTED = Support()
 
 
-def support_of_answers(answers: Answers, gold: IntArray | None, workforce: Workforce) -> Support:
+def support_of_answers(answers: Answers, gold: IntArray | None, skill_estimates: WorkerEstimates) -> Support:
     """Say what answers in memory support.
 
     Args:
         answers: who answered what.
         gold: the class of each task, -1 where unknown; None without gold.
-        workforce: what a method found out about the workers.
+        skill_estimates: what a method found out about the workers.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 2], "worker": ["a", "a"], "label": ["x", "y"]})
-    >>> support_of_answers(answers, None, quorate.majority_vote(answers).workforce).missing
+    >>> support_of_answers(answers, None, quorate.majority_vote(answers).skill_estimates).missing
     'all answers are of one worker, so nothing shows how often they are wrong; let others answer the same tasks, or ...
     """
     n_classes = answers.n_classes
     if answers.asked is not None and answers.asked.n_labels < 2:  # one label, to which everybody may have said yes
         n_classes = len(np.unique(answers.label))
     n_gold, n_unanswered = _count_tasks(answers.per_task, gold)
-    missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(workforce))
+    missing = missing_evidence(int((answers.per_worker > 0).sum()), n_classes, n_gold, _is_skill_known(skill_estimates))
     return Support(missing, n_unanswered)
 
 
-def support_of_blocks(blocks: Blocks, workforce: Workforce) -> Support:
+def support_of_blocks(blocks: Blocks, skill_estimates: WorkerEstimates) -> Support:
     """Say what answers in blocks support; one pass over them.
 
     Args:
         blocks: the answers.
-        workforce: what a method found out about the workers.
+        skill_estimates: what a method found out about the workers.
 
     >>> import quorate
     >>> from quorate.blocks.memory import blocks_of
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]})
-    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).workforce)
+    >>> support_of_blocks(blocks_of(answers), quorate.majority_vote(answers).skill_estimates)
     Support(missing=None, n_unanswered=0)
     """
     n_workers = int((blocks.per_worker > 0).sum())
     n_gold, n_unanswered = (int(total) for total in blocks.sums(_count_tasks_in)[0])
-    return Support(missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(workforce)), n_unanswered)
+    return Support(
+        missing_evidence(n_workers, blocks.n_classes, n_gold, _is_skill_known(skill_estimates)), n_unanswered
+    )
 
 
 def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_known: bool = False) -> str | None:
@@ -123,9 +125,9 @@ def missing_evidence(n_workers: int, n_classes: int, n_gold: int = 0, skill_know
     return f"all answers are of {' and of '.join(reasons)}, {so}; {'; and '.join(needs)}"
 
 
-def _is_skill_known(workforce: Workforce) -> bool:
+def _is_skill_known(skill_estimates: WorkerEstimates) -> bool:
     """Whether some skill was solved for and is determined; other methods state a skill for one worker, too."""
-    return workforce.solution is not None and bool((workforce.status == IDENTIFIED).any())
+    return skill_estimates.solution is not None and bool((skill_estimates.status == IDENTIFIED).any())
 
 
 def _count_tasks(per_task: IntArray, gold: IntArray | None) -> tuple[int, int]:

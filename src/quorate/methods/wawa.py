@@ -40,6 +40,6 @@ def by_shares(
     >>> by_shares("mine", answers, np.array([0.5, 0.75]), None).skills.tolist()
     [0.0, 0.5]
     """
-    ballot = weighted_majority(answers, share)
+    task_vote = weighted_majority(answers, share)
     skills = skill_of(share, answers.n_classes) if answers.n_classes > 1 else None
-    return outcome(method, answers, ballot, gold=gold, skills=skills, weights=share, notes=notes)
+    return outcome(method, answers, task_vote, gold=gold, skills=skills, weights=share, notes=notes)

@@ -47,7 +47,7 @@ def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
     >>> chances(np.array([seldom]), np.zeros(2, int)) is None
     True
     """
-    logs, heard = np.zeros_like(counts), False
+    logs, voters = np.zeros_like(counts), False
     used = counts.sum(axis=(0, 2)) > 0
     for kind in np.unique(among):
         here = np.flatnonzero((among == kind) & used)
@@ -55,9 +55,9 @@ def chances(counts: FloatArray, among: IntArray) -> FloatArray | None:
             continue
         found = _of_kind(counts[:, here])
         if found is not None:
-            heard = True
+            voters = True
             logs[:, here] = found
-    return logs - logs.max(axis=2, keepdims=True) if heard else None
+    return logs - logs.max(axis=2, keepdims=True) if voters else None
 
 
 def _of_kind(counts: FloatArray) -> FloatArray | None:
@@ -110,7 +110,7 @@ LEAST_SLOPE = 1e-12  # of the largest, below which a direction changes nothing, 
 ALIKE = 1 / 3
 
 
-def balancing(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
+def prior_preserving_shift(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> FloatArray:
     """Find the shift of each class at which as many tasks are believed to be of it as before.
 
     The classes are what the map makes them: a grade tells which tasks are of a class, not how many. Without this,
@@ -123,7 +123,7 @@ def balancing(leaning: Callable[[FloatArray], Sums], before: FloatArray) -> Floa
     How many there are is the slope of a convex function of the shift, so that Newton's steps lead there.
 
     >>> scores = np.array([[3.0, 0.0], [2.0, 0.0]])
-    >>> shift = balancing(lambda shift: leaning_of(scores + shift, np.ones((2, 1))), np.ones(2))
+    >>> shift = prior_preserving_shift(lambda shift: leaning_of(scores + shift, np.ones((2, 1))), np.ones(2))
     >>> softmax(scores + shift).sum(axis=0).round(9).tolist()
     [1.0, 1.0]
     """
@@ -152,19 +152,21 @@ def leaning_of(scores: FloatArray, flat: FloatArray) -> tuple[FloatArray, FloatA
     return belief.sum(axis=0), np.diag(moved.sum(axis=0)) - moved.T @ belief
 
 
-def several_grade(counts: FloatArray, points_to: IntArray) -> bool:
+def several_grade(counts: FloatArray, class_of_symbol: IntArray) -> bool:
     """Whether more than one worker has several grades for a class: one alone cannot repeat what the others tell.
 
     Args:
         counts: of what was said, workers × symbols × classes.
-        points_to: the class of each symbol, -1 for one by which workers abstain.
+        class_of_symbol: the class of each symbol, -1 for one by which workers abstain.
 
     >>> said = np.array([[[1.0], [1.0], [0.0]], [[1.0], [0.0], [1.0]]])
     >>> several_grade(said, np.array([0, 0, 0])), several_grade(said, np.array([0, 0, 1]))
     (True, False)
     """
     used = counts.sum(axis=2) > 0
-    grades = np.stack([used[:, points_to == k].sum(axis=1) for k in range(int(points_to.max(initial=-1)) + 1)], axis=1)
+    grades = np.stack(
+        [used[:, class_of_symbol == k].sum(axis=1) for k in range(int(class_of_symbol.max(initial=-1)) + 1)], axis=1
+    )
     return int((grades > 1).any(axis=1).sum()) > 1
 
 
@@ -234,10 +236,10 @@ class Believed:
 
 
 @dataclass(frozen=True)
-class Spoken:
+class SymbolModel:
     """What each symbol of each worker tells of a task's class, where symbols tell anything; worker-sized.
 
-    >>> spoken = Spoken(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
+    >>> spoken = SymbolModel(np.array([[[0.0, -2.0], [-3.0, 0.0]]]), np.zeros(2))
     >>> block = Block(np.array([0, 1]), np.array([0]), np.array([0]), 1, 2, symbol=np.array([1]))
     >>> spoken.added(block).tolist()
     [[-3.0, 0.0]]
@@ -260,7 +262,7 @@ class Spoken:
         return added
 
 
-def listen(answers: Answered, believed: Believed) -> Spoken | None:
+def fit_symbols(answers: Answered, believed: Believed) -> SymbolModel | None:
     """Learn what grades and abstentions tell beside the classes; None where they tell nothing.
 
     Args:
@@ -269,32 +271,34 @@ def listen(answers: Answered, believed: Believed) -> Spoken | None:
 
     >>> import quorate
     >>> table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": ["x", "unsure", "y", "y"]}
-    >>> listen(quorate.read(table, abstain=["unsure"]), Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
+    >>> fit_symbols(quorate.read(table, abstain=["unsure"]), Believed(np.zeros((2, 2, 2)), np.zeros(2), 0.0)) is None
     True
     """
     blocks = blocks_of(answers)
-    points_to = blocks.points_to
-    if points_to is None:
+    class_of_symbol = blocks.class_of_symbol
+    if class_of_symbol is None:
         return None
-    m, n_entries = blocks.n_classes, blocks.n_workers * len(points_to) * blocks.n_classes
+    m, n_entries = blocks.n_classes, blocks.n_workers * len(class_of_symbol) * blocks.n_classes
     if n_entries > most_entries(blocks.n_answers):  # too much for a matrix a worker
         return None
-    counts, before = blocks.sums(counted, believed, len(points_to))
+    counts, before = blocks.sums(counted, believed, len(class_of_symbol))
     counts = counts.reshape(blocks.n_workers, -1, m)
-    logs, kept = _told(counts, points_to), 1.0
+    logs, kept = _told(counts, class_of_symbol), 1.0
     if logs is None:
         return None
-    unbalanced = Spoken(logs, np.zeros(m))
-    if several_grade(counts, points_to):
+    unbalanced = SymbolModel(logs, np.zeros(m))
+    if several_grade(counts, class_of_symbol):
         # Flattened, every sure task would hold a little of each other class, and where grades make it surer, the tasks
         # in doubt would get that.
         believed = replace(believed, factor=0.0)
         before, *told = blocks.sums(_alike, believed, unbalanced)
         kept = shares_kept(told_alike(*told))
-    return Spoken(logs, kept * balancing(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before))
+    return SymbolModel(
+        logs, kept * prior_preserving_shift(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before)
+    )
 
 
-def _leaning(blocks: Iterable[Block], believed: Believed, spoken: Spoken, shift: FloatArray) -> Sums:
+def _leaning(blocks: Iterable[Block], believed: Believed, spoken: SymbolModel, shift: FloatArray) -> Sums:
     """Do that for some blocks, with what grades and abstentions add."""
     after, slope = np.zeros(len(shift)), np.zeros((len(shift), len(shift)))
     for block in blocks:
@@ -304,7 +308,7 @@ def _leaning(blocks: Iterable[Block], believed: Believed, spoken: Spoken, shift:
     return after, slope
 
 
-def _alike(blocks: Iterable[Block], believed: Believed, spoken: Spoken) -> Sums:
+def _alike(blocks: Iterable[Block], believed: Believed, spoken: SymbolModel) -> Sums:
     """Sum what the tasks of some blocks are believed to be, and what `told_alike` needs of what is said there."""
     m = len(believed.prior)
     total: Sums = (np.zeros(m), np.zeros(m), np.zeros(m), np.zeros(m), np.zeros((m, m)))
@@ -319,11 +323,11 @@ def _rows(block: Block, n_symbols: int) -> tuple[IntArray, IntArray]:
     """List all that was said in a block, answers before abstentions: the task, and worker·symbols + symbol."""
     task = np.repeat(np.arange(block.n_tasks), block.per_task)
     cell = block.worker[block.answers].astype(np.int64) * n_symbols + block.symbols(n_symbols)
-    if block.silent is None:
+    if block.abstentions is None:
         return task, cell
-    silent, rows = block.silent, block.silent.rows
-    others = np.repeat(np.arange(block.n_tasks), silent.per_task)
-    other = silent.worker[rows].astype(np.int64) * n_symbols + silent.symbol[rows]
+    abstentions, rows = block.abstentions, block.abstentions.rows
+    others = np.repeat(np.arange(block.n_tasks), abstentions.per_task)
+    other = abstentions.worker[rows].astype(np.int64) * n_symbols + abstentions.symbol[rows]
     return np.concatenate([task, others]), np.concatenate([cell, other])
 
 
@@ -352,13 +356,13 @@ def counted(blocks: Iterable[Block], believed: Believed, n_symbols: int) -> Sums
     return np.ascontiguousarray(counts.T), before
 
 
-def _told(counts: FloatArray, points_to: IntArray) -> FloatArray | None:
+def _told(counts: FloatArray, class_of_symbol: IntArray) -> FloatArray | None:
     """Return log P(abstains or not | k) + log P(s | c, k), workers × symbols × classes; None where neither tells."""
-    silent = points_to < 0
-    logs = chances(counts, points_to)
-    answers, abstentions = counts[:, ~silent].sum(axis=1), counts[:, silent].sum(axis=1)
+    abstentions = class_of_symbol < 0
+    logs = chances(counts, class_of_symbol)
+    answers, abstentions = counts[:, ~abstentions].sum(axis=1), counts[:, abstentions].sum(axis=1)
     whether = chances(np.stack([answers, abstentions], axis=1), np.zeros(2, np.int64))
     if whether is None:
         return logs
-    whether = whether[:, silent.astype(np.int64)]
+    whether = whether[:, abstentions.astype(np.int64)]
     return whether if logs is None else logs + whether

@@ -26,7 +26,7 @@ from quorate.blocks.kernels import em_step, expected_counts, task_scores
 from quorate.blocks.memory import blocks_of
 from quorate.errors import TooLargeError
 from quorate.models.scorer import HasScores
-from quorate.voting.posterior import FLOOR, hold_known, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 MAX_MATRIX_ENTRIES = 20_000_000  # workers × classes²: 160 MB for each table of them
 MIN_ANSWERS_PER_COLUMN = 2.0  # of an average worker, for a matrix of its own
@@ -253,7 +253,7 @@ def _counts_by_posterior(blocks: Iterable[Block], posterior: Posterior) -> Sums:
     counts: FloatArray | None = None
     class_counts: FloatArray | None = None
     for block in blocks:
-        q = hold_known(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.known)
         (added,) = expected_counts([replace(block, first=0)], q)
         counts = added if counts is None else counts + added
         class_counts = q.sum(axis=0) if class_counts is None else class_counts + q.sum(axis=0)
@@ -271,7 +271,7 @@ def _accuracy_counts(blocks: Iterable[Block], posterior: Posterior, n_workers: i
     right = np.zeros(n_workers)
     for block in blocks:
         m = block.n_classes
-        q = hold_known(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.known)
         inside = block.answers
         label = block.label[inside].astype(np.int64)
         start = block.start - block.start[0]

@@ -25,7 +25,7 @@ from quorate.blocks.memory import answers_in
 from quorate.blocks.transform import GroupMajority
 from quorate.models.confusion import fit_matrices
 from quorate.models.scorer import Scorer
-from quorate.voting.posterior import FLOOR, hold_known, log_likelihood, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, softmax
 
 OTHERS = 1e-6  # of a vote: how much the others count where a group is divided evenly
 
@@ -139,12 +139,12 @@ class Units:
         return sums
 
 
-def one_voice(answers: Answers, group: IntArray) -> Answers:
+def majority_of_group(answers: Answers, group: IntArray) -> Answers:
     """Let each group answer as one worker: the class that most of its members gave; where two are alike, the others'.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1, 1], "worker": list("abcd"), "label": list("xxyy")})
-    >>> voices = one_voice(answers, np.array([0, 0, 0, 1]))
+    >>> voices = majority_of_group(answers, np.array([0, 0, 0, 1]))
     >>> voices.worker.tolist(), voices.label.tolist()
     ([0, 1], [0, 1])
     """
@@ -334,7 +334,7 @@ def _first_counts(blocks: Iterable[Block], group: IntArray, start: Callable[[Blo
 
     def counts(block: Block) -> Sums:
         units = Units(answers_in(block), group)
-        q = hold_known(start(block), block.known)
+        q = clamp_gold(start(block), block.known)
         drawn = _drawn_counts(units, q[units.answers.task[units.first]] / 2, n_groups)
         drawn[:, -1] = PRIOR_IDLE / (1 - PRIOR_IDLE) * drawn.sum(axis=1)
         own = _own_counts(units, q[units.answers.task])
@@ -349,7 +349,7 @@ def _em_counts(blocks: Iterable[Block], model: CopyingModel) -> Sums:
     def counts(block: Block) -> Sums:
         step = model.e_step(block)
         scores = step.scores(model.log_prior)
-        q = hold_known(softmax(scores), block.known)
+        q = clamp_gold(softmax(scores), block.known)
         return (*step.counts(q), q.sum(axis=0), np.array([log_likelihood(scores, block.known)]))
 
     return added(counts(block) for block in blocks)
@@ -361,7 +361,7 @@ def _counts_given_posterior(
     """Count answers by another posterior of the classes; who repeats whom, by the model."""
 
     def counts(block: Block) -> Sums:
-        q = hold_known(posterior(block), block.known)
+        q = clamp_gold(posterior(block), block.known)
         return (*model.e_step(block).counts(q), q.sum(axis=0))
 
     return added(counts(block) for block in blocks)

@@ -16,7 +16,7 @@ from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import em_step, expected_counts, vote_sums
 from quorate.models.confusion import cells_of
 from quorate.progress import report
-from quorate.voting.posterior import FLOOR, alike_shares, class_shares, hold_known, log_likelihood, logarithm, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, class_shares, log_likelihood, logarithm, softmax, uniform_prior
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def _right_by_votes(blocks: Iterable[Block], n_workers: int) -> Sums:
 
 def _with_posterior(blocks: Iterable[Block]) -> Iterable[tuple[Block, FloatArray]]:
     for block in blocks:
-        yield block, hold_known(vote_shares(block), block.known)
+        yield block, clamp_gold(vote_shares(block), block.known)
 
 
 def _one_coin_step(
@@ -184,7 +184,7 @@ def _one_coin_step(
 
     def step(block: Block) -> Sums:
         scores = one_coin_scores(block, log_right, log_wrong, log_prior)
-        q = hold_known(softmax(scores), block.known)
+        q = clamp_gold(softmax(scores), block.known)
         return _right(block, q, len(log_right)), q.sum(axis=0), np.array([log_likelihood(scores, block.known)])
 
     return added(step(block) for block in blocks)
@@ -247,17 +247,17 @@ def expectation_maximisation(
     """
     cells = cells_of(answers)
     empty = 0.0 if zeros == "skip" else 1 / answers.n_classes
-    q = hold_known(posterior, gold)
+    q = clamp_gold(posterior, gold)
     theta = column_shares(cells.expected_counts(q), empty) if confusion is None else confusion
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
         if step > 1:
             theta = column_shares(cells.expected_counts(q), empty)
-        prior = class_shares(q) if class_prior else alike_shares(q)
+        prior = class_shares(q) if class_prior else uniform_prior(q)
         scores = cells.log_joint(logarithm(theta, zeros), prior)
         history.append(log_likelihood(scores, gold))
-        new = hold_known(softmax(scores), gold)
+        new = clamp_gold(softmax(scores), gold)
         change = np.abs(new - q).sum(axis=1).mean()
         q = new
         report("EM steps", step, max_iterations)

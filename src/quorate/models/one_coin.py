@@ -18,9 +18,9 @@ import pyarrow as pa
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import unknown
-from quorate.models.prior_strength import above_guessing, crowd_worth
+from quorate.models.prior_strength import above_guessing, prior_strength_of_crowd
 from quorate.progress import report
-from quorate.voting.posterior import FLOOR, alike_shares, hold_known, log_likelihood, logarithm, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, log_likelihood, logarithm, softmax, uniform_prior
 from quorate.voting.vote import tally
 
 PAYS = 4  # times fewer columns than classes, from which on the way there and back is worth it
@@ -117,7 +117,7 @@ def fit_one_coin(
     posterior: FloatArray | None = None,
     *,
     accuracy: FloatArray | None = None,
-    prior: Callable[[FloatArray], FloatArray] = alike_shares,
+    prior: Callable[[FloatArray], FloatArray] = uniform_prior,
     strength: float | None = 0.0,
     among: BoolArray | None = None,
     gold: IntArray | None = None,
@@ -132,7 +132,7 @@ def fit_one_coin(
         answers: who answered what.
         posterior: where to start, tasks × classes; even by default.
         accuracy: of each worker: where to start instead. The posterior then serves the first class prior only.
-        prior: the share of each class from the posterior: `alike_shares`, `class_shares` or `one_more_each`.
+        prior: the share of each class from the posterior: `uniform_prior`, `class_shares` or `add_one_smoothing`.
         strength: answers that the crowd's mean is worth, toward which each accuracy is shrunk; None: as many as
             `quorate.models.prior_strength` finds.
         among: the workers over whom the crowd's mean is taken; all by default.
@@ -154,11 +154,11 @@ def fit_one_coin(
         raise unknown(standing, STANDING, "rule to stop by")
     m, all_known = answers.n_classes, gold
     q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
-    few = condensed(answers) if prior is alike_shares else None
+    few = condensed(answers) if prior is uniform_prior else None
     if few is not None:
         answers, gold, q = few.answers, few.known(gold), few.gathered(q)
     lost = 0.0 if few is None else few.lost(gold)
-    q = hold_known(q, gold)
+    q = clamp_gold(q, gold)
     p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
     history: list[float] = []
     converged = False
@@ -172,7 +172,7 @@ def fit_one_coin(
         else:
             scores = _log_likelihoods(answers, m, p, zeros) + few.open - np.log(m)
         history.append(log_likelihood(scores, gold) - lost)
-        q_before, q = q, hold_known(softmax(scores), gold)
+        q_before, q = q, clamp_gold(softmax(scores), gold)
         report("EM steps", step, max_iterations)
         if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
             converged = True
@@ -180,7 +180,7 @@ def fit_one_coin(
     assert p is not None  # max_iterations is positive
     if few is not None:
         scores = few.spread(scores)
-        q = hold_known(softmax(scores), all_known)
+        q = clamp_gold(softmax(scores), all_known)
     return OneCoin(p, mean, shares, scores, q, tuple(history), converged)
 
 
@@ -195,7 +195,7 @@ def _accuracies(
         mean = float((right if among is None else np.where(among, right, 0.0)).sum() / counted.sum())
     if strength is None:
         mean = above_guessing(mean, m)
-        strength = crowd_worth(mean, m)
+        strength = prior_strength_of_crowd(mean, m)
     p = np.divide(right + strength * mean, n + strength, out=np.full(len(n), 1 / m), where=n + strength > 0)
     return p, mean
 

@@ -17,7 +17,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks, Sums, added
 from quorate.blocks.kernels import em_step, expected_counts, task_scores
 from quorate.blocks.memory import answers_in
-from quorate.voting.posterior import FLOOR, hold_known, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 EM_STEPS = 10
 MIN_WIDTH = 0.2  # in classes: no other class is read
@@ -183,7 +183,7 @@ def _counts_by_median(blocks: Iterable[Block], skill: FloatArray) -> Sums:
 def _counts_by_posterior(
     blocks: Iterable[Block], posterior: Callable[[Block], FloatArray], use_gold: bool = True
 ) -> Sums:
-    return added(_counted(block, hold_known(posterior(block), block.known if use_gold else None)) for block in blocks)
+    return added(_counted(block, clamp_gold(posterior(block), block.known if use_gold else None)) for block in blocks)
 
 
 def _counted(block: Block, posterior: FloatArray) -> Sums:

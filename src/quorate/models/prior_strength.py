@@ -29,10 +29,10 @@ def above_guessing(mean: float, n_classes: int) -> float:
     return float(np.clip(mean, 1 / n_classes + LEAST_ABOVE, MOST_MEAN))
 
 
-def crowd_worth(mean: float, n_classes: int) -> float:
+def prior_strength_of_crowd(mean: float, n_classes: int) -> float:
     """Return how many answers a mean accuracy, above guessing, is worth: accuracies spread as far as it is above.
 
-    >>> round(crowd_worth(0.8, n_classes=2), 2), crowd_worth(0.501, n_classes=2)
+    >>> round(prior_strength_of_crowd(0.8, n_classes=2), 2), prior_strength_of_crowd(0.501, n_classes=2)
     (5.0, 300.0)
     """
     spread = SPREAD * (mean - 1 / n_classes)

@@ -25,84 +25,89 @@ class ResponseBias:
 LEAST_CHANCE = 1e-3  # of any answer, whatever the skill and the habit
 
 
-def habit_scores(answers: Answers, skills: FloatArray, habits: ResponseBias) -> FloatArray:
+def response_bias_scores(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
     """Score each class by a model in which a worker knows with probability x, and else answers by habit.
 
     Args:
         answers: who answered what.
         skills: x of each worker.
-        habits: of the workers, and the class prior.
+        bias_of_workers: of the workers, and the class prior.
 
     Returns the log joint probability, tasks × classes.
 
     >>> import quorate
-    >>> from quorate.skills.centred import habits_of
+    >>> from quorate.skills.centred import response_bias_of
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> habit_scores(answers, np.array([0.9, 0.1, 0.1]), habits_of(answers)).argmax(axis=1).tolist()
+    >>> response_bias_scores(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers)).argmax(axis=1).tolist()
     [0]
     """
     m = answers.n_classes
     if answers.n_workers * m**2 > most_entries(answers.n_answers):
-        return habit_cells(answers, skills, habits)
-    return cells_of(answers).log_joint(np.log(habit_matrices(skills, habits)), habits.prior)
+        return habit_cells(answers, skills, bias_of_workers)
+    return cells_of(answers).log_joint(np.log(response_bias_matrices(skills, bias_of_workers)), bias_of_workers.prior)
 
 
-def habit_matrices(skills: FloatArray, habits: ResponseBias) -> FloatArray:
+def response_bias_matrices(skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
     """Write skills and habits as confusion matrices, workers × answers × classes.
 
     >>> even = ResponseBias(np.array([[0.5, 0.5]]), np.full(2, 0.5), 0.5, np.full(2, 0.5))
-    >>> habit_matrices(np.array([0.6]), even).round(9).tolist()
+    >>> response_bias_matrices(np.array([0.6]), even).round(9).tolist()
     [[[0.8, 0.2], [0.2, 0.8]]]
     """
-    x, habit = skills[:, None, None], habits.frequency[: len(skills), :, None]
+    x, habit = skills[:, None, None], bias_of_workers.frequency[: len(skills), :, None]
     theta = np.maximum(x * np.eye(habit.shape[1]) + (1 - x) * habit, LEAST_CHANCE)
     theta /= over_answers(theta)
     return theta
 
 
-def class_shares_by_habit(answers: Answers, skills: FloatArray, habits: ResponseBias) -> FloatArray:
+def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
     """Return the share of each class among the tasks as the same model believes, a task of each besides.
 
     >>> import quorate
-    >>> from quorate.skills.centred import habits_of
+    >>> from quorate.skills.centred import response_bias_of
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("yyy")}, classes=["x", "y"])
-    >>> class_shares_by_habit(answers, np.full(3, 0.9), habits_of(answers)).round(2).tolist()
+    >>> class_prior_by_response_bias(answers, np.full(3, 0.9), response_bias_of(answers)).round(2).tolist()
     [0.33, 0.67]
     """
     if answers.n_workers * answers.n_classes**2 > most_entries(answers.n_answers):
-        return _shares_by_cell(answers, skills, habits)
-    logs, shift = np.log(habit_matrices(skills, habits)), np.log(np.maximum(habits.prior, FLOOR))
+        return _shares_by_cell(answers, skills, bias_of_workers)
+    logs, shift = (
+        np.log(response_bias_matrices(skills, bias_of_workers)),
+        np.log(np.maximum(bias_of_workers.prior, FLOOR)),
+    )
     believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1
     shares: FloatArray = believed / believed.sum()
     return shares
 
 
-def habit_cells(answers: Answers, skills: FloatArray, habits: ResponseBias) -> FloatArray:
-    """Do what `habit_scores` does without a matrix for each worker: a wrong answer is as likely whatever the class is.
+def habit_cells(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
+    """Scores of `response_bias_scores` without a matrix per worker: a wrong answer is as likely whatever the class.
 
     >>> import quorate
-    >>> from quorate.skills.centred import habits_of
+    >>> from quorate.skills.centred import response_bias_of
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> habit_cells(answers, np.array([0.9, 0.1, 0.1]), habits_of(answers)).argmax(axis=1).tolist()
+    >>> habit_cells(answers, np.array([0.9, 0.1, 0.1]), response_bias_of(answers)).argmax(axis=1).tolist()
     [0]
     """
-    right, wrong = _right_and_wrong(answers, skills, habits)
+    right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
     cells = np.bincount(answers.cells, right - wrong, answers.n_tasks * answers.n_classes)
     scores: FloatArray = cells.reshape(answers.n_tasks, answers.n_classes) + answers.by_task(wrong)[:, None]
-    return scores + np.log(np.maximum(habits.prior, FLOOR))
+    return scores + np.log(np.maximum(bias_of_workers.prior, FLOOR))
 
 
-def _right_and_wrong(answers: Answers, skills: FloatArray, habits: ResponseBias) -> tuple[FloatArray, FloatArray]:
+def _right_and_wrong(
+    answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias
+) -> tuple[FloatArray, FloatArray]:
     """Return the logarithm of how likely each answer is where it is right, and where it is wrong."""
-    x, habit = skills[answers.worker], habits.frequency[answers.worker, answers.label]
+    x, habit = skills[answers.worker], bias_of_workers.frequency[answers.worker, answers.label]
     wrong = np.log(np.maximum((1 - x) * habit, LEAST_CHANCE))
     return np.log(np.maximum(x + (1 - x) * habit, LEAST_CHANCE)), wrong
 
 
-def _shares_by_cell(answers: Answers, skills: FloatArray, habits: ResponseBias) -> FloatArray:
+def _shares_by_cell(answers: Answers, skills: FloatArray, bias_of_workers: ResponseBias) -> FloatArray:
     """Sum that belief over the tasks: the classes that nobody gave a task divide by the prior what is left of it."""
-    right, wrong = _right_and_wrong(answers, skills, habits)
-    n, m, prior = answers.n_tasks, answers.n_classes, np.maximum(habits.prior, FLOOR)
+    right, wrong = _right_and_wrong(answers, skills, bias_of_workers)
+    n, m, prior = answers.n_tasks, answers.n_classes, np.maximum(bias_of_workers.prior, FLOOR)
     cells, place = np.unique(answers.cells, return_inverse=True)
     gained = np.bincount(place, right - wrong, len(cells))
     task, label = cells // m, cells % m

@@ -7,7 +7,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.block import Block, Blocks
-from quorate.models.abstention import Spoken
+from quorate.models.abstention import SymbolModel
 from quorate.models.scorer import Scorer
 
 
@@ -16,7 +16,7 @@ class WithSymbols:
     """A `Scorer` of classes, grades and abstentions."""
 
     model: Scorer
-    symbols: Spoken
+    symbols: SymbolModel
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers and abstentions, class) of each task."""
@@ -26,7 +26,7 @@ class WithSymbols:
     def renamed(self, new_class: IntArray) -> "WithSymbols":
         """Return the model of answers whose class c is renamed ``new_class[c]``; symbols keep their codes."""
         back = np.argsort(new_class)
-        symbols = Spoken(self.symbols.logs[:, :, back], self.symbols.shift[back])
+        symbols = SymbolModel(self.symbols.logs[:, :, back], self.symbols.shift[back])
         return WithSymbols(self.model.renamed(new_class), symbols)
 
     def refit(self, blocks: Blocks, posterior: Callable[[Block], FloatArray]) -> "WithSymbols":

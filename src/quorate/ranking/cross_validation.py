@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.sampling import stirred
+from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import mean_log_loss
 from quorate.ranking.comparisons import Comparisons, make_cells
@@ -90,7 +90,7 @@ def fold_weights(comparisons: Comparisons, n_folds: int = N_FOLDS, *, shift: int
     whole = np.floor(comparisons.weight / n_folds)
     weights += whole
     rest = comparisons.weight - n_folds * whole
-    start = ((stirred(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
+    start = ((splitmix64(rows.astype(np.uint64)) >> np.uint64(shift)) % np.uint64(n_folds)).astype(np.int64)
     for turn in range(n_folds):
         weights[(start + turn) % n_folds, rows] += np.clip(rest - turn, 0, 1)
     return weights

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.sampling import stirred
+from quorate.blocks.sampling import splitmix64
 from quorate.progress import report
 from quorate.ranking.bradley_terry import Response, cell_response, centre_by_part, row_response
 from quorate.ranking.comparisons import Cells, Comparisons
@@ -225,7 +225,7 @@ def _multiplier_draws(
     """Draw strengths by one Newton step of a bootstrap with random signs for tasks: no matrix of items by items."""
     n = cells.n_items
     own, judges = rows.score_matrices(n, cells.n_judges, joint.kept)
-    keys = stirred(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
+    keys = splitmix64(rows.cluster.astype(np.uint64)) if task_hash is None else task_hash
     n_core = own.shape[1]
     right_side = np.zeros((n_core, N_MULTIPLIER_DRAWS))
     at_once = max(DRAW_CELLS // N_MULTIPLIER_DRAWS, 1)
@@ -274,8 +274,8 @@ def random_signs(keys: NDArray[np.uint64], n_draws: int, seed: int) -> FloatArra
     (2, 3)
     """
     n_words = -(-n_draws // WORD_BITS)
-    salts = stirred(np.arange(n_words, dtype=np.uint64) + np.uint64(seed * n_words))
-    words = stirred(keys[:, None] ^ salts[None, :])
+    salts = splitmix64(np.arange(n_words, dtype=np.uint64) + np.uint64(seed * n_words))
+    words = splitmix64(keys[:, None] ^ salts[None, :])
     bits = np.unpackbits(words.view(np.uint8).reshape(len(keys), -1), axis=1)[:, :n_draws]
     return np.asarray(2.0 * bits - 1.0, dtype=np.float64)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quorate.arrays import FloatArray
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 from quorate.errors import GoldError, OptionError, UndeterminedError, count, listing, shown, unknown
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import ReadOptions
@@ -218,7 +218,7 @@ def comparisons_of(rows: PairRows) -> tuple[Comparisons, FloatArray]:
         items=rows.items,
         judges=rows.judges,
         task=rows.task,
-        task_hash=scattered(rows.tasks),
+        task_hash=hash_ids(rows.tasks),
         weight=rows.weight,
         covariates=rows.covariates / scale,
         covariate_names=rows.covariate_names,
@@ -302,7 +302,7 @@ def _rank_groups(rows: PairRows, common: Ranking, *, by_task: bool) -> Mapping[s
             items=part.items,
             judges=part.judges,
             task=part.task,
-            task_hash=scattered(part.tasks),
+            task_hash=hash_ids(part.tasks),
             weight=part.weight,
             covariates=part.covariates,
             covariate_names=part.covariate_names,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from quorate.advice.available_workers import Crew, gather_crew
+from quorate.advice.available_workers import AvailableWorkers, gather_available_workers
 from quorate.arrays import FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import OptionError, count
 from quorate.graph.components import identify
@@ -29,7 +29,7 @@ class ScoreAdvice(Shown):
 
     scores: Scores
     rating: Rating
-    crew: Crew
+    worker_pool: AvailableWorkers
     task: IntArray
     worker: IntArray
     n_repair: int
@@ -44,7 +44,7 @@ class ScoreAdvice(Shown):
         reasons = take(from_strings([INFORMATION, REPAIR]), is_repair.astype(np.int64))
         columns = {
             "task": take(self.scores.answers.task_names, self.task),
-            "worker": take(self.crew.names, self.worker),
+            "worker": take(self.worker_pool.names, self.worker),
             "reason": reasons,
             "gain": from_numpy(self.gain, mask=np.isnan(self.gain)),
         }
@@ -137,21 +137,23 @@ def advise_scores(
         raise OptionError("advice needs the raters' ids: name their column with worker= (--worker)")
     rating = rate(scores, gold=gold)
     answers = scores.answers
-    crew = gather_crew(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
-    available = np.flatnonzero(crew.available & (crew.room > 0))
-    mended = repair(answers, identify(answers), available=available[np.lexsort([available, -crew.load[available]])])
+    worker_pool = gather_available_workers(answers, budget, workers=workers, per_worker=per_worker, cost=cost)
+    available = np.flatnonzero(worker_pool.available & (worker_pool.room > 0))
+    mended = repair(
+        answers, identify(answers), available=available[np.lexsort([available, -worker_pool.load[available]])]
+    )
     task = mended.task[:budget]
     worker = mended.worker[:budget]
-    room = crew.after(worker).room.copy()
+    room = worker_pool.after(worker).room.copy()
     has_answered = set(zip(answers.task.tolist(), answers.worker.tolist(), strict=True))
     has_answered |= set(zip(task.tolist(), worker.tolist(), strict=True))
-    plan = _Plan(rating, crew, room, has_answered, max_half_width)
+    plan = _Plan(rating, worker_pool, room, has_answered, max_half_width)
     chosen = plan.choose(budget - len(task))
     gain = np.concatenate([np.full(len(task), np.nan), [each[2] for each in chosen]])
     return ScoreAdvice(
         scores,
         rating,
-        crew,
+        worker_pool,
         np.concatenate([task, np.array([each[0] for each in chosen], np.int64)]),
         np.concatenate([worker, np.array([each[1] for each in chosen], np.int64)]),
         len(task),
@@ -167,7 +169,7 @@ class _Plan:
     def __init__(
         self,
         rating: Rating,
-        crew: Crew,
+        worker_pool: AvailableWorkers,
         room: IntArray,
         has_answered: set[tuple[int, int]],
         max_half_width: float | None,
@@ -181,13 +183,13 @@ class _Plan:
         information = raters.scale**2 / raters.noise**2
         seen = raters.n_answers > 0
         usual = float(np.average(information[seen], weights=raters.n_answers[seen]))
-        precision = np.full(crew.size, usual)
+        precision = np.full(worker_pool.size, usual)
         precision[:n_known] = np.where(seen, information, usual)
         self.room = room
         self.has_answered = has_answered
         self.limit = max_half_width
-        worth = precision / crew.cost
-        usable = np.flatnonzero(crew.available)
+        worth = precision / worker_pool.cost
+        usable = np.flatnonzero(worker_pool.available)
         self.order = usable[np.lexsort([usable, -worth[usable]])]
         self.precision = precision
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from quorate.backends.disk import FileBlocks, task_names
 from quorate.backends.engine import EngineOptions
 from quorate.backends.group_column import group_of_each
-from quorate.backends.source import WHERE, EngineReading, Held, find_answers, take_out
+from quorate.backends.source import WHERE, EngineReading, EngineSource, find_answers, read_into_memory
 from quorate.backends.spark import SparkBlocks
 from quorate.blocks.block import Block
 from quorate.io.groups import groups_of
@@ -56,19 +56,19 @@ def scores_in(reading: EngineReading) -> Scores:
     return Scores(reading.answers, reading.options.has_workers, reading.name, reading.options)
 
 
-def rate_held(held: Held, *, group: Any = None, **options: Any) -> Rating:
+def rate_held(held: EngineSource, *, group: Any = None, **options: Any) -> Rating:
     """Rate scores where they lie; those few enough for memory are read."""
     if held.is_small:
-        return rate_here(scores_in(take_out(held)), group=group, **options)
+        return rate_here(scores_in(read_into_memory(held)), group=group, **options)
     return rate_blocks(held_blocks(held, group), **options)
 
 
-def held_blocks(held: Held, group: Any = None) -> ScoreBlocks:
+def held_blocks(held: EngineSource, group: Any = None) -> ScoreBlocks:
     """Pack scores into blocks, in Spark or on disk."""
     blocks, _ = pack_held(held, None)
-    roster = blocks.roster
+    crowd_info = blocks.crowd_info
     named = group_of_each(held) if group is None else group
-    of_worker = None if named is None else groups_of(named, roster)
+    of_worker = None if named is None else groups_of(named, crowd_info)
     codes, has_groups = group_codes(of_worker, blocks.n_workers)
 
     def task_ids() -> pa.Array:
@@ -80,9 +80,9 @@ def held_blocks(held: Held, group: Any = None) -> ScoreBlocks:
     has_workers = held.reading.has_workers
     return ScoreBlocks(
         blocks=blocks,
-        raw_values=score_values(roster.classes),
+        raw_values=score_values(crowd_info.classes),
         task_ids=task_ids,
-        worker_ids=roster.worker_names,
+        worker_ids=crowd_info.worker_names,
         group=codes,
         cells=cells_for(has_workers, has_groups),
         has_workers=has_workers,

@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy import stats
 
 from quorate.arrays import FloatArray, IntArray
-from quorate.blocks.sampling import scattered
+from quorate.blocks.sampling import hash_ids
 from quorate.errors import OptionError, ScoreError
 from quorate.interrater.intraclass import intraclass, variance_components
 from quorate.io.groups import groups_of
@@ -157,7 +157,7 @@ def rate_blocks(
     variance = variance * shared.widening(per_task)
     known_fit = None
     if known is not None and len(known[0]) >= MIN_KNOWN:
-        hashes = scattered(task_ids.take(pa.array(known[0])))
+        hashes = hash_ids(task_ids.take(pa.array(known[0])))
         standardised = (known[1] - table.middle) / table.unit
         known_fit = to_gold(table, found, mean, variance, known[0], standardised, hashes)
     tasks = _task_scores(

@@ -64,7 +64,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class ExpectedErrorAfter:
     """What to do next with a crowd, and the error of the labels before and after."""
 
     result: Result  # whose confidence is believed
@@ -75,7 +75,7 @@ class Outlook:
     @cached_property
     def asked(self) -> "Advice | str":
         """Whom to ask what; or why nobody can be asked."""
-        doubtful = int((self.result.ballot.confidence < self.sure).sum())
+        doubtful = int((self.result.task_vote.confidence < self.sure).sum())
         budget = max(min(doubtful, round(SHARE * self.result.answers.n_answers)), 1)
         try:
             return advise_result(self.result, budget)
@@ -93,12 +93,12 @@ class Outlook:
     @cached_property
     def now(self) -> FloatArray:
         """The expected error of each label; NaN where no confidence is stated."""
-        return 1 - self.result.ballot.confidence
+        return 1 - self.result.task_vote.confidence
 
     @property
     def is_stated(self) -> bool:
         """Whether a confidence is stated, so that an error can be expected."""
-        return self.result.ballot.sureness().mean is not None
+        return self.result.task_vote.confidence_stats().mean is not None
 
     @cached_property
     def asked_after(self) -> FloatArray:
@@ -237,7 +237,7 @@ def _more(n: int) -> tuple[tuple[str, str], ...]:
     return ((f"and {n - NAMED:,} more", ""),) if n > NAMED else ()
 
 
-def outlook(result: Result, diagnosis: Diagnosis, sure: float, file: str = "FILE") -> Outlook:
+def expected_error_after(result: Result, diagnosis: Diagnosis, sure: float, file: str = "FILE") -> ExpectedErrorAfter:
     """Work out what to do next.
 
     Args:
@@ -249,13 +249,13 @@ def outlook(result: Result, diagnosis: Diagnosis, sure: float, file: str = "FILE
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
     >>> result = quorate.aggregate(crowd.answers)
-    >>> [step.title for step in outlook(result, quorate.diagnose_result(result), 0.9).all()]
+    >>> [step.title for step in expected_error_after(result, quorate.diagnose_result(result), 0.9).all()]
     ['Train 1 worker', 'Ask again', 'Let an expert label 30 tasks']
     """
     chosen = METHODS[result.method]
     if not chosen.posterior or result.method == "majority":
         result = believed(result.answers, named_gold(result.gold, result.answers))
-    return Outlook(result, diagnosis, sure, file)
+    return ExpectedErrorAfter(result, diagnosis, sure, file)
 
 
 def as_typed(source: object, options: ReadOptions) -> str:

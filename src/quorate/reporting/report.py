@@ -35,7 +35,7 @@ from quorate.methods.registry import METHODS, aggregate
 from quorate.progress import report as tell
 from quorate.reporting import tables
 from quorate.reporting.html import converter, render, templates, to_svg, warm_up
-from quorate.reporting.next_steps import REMEDIES, Outlook, as_typed, outlook, title_of
+from quorate.reporting.next_steps import REMEDIES, ExpectedErrorAfter, as_typed, expected_error_after, title_of
 from quorate.reporting.summary import Arranged, arrange, first_things, headline, nothing_found, omissions
 from quorate.result import Result, count
 
@@ -88,9 +88,9 @@ class Report(Shown):
     score: Score | None = None  # of the labels, where the truth is known
 
     @cached_property
-    def next(self) -> Outlook:
+    def next(self) -> ExpectedErrorAfter:
         """What to do next, and what it should bring."""
-        return outlook(self.result, self.diagnosis, self.sure, self.file)
+        return expected_error_after(self.result, self.diagnosis, self.sure, self.file)
 
     @cached_property
     def found(self) -> Arranged:

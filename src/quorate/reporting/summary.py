@@ -16,7 +16,7 @@ from quorate.charts.vega import GUESSING, UNKNOWN, WORSE, short_names, standings
 from quorate.diagnostics.finding import Finding, ids
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
-from quorate.notes import LOW_TRUST, UNDETERMINED
+from quorate.notes import LOW_ONE_FACTOR_FIT, UNDETERMINED
 from quorate.reporting.tables import Badge
 from quorate.result import Result, count, left_out
 
@@ -45,12 +45,12 @@ def headline(result: Result, sure: float, score: Score | None = None) -> tuple[T
     [('75%', 'of the votes back their label'), ('1', 'task needs more answers')]
     """
     a = result.answers
-    confidence = result.ballot.confidence
+    confidence = result.task_vote.confidence
     doubtful = int((confidence < sure).sum())
     standing = standings(result)
     unknown = int((standing == UNKNOWN).sum())
     claims = METHODS[result.method].posterior and result.method != "majority"
-    mean = result.ballot.sureness().mean
+    mean = result.task_vote.confidence_stats().mean
     return (
         Tile(f"{a.n_tasks:,}", _noun(a.n_tasks, "task"), count(a.n_classes, "class")),
         Tile(f"{a.n_workers:,}", _noun(a.n_workers, "worker"), _middle(a.per_worker, "answers each")),
@@ -117,16 +117,21 @@ def first_things(result: Result, *, is_told: bool = False, told: Collection[str]
     "3 of 3 workers' skills are not determined"
     """
     lines = [note.text for note in result.notes if not (is_told and note.kind == UNDETERMINED)]
-    if result.trust is not None and result.trust < LOW_TRUST and "several-factors" not in told:
-        n = advised_labels(result.roster.n_tasks)
+    if (
+        result.one_factor_weight is not None
+        and result.one_factor_weight < LOW_ONE_FACTOR_FIT
+        and "several-factors" not in told
+    ):
+        n = advised_labels(result.crowd_info.n_tasks)
         lines.append(
-            f"Trust {result.trust:.2f}: skilled workers agree among themselves more than their skills explain. A group "
-            "may copy or share a bias, so the labels lean towards the plain vote; only known labels tell who is right"
+            f"Trust {result.one_factor_weight:.2f}: skilled workers agree among themselves more than their skills "
+            "explain. A group may copy or share a bias, so the labels lean towards the plain vote; "
+            "only known labels show who is right"
             f"{f' (quorate advise --expert {n})' if n else ''}."
         )
     if result.solution is not None and result.solution.status != "converged":
         lines.append(f"The solver stopped before it was done: {result.solution}.")
-    ties = int(result.ballot.tied.sum())
+    ties = int(result.task_vote.tied.sum())
     if ties:
         lines.append(f"{count(ties, 'label')} {'was' if ties == 1 else 'were'} decided by breaking a tie.")
     return tuple(lines)

@@ -181,8 +181,8 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
     >>> sheet.rows[0][0].text, sheet.rows[0][-1].lines
     ('1', (('x', 'a'), ('y', 'b')))
     """
-    answers, ballot = result.answers, result.ballot
-    confidence = ballot.confidence
+    answers, task_vote = result.answers, result.task_vote
+    confidence = task_vote.confidence
     order = np.lexsort([np.arange(answers.n_tasks), confidence])[:MOST_ROWS]
     tasks, workers = answers.task_names, answers.worker_names
     classes = [str(name) for name in answers.classes.to_pylist()]
@@ -191,11 +191,11 @@ def task_sheet(result: Result, file: str | None = None) -> Sheet:
         given: dict[int, list[str]] = {}
         for a in range(answers.start[t], answers.start[t + 1]):
             given.setdefault(int(answers.label[a]), []).append(str(workers[int(answers.worker[a])].as_py()))
-        said = sorted(given.items(), key=lambda item: (item[0] != ballot.label[t], -len(item[1]), item[0]))
-        badges = (Badge("tied", "doubt"),) if ballot.tied[t] else ()
+        said = sorted(given.items(), key=lambda item: (item[0] != task_vote.label[t], -len(item[1]), item[0]))
+        badges = (Badge("tied", "doubt"),) if task_vote.tied[t] else ()
         label = Cell("", badges=(Badge(UNANSWERED, "unknown"),))
-        if ballot.label[t] >= 0:
-            label = Cell(classes[ballot.label[t]], badges=badges)
+        if task_vote.label[t] >= 0:
+            label = Cell(classes[task_vote.label[t]], badges=badges)
         rows.append(
             (
                 Cell(str(tasks[t].as_py())),
@@ -322,7 +322,7 @@ def method_sheet(comparison: Comparison, result: Result) -> Sheet:
     rows = []
     for entry, label in zip(comparison.entries, comparison.labels, strict=True):
         name = entry.method.split(":")[0]
-        changed = None if label is None else int((label != result.ballot.label).sum())
+        changed = None if label is None else int((label != result.task_vote.label).sum())
         share = None if changed is None else changed / max(result.answers.n_tasks, 1)
         errors = (percent(entry.error, 1),) if scored else ()
         about = METHODS[name].about if entry.failed is None else f"failed: {entry.failed}"

@@ -27,7 +27,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import Passes, centred_passes, centred_products, power_sums
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of
-from quorate.graph.pairs import meetings, n_meetings
+from quorate.graph.pairs import meetings, n_answer_pairs
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.moments import Moments
 from quorate.skills.objective import CAPPED, CONVERGED, Problem, Solution
@@ -61,7 +61,7 @@ def pairs_pay(answers: Answers) -> bool:
     >>> pairs_pay(quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "y"]}))
     False
     """
-    return answers.n_classes >= MANY_CLASSES and n_meetings(answers) <= MEETINGS_AN_ANSWER * answers.n_answers
+    return answers.n_classes >= MANY_CLASSES and n_answer_pairs(answers) <= MEETINGS_AN_ANSWER * answers.n_answers
 
 
 def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) -> CentredPairs:
@@ -175,7 +175,7 @@ def kept_pass(answers: Answered, frequency: FloatArray) -> KeptPass | None:
     return KeptPass(*centred_passes(blocks.lanes[0], frequency))
 
 
-HABIT_ANSWERS = BIAS_PSEUDO_ANSWERS
+RESPONSE_BIAS_PSEUDO_ANSWERS = BIAS_PSEUDO_ANSWERS
 
 
 @dataclass(frozen=True)
@@ -184,17 +184,17 @@ class Centred:
 
     solution: Solution
     mean: float  # mu, the crowd's mean skill, averaged over answers
-    habits: ResponseBias
+    bias_of_workers: ResponseBias
     problem: Problem  # that was solved last
     ridge: float  # toward the mean
     pull: FloatArray | None = None  # toward what is known of each worker from before; None where that is nothing
 
 
-def habits_of(answers: Answered, priors: Priors | None = None) -> ResponseBias:
+def response_bias_of(answers: Answered, priors: Priors | None = None) -> ResponseBias:
     """Return the response bias of each worker, and the class prior by the plurality of each task.
 
     >>> import quorate
-    >>> habits_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})).prior.tolist()
+    >>> response_bias_of(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})).prior.tolist()
     [0.5, 0.5]
     """
     return response_bias(blocks_of(answers), priors)
@@ -211,15 +211,15 @@ def task_weights(answers: Answers) -> FloatArray:
     return omega
 
 
-def centred_answers(answers: Answers, habits: ResponseBias) -> FloatArray:
+def centred_answers(answers: Answers, bias_of_workers: ResponseBias) -> FloatArray:
     """Return z_it = e_l - f_i of each answer; shape (answers, classes).
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xxy")})
-    >>> centred_answers(answers, habits_of(answers))[0].round(2).tolist()
+    >>> centred_answers(answers, response_bias_of(answers))[0].round(2).tolist()
     [0.42, -0.42]
     """
-    z = -habits.frequency[answers.worker]
+    z = -bias_of_workers.frequency[answers.worker]
     z[np.arange(len(z)), answers.label] += 1
     return z
 
@@ -240,7 +240,7 @@ class _CentredSums:
     """N∘C of the centred answers: Y_t = sum_j v_j z_jt, then z_it · (Y_t - v_i z_it) over each worker's tasks."""
 
     blocks: Blocks
-    habits: ResponseBias
+    bias_of_workers: ResponseBias
     in_memory: CentredPairs | KeptPass | None  # instead of the blocks, where they are there
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
@@ -249,30 +249,30 @@ class _CentredSums:
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
         if self.in_memory is None:
-            signed, squares = self.blocks.sums(centred_products, x, self.habits.frequency)
+            signed, squares = self.blocks.sums(centred_products, x, self.bias_of_workers.frequency)
         else:
             signed, squares = self.in_memory.both(x)
-        return signed / self.habits.spread, squares
+        return signed / self.bias_of_workers.spread, squares
 
 
-def centred_moments(answers: Answered, habits: ResponseBias) -> Moments:
+def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments:
     """Form the moments of the centred answers, each task weighing 1/(R_t - 1), so that each answer counts once.
 
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(2000, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
-    >>> moments = centred_moments(crowd.answers, habits_of(crowd.answers))
+    >>> moments = centred_moments(crowd.answers, response_bias_of(crowd.answers))
     >>> products = (moments.signed @ np.ones(3)) / 1000  # each pair weighs half of the 2,000 tasks: s_i (s_j + s_k)
     >>> bool(np.abs(products - [0.8, 0.72, 0.56]).max() < 0.1)
     True
     """
     in_memory: CentredPairs | KeptPass | None
     if isinstance(answers, Answers) and pairs_pay(answers):
-        in_memory = centred_pairs(answers, habits.frequency, task_weights(answers))
+        in_memory = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers))
     else:
-        in_memory = kept_pass(answers, habits.frequency)
+        in_memory = kept_pass(answers, bias_of_workers.frequency)
     blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
     degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
-    signed = _CentredSums(blocks, habits, in_memory)
+    signed = _CentredSums(blocks, bias_of_workers, in_memory)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.
     return Moments(_Meetings(blocks), signed, degree, energy=0.0, both=signed.both)
 
@@ -298,15 +298,15 @@ def centred_skills(
     >>> bool(np.abs(found.solution.skills - crowd.skills).mean() < 0.12)
     True
     """
-    habits = habits_of(answers, priors)
+    bias_of_workers = response_bias_of(answers, priors)
     blocks = blocks_of(answers)
     gold = np.zeros(answers.n_workers, dtype=bool) if is_gold is None else is_gold
-    found = shrunk_skills(blocks, habits, is_gold=gold, known=priors, tolerance=tolerance)
+    found = shrunk_skills(blocks, bias_of_workers, is_gold=gold, known=priors, tolerance=tolerance)
     lowest = -1 / (answers.n_classes - 1) + MARGIN
     lower = np.where(gold, 1.0, lowest)
     upper = np.where(gold, 1.0, 1 - MARGIN)
     ridge = found.noise / found.prior_variance  # in units of the peers' squared skills
-    empty = Problem(centred_moments(answers, habits), lower, upper, answers.per_worker.astype(np.float64))
+    empty = Problem(centred_moments(answers, bias_of_workers), lower, upper, answers.per_worker.astype(np.float64))
     solution = Solution(
         found.mean,
         "empirical Bayes",
@@ -316,4 +316,4 @@ def centred_skills(
         gradient_norm=found.change,
     )
     pull = None if priors is None else priors.precision * found.noise
-    return Centred(solution, found.average, habits, empty, ridge, pull)
+    return Centred(solution, found.average, bias_of_workers, empty, ridge, pull)

@@ -21,7 +21,14 @@ from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.kernels import centred_products, power_sums
 from quorate.blocks.memory import blocks_of
 from quorate.models.response_bias import ResponseBias
-from quorate.skills.centred import HABIT_ANSWERS, centred_answers, centred_pairs, pairs_pay, peer_sums, task_weights
+from quorate.skills.centred import (
+    RESPONSE_BIAS_PSEUDO_ANSWERS,
+    centred_answers,
+    centred_pairs,
+    pairs_pay,
+    peer_sums,
+    task_weights,
+)
 from quorate.skills.intervals import WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.rank_one_score import Estimated, OneCoinInference
@@ -45,14 +52,14 @@ class CentredInference(Estimated):
     >>> crowd = quorate.simulate.crowd(300, 3, 3, skills=np.array([0.8, 0.6, 0.4]), seed=0)
     >>> found = centred_skills(crowd.answers)
     >>> gold, free = np.zeros(3, bool), np.ones(3, bool)
-    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.habits, found.ridge)
+    >>> inference = CentredInference(crowd.answers, crowd.skills, gold, free, found.bias_of_workers, found.ridge)
     >>> bool(np.all(np.abs(inference.score().raw - crowd.skills) < 0.3))
     True
     """
 
     is_gold: BoolArray  # of each worker
     is_free: BoolArray  # neither gold nor at an end of the range it was kept in: it moves if the data do
-    habits: ResponseBias
+    bias_of_workers: ResponseBias
     ridge: float  # by which the skills are shrunk toward their mean
     priors: Priors | None = None  # what was known of the workers from before
     pull: FloatArray | None = None  # by which the skills are shrunk toward that
@@ -72,7 +79,7 @@ class CentredInference(Estimated):
     def _kept(self) -> FloatArray:
         """c: what is left of an answer's agreement with the truth after its own share in the habit is taken away."""
         n = self._in_habit
-        kept: FloatArray = (n + HABIT_ANSWERS - 1) / (n + HABIT_ANSWERS)
+        kept: FloatArray = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
         return kept
 
     @property
@@ -89,7 +96,7 @@ class CentredInference(Estimated):
         """
         blocks, squares = blocks_of(self.crowd), np.where(self.is_gold, self._x**2, 0.0)
         powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
-        return powers, blocks.sums(centred_products, self._x, self.habits.frequency)[0]
+        return powers, blocks.sums(centred_products, self._x, self.bias_of_workers.frequency)[0]
 
     @property
     def _known(self) -> FloatArray:
@@ -112,20 +119,26 @@ class CentredInference(Estimated):
     @cached_property
     def _centred(self) -> FloatArray:
         """z: each answer as a vector of classes, less the worker's habit; answers × classes."""
-        return centred_answers(self.answers, self.habits)
+        return centred_answers(self.answers, self.bias_of_workers)
 
     @cached_property
     def _agreed(self) -> FloatArray:
         """Each answer's z_it · Y_t / G, times the task's weight."""
         a = self.answers
         if pairs_pay(a):
-            return self._omega[a.task] * peer_sums(a, self.habits.frequency, self._x) / self.habits.spread
+            return (
+                self._omega[a.task]
+                * peer_sums(a, self.bias_of_workers.frequency, self._x)
+                / self.bias_of_workers.spread
+            )
         z = self._centred
         mine = self._x[a.worker][:, None] * z
         y = np.zeros((a.n_tasks, a.n_classes))
         answered = np.flatnonzero(a.per_task)
         y[answered] = np.add.reduceat(mine, a.start[answered], axis=0)
-        agreed: FloatArray = self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.habits.spread
+        agreed: FloatArray = (
+            self._omega[a.task] * np.einsum("am,am->a", z, y[a.task] - mine) / self.bias_of_workers.spread
+        )
         return agreed
 
     def agreement_score(self) -> WorkerScore:
@@ -176,7 +189,7 @@ class CentredInference(Estimated):
 
     def batch_score(self) -> WorkerScore:
         """Return what these answers alone say of each worker's skill, its peers being as they are known."""
-        spread = self.habits.spread
+        spread = self.bias_of_workers.spread
         (_, one, cube, q4, both, _), agreed = self._passes
         pairs = both - q4
         scale = np.where(self._known > 0, self._known, np.nan)
@@ -205,7 +218,7 @@ class CentredInference(Estimated):
         What was known of a worker before is on the other scale already.
         """
         told, known = self.parts(skills)
-        return rescaled(told, self.habits.spread, after) + known
+        return rescaled(told, self.bias_of_workers.spread, after) + known
 
     def parts(self, skills: FloatArray) -> tuple[FloatArray, float | FloatArray]:
         """Part skills into what rests on the spread of the classes, and what was known before whatever that is."""
@@ -231,13 +244,15 @@ class CentredInference(Estimated):
     def _habit_moments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return tr(F_i Pi), B_i, tr(F_i F) and E_i of each worker; F is the crowd's mean, weighed as the peers are."""
         n = self._in_habit[:, None]
-        mean = self.habits.crowd
-        given = self.habits.frequency * (n + HABIT_ANSWERS) - HABIT_ANSWERS * mean
+        mean = self.bias_of_workers.crowd
+        given = (
+            self.bias_of_workers.frequency * (n + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
+        )
         f = (given + CALM * mean) / (n + CALM)
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
         noise = share * self._kept**2  # centring takes from the peers' noise, too
-        prior, scale = self.habits.prior, self._in_scale**2
+        prior, scale = self.bias_of_workers.prior, self._in_scale**2
         b, e = _third_moments(f, share @ f, prior)
         of_prior, of_crowd = _spread_traces(f, prior[None], np.ones(1)), _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
@@ -256,15 +271,15 @@ class CentredInference(Estimated):
 
         sums, a, m = self._sums, self.answers, self.n_classes
         x, omega = self._x[sums.worker], self._omega
-        q2 = omega[a.task] * sums.of_mates(x * x)
+        q2 = omega[a.task] * sums.sum_over_coworkers(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
         psi = self._agreed - tried[sums.worker] * q2
         by_skill = by_task(sums.worker, x, a.per_task, a.n_workers), omega
         if pairs_pay(a):
-            agreements = centred_pairs(a, self.habits.frequency, omega).signed / self.habits.spread
+            agreements = centred_pairs(a, self.bias_of_workers.frequency, omega).signed / self.bias_of_workers.spread
             peers = gram_of_pairs(by_skill, agreements, a.n_tasks)
         else:
-            by_class = [(self._by_class(), np.repeat(omega, m) / self.habits.spread)]
+            by_class = [(self._by_class(), np.repeat(omega, m) / self.bias_of_workers.spread)]
             peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
         pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
         if self.priors is not None and self.pull is not None:

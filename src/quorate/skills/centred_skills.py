@@ -19,15 +19,15 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.sampling import sampled, those_who_answered
-from quorate.models.response_bias import ResponseBias, class_shares_by_habit, habit_scores
+from quorate.models.response_bias import ResponseBias, class_prior_by_response_bias, response_bias_scores
 from quorate.notes import Note
 from quorate.skills.centred import Centred, centred_skills
 from quorate.skills.centred_score import CentredInference
 from quorate.skills.identification import BIPARTITE, IDENTIFIED, ISOLATED, AnswerEvidence, statuses
-from quorate.skills.priors import Priors, determined_by, settled_components
+from quorate.skills.priors import Priors, determined_by, oriented_components
 from quorate.skills.signs import orient
 from quorate.skills.skill_notes import orientation_note, sign_note, undetermined_note
-from quorate.skills.worker_estimates import Workforce
+from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import weight
 
 ENOUGH = 150_000  # answers that a prior is told from, at the most: they tell a share of a tenth to about .01
@@ -39,7 +39,7 @@ UNEVEN_EXPONENTS = 1.15 ** np.arange(1, 11)  # up to 4, at which a class of 10 %
 MAX_ENTRIES = 20_000_000  # of a table of tasks × classes, or workers × classes × classes: 160 MB
 
 
-def settled_habits(inference: CentredInference) -> ResponseBias:
+def converged_response_bias(inference: CentredInference) -> ResponseBias:
     """Settle the class prior by all answers together.
 
     Args:
@@ -50,30 +50,30 @@ def settled_habits(inference: CentredInference) -> ResponseBias:
     >>> crowd = quorate.simulate.crowd(4000, 50, 5, prior=np.array([0.9, 0.1]), skills=np.linspace(0, 1, 50), seed=0)
     >>> found, gold = centred_skills(crowd.answers), np.zeros(50, dtype=bool)
     >>> inference = CentredInference(
-    ...     crowd.answers, found.solution.skills, gold, ~gold, found.habits, found.ridge
+    ...     crowd.answers, found.solution.skills, gold, ~gold, found.bias_of_workers, found.ridge
     ... )
-    >>> found.habits.prior.round(2).tolist(), settled_habits(inference).prior.round(2).tolist()
+    >>> found.bias_of_workers.prior.round(2).tolist(), converged_response_bias(inference).prior.round(2).tolist()
     ([0.82, 0.18], [0.9, 0.1])
     """
-    answers, habits, gold = inference.crowd, inference.habits, inference.is_gold
+    answers, bias_of_workers, gold = inference.crowd, inference.bias_of_workers, inference.is_gold
     some = sampled(answers, ENOUGH)
     if (some.per_task == 0).any():
         some = some.only(some.per_task > 0)
     if some.n_tasks == 0:
-        return habits
+        return bias_of_workers
     some, there = those_who_answered(some)
     parts = inference.parts(drawn_to_mean(inference, inference.noise()))
-    prior, spread = habits.prior, habits.spread
+    prior, spread = bias_of_workers.prior, bias_of_workers.spread
     last: FloatArray | None = None
     for _ in range(STEPS):
-        x, now = _at_prior(habits, gold, parts, there, prior, spread)
-        before, prior = prior, class_shares_by_habit(some, x, now)
+        x, now = _at_prior(bias_of_workers, gold, parts, there, prior, spread)
+        before, prior = prior, class_prior_by_response_bias(some, x, now)
         moved = prior - before
         if np.abs(moved).max() < SETTLED:
             break
         prior, last = (prior, moved) if last is None else (_ahead(prior, moved, last), None)
         spread = float(1 - prior @ prior)
-    return replace(habits, prior=prior, spread=float(1 - prior @ prior))
+    return replace(bias_of_workers, prior=prior, spread=float(1 - prior @ prior))
 
 
 def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
     >>> [greatest > 1.05 for _, greatest in (prior_scale_range(result.inference) for result in results)]
     [True, False]
     """
-    habits = inference.habits
+    bias_of_workers = inference.bias_of_workers
     some = sampled(inference.crowd, ENOUGH)
     if (some.per_task == 0).any():
         some = some.only(some.per_task > 0)
@@ -106,14 +106,14 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
 
     def at(exponent: float) -> tuple[float, float]:
         """Return the log-likelihood of the answers under pi^s, and the factor on the skills."""
-        prior = habits.prior**exponent
+        prior = bias_of_workers.prior**exponent
         prior = prior / prior.sum()
         spread = float(1 - prior @ prior)
-        x, now = _at_prior(habits, inference.is_gold, parts, there, prior, spread)
-        scores = habit_scores(some, x, now)
+        x, now = _at_prior(bias_of_workers, inference.is_gold, parts, there, prior, spread)
+        scores = response_bias_scores(some, x, now)
         top = scores.max(axis=1, keepdims=True)
         likelihood = float((np.log(np.exp(scores - top).sum(axis=1)) + top[:, 0]).sum())
-        return likelihood, float(np.sqrt(habits.spread / spread))
+        return likelihood, float(np.sqrt(bias_of_workers.spread / spread))
 
     fitted, _ = at(1.0)
     factors = [1.0]
@@ -127,7 +127,7 @@ def prior_scale_range(inference: CentredInference) -> tuple[float, float]:
 
 
 def _at_prior(
-    habits: ResponseBias,
+    bias_of_workers: ResponseBias,
     is_gold: BoolArray,
     parts: tuple[FloatArray, float | FloatArray],
     there: BoolArray,
@@ -136,10 +136,10 @@ def _at_prior(
 ) -> tuple[FloatArray, ResponseBias]:
     """Return skills and habits of the workers in ``there`` under another class prior, with x² G as it is."""
     scaled, from_before = parts
-    skills = np.where(is_gold, 1.0, scaled * np.sqrt(habits.spread / spread) + from_before)
+    skills = np.where(is_gold, 1.0, scaled * np.sqrt(bias_of_workers.spread / spread) + from_before)
     x = np.clip(skills[there], -MOST_SKILL, MOST_SKILL)[:, None]
-    frequency = np.maximum(habits.frequency[there] - x * prior, 0.0) / (1 - x)
-    return x[:, 0], replace(habits, frequency=frequency, prior=prior, spread=spread)
+    frequency = np.maximum(bias_of_workers.frequency[there] - x * prior, 0.0) / (1 - x)
+    return x[:, 0], replace(bias_of_workers, frequency=frequency, prior=prior, spread=spread)
 
 
 def _ahead(prior: FloatArray, moved: FloatArray, last: FloatArray) -> FloatArray:
@@ -158,10 +158,10 @@ def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
         noise: the variance that chance gives each.
 
     >>> import quorate
-    >>> from quorate.skills.centred import habits_of
+    >>> from quorate.skills.centred import response_bias_of
     >>> crowd, gold = quorate.simulate.crowd(90, 3, 3, seed=0), np.zeros(3, dtype=bool)
     >>> skills = np.array([0.2, 0.5, 0.8])
-    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, habits_of(crowd.answers), 0.5)
+    >>> inference = CentredInference(crowd.answers, skills, gold, ~gold, response_bias_of(crowd.answers), 0.5)
     >>> drawn_to_mean(inference, np.full(3, 0.03)).round(2).tolist()
     [0.35, 0.5, 0.65]
     """
@@ -176,7 +176,7 @@ def drawn_to_mean(inference: CentredInference, noise: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class CentredWorkforce:
+class CentredEstimates:
     """What centred answers say of the workers, and what their vote needs."""
 
     evidence: AnswerEvidence
@@ -185,20 +185,20 @@ class CentredWorkforce:
     mean: float  # the crowd's mean skill
     found: Centred | None = None  # None where no skill is determined, as the next two are
     standing: "_Standing | None" = None
-    habits: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
+    bias_of_workers: ResponseBias | None = None  # of the workers, with the class prior that the vote starts from
     priors: Priors | None = None  # what was known of the workers from before, on the scale that is told
     prior_scale: float = 1.0  # and on which skills were solved for
 
     @cached_property
-    def workforce(self) -> Workforce:
+    def skill_estimates(self) -> WorkerEstimates:
         """What is told of the workers, on the scale that the settled class prior gives."""
         n, m = len(self.status), self.evidence.n_classes
         if self.found is None:
-            return Workforce(
+            return WorkerEstimates(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
             )
         own = np.where(self.status == IDENTIFIED, self.inference.skills[:n], np.nan)
-        return Workforce(
+        return WorkerEstimates(
             skills=own,
             weights=weight(self.skills, m) if m > 1 else np.ones(n),
             status=self.status,
@@ -217,9 +217,9 @@ class CentredWorkforce:
         assert found is not None  # something is determined
         assert standing is not None
         first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
-        habits = settled_habits(first)
-        everyone = found.problem.clip(first.on_scale(found.solution.skills, habits.spread))
-        scaled = (everyone, habits, found.habits.spread / habits.spread)
+        bias_of_workers = converged_response_bias(first)
+        everyone = found.problem.clip(first.on_scale(found.solution.skills, bias_of_workers.spread))
+        scaled = (everyone, bias_of_workers, found.bias_of_workers.spread / bias_of_workers.spread)
         return _inference(self.evidence, found, standing, self.priors, scaled=scaled)
 
     @cached_property
@@ -242,7 +242,7 @@ class CentredWorkforce:
         return bool((np.abs(total) < np.sqrt(count))[self.evidence.free].any())
 
 
-def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredWorkforce:
+def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) -> CentredEstimates:
     """Solve for the skills of centred answers, and turn every component the right way round.
 
     Args:
@@ -252,30 +252,32 @@ def centred_workforce(evidence: AnswerEvidence, priors: Priors | None = None) ->
     >>> import quorate
     >>> from quorate.skills.identification import gather
     >>> crowd = quorate.simulate.crowd(n_tasks=300, n_workers=10, per_task=4, seed=1)
-    >>> bool(np.abs(centred_workforce(gather(crowd.answers)).skills - crowd.skills).mean() < 0.1)
+    >>> bool(np.abs(centred_estimates(gather(crowd.answers)).skills - crowd.skills).mean() < 0.1)
     True
     """
     n = int((~evidence.is_gold).sum())
     if priors is not None:
-        evidence = replace(evidence, settled=settled_components(evidence.verdict, priors))
+        evidence = replace(evidence, settled=oriented_components(evidence.verdict, priors))
     status, determined = statuses(evidence)[:n], evidence.verdict.determined
     if priors is not None:
         determined = determined_by(evidence.verdict, priors)
         status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
-        return CentredWorkforce(evidence, status, np.zeros(n), 0.0)
+        return CentredEstimates(evidence, status, np.zeros(n), 0.0)
     everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
     found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
     if everyone is not None:
         # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
         standing = _standing(evidence, determined, found)
-        after = settled_habits(_inference(evidence, found, standing, everyone)).spread
-        factor = float(np.sqrt(after / found.habits.spread))
+        after = converged_response_bias(_inference(evidence, found, standing, everyone)).spread
+        factor = float(np.sqrt(after / found.bias_of_workers.spread))
         found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone.scaled(factor))
     standing = _standing(evidence, determined, found)
     filled = np.where(is_known, (standing.sign * found.solution.skills)[:n], found.mean)
-    return CentredWorkforce(evidence, status, filled, found.mean, found, standing, found.habits, everyone, factor)
+    return CentredEstimates(
+        evidence, status, filled, found.mean, found, standing, found.bias_of_workers, everyone, factor
+    )
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,7 @@ def _inference(
 
     There the least squares stay the same, with a ridge to match.
     """
-    skills, habits, factor = (found.solution.skills, found.habits, 1.0) if scaled is None else scaled
+    skills, bias_of_workers, factor = (found.solution.skills, found.bias_of_workers, 1.0) if scaled is None else scaled
     everyone = np.where(standing.determined, standing.sign * skills, np.nan)
     pull = None if found.pull is None else found.pull * factor
     return CentredInference(
@@ -315,7 +317,7 @@ def _inference(
         everyone,
         evidence.is_gold,
         standing.moves,
-        habits,
+        bias_of_workers,
         found.ridge * factor,
         priors,
         pull,

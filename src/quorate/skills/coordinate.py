@@ -88,7 +88,7 @@ def coordinate_sweeps(
     x = problem.middle() if start is None else problem.clip(start)
     here = _look(problem, x, problem.moments.products(x))
     path, memory, damping = [x], _Memory(problem.n_answers), 0.5
-    told = listener.get()
+    on_progress = listener.get()
     status, sweeps = CONVERGED, 0
     while here.away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
@@ -111,8 +111,8 @@ def coordinate_sweeps(
         before, here = here.away, there
         if renewed is not None and here.away <= SETTLING and (new := renewed(here.x)) is not None:
             problem, here = new, _look(new, here.x, here.products)
-        if told is not None:
-            told("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
+        if on_progress is not None:
+            on_progress("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
         if record:
             path.append(here.x)
     norm = problem.stationarity(here.x, here.gradient)

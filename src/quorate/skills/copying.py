@@ -12,15 +12,15 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.models.copying import one_voice
-from quorate.skills.centred import habits_of
+from quorate.models.copying import majority_of_group
+from quorate.skills.centred import response_bias_of
 from quorate.skills.centred_score import CentredInference
-from quorate.skills.centred_skills import centred_workforce
+from quorate.skills.centred_skills import centred_estimates
 from quorate.skills.identification import COPYING, IDENTIFIED, gather
 from quorate.skills.intervals import WorkerScore
 from quorate.skills.priors import Priors
 from quorate.skills.weak_identification import WeakIdentification
-from quorate.skills.worker_estimates import Workforce
+from quorate.skills.worker_estimates import WorkerEstimates
 from quorate.voting.vote import weight
 
 
@@ -76,9 +76,9 @@ class ClusteredInference:
         return np.where(self.is_copying, of_workers[: len(self.cluster)], of_units[self.cluster])
 
 
-def copying_workforce(
+def copying_estimates(
     answers: Answers, cluster: IntArray, gold: IntArray | None = None, priors: Priors | None = None
-) -> Workforce | None:
+) -> WorkerEstimates | None:
     """Estimate the skills of a crowd with clusters of copying workers; None where no skill is determined.
 
     A member's skill is drawn to the mean of the others as theirs are, and the members share the weight of one vote.
@@ -97,7 +97,7 @@ def copying_workforce(
     >>> answers = quorate.read(columns)
     >>> cluster = np.array([0 if str(name) not in ("w0", "w1", "w2", "w3") else int(str(name)[1]) + 1
     ...     for name in answers.worker_names])
-    >>> found = copying_workforce(answers, cluster)
+    >>> found = copying_estimates(answers, cluster)
     >>> bool(found.skills[cluster == 0].max() < 0.4)
     True
     """
@@ -105,7 +105,7 @@ def copying_workforce(
     is_copying: BoolArray = size[cluster] > 1
     first = np.unique(cluster, return_index=True)[1]
     unit_priors = None if priors is None else _of_units(priors, first, size)
-    units = centred_workforce(gather(one_voice(answers, cluster), gold), unit_priors)
+    units = centred_estimates(gather(majority_of_group(answers, cluster), gold), unit_priors)
     if units.found is None:
         return None
     inference = units.inference
@@ -113,9 +113,11 @@ def copying_workforce(
     everyone = np.append(cluster, np.arange(len(size), len(inference.skills)))  # and gold
     is_copy = np.append(is_copying, np.zeros(len(everyone) - len(cluster), dtype=bool))
     peers = np.where(is_copy, 0.0, inference.skills[everyone])
-    habits = replace(habits_of(evidence.crowd), prior=inference.habits.prior, spread=inference.habits.spread)
+    bias_of_workers = replace(
+        response_bias_of(evidence.crowd), prior=inference.bias_of_workers.prior, spread=inference.bias_of_workers.spread
+    )
     is_free = inference.is_free[everyone] & ~is_copy
-    members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, habits, inference.ridge)
+    members = CentredInference(evidence.crowd, peers, evidence.is_gold, is_free, bias_of_workers, inference.ridge)
 
     others = ~is_copying & ~np.isnan(inference.skills[cluster])
     n_answers = np.where(others, answers.per_worker, 0)
@@ -124,7 +126,7 @@ def copying_workforce(
     status = np.where(is_copying, COPYING, units.status[cluster])
     by_unit = np.where(units.status == IDENTIFIED, inference.skills[: len(size)], np.nan)
     skills = np.where(is_copying, by_others, by_unit[cluster])
-    return Workforce(
+    return WorkerEstimates(
         skills=skills,
         weights=weight(units.skills, answers.n_classes)[cluster] / size[cluster],
         status=status,

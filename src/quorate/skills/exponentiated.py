@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.skills.newton import DENSE, Landscape, certified, formed
+from quorate.skills.newton import DENSE, LossSurface, certified, formed
 from quorate.skills.objective import Problem, Solution
 from quorate.skills.pgd import MANY, THEORY, Evaluate, descend, exponentiated_step, fixed_step, spectral_bound
 
@@ -90,7 +90,7 @@ def exponentiated_gradient(
     )
 
 
-def _landscape(problem: Problem, evaluate: Evaluate) -> Landscape:
+def _landscape(problem: Problem, evaluate: Evaluate) -> LossSurface:
     """Describe g with its curvature, H = diag(x∘Nx) + N∘xxᵀ: it is convex."""
     shared = problem.moments.shared
     small = problem.moments.table is not None and len(problem.lower) <= DENSE
@@ -115,4 +115,4 @@ def _landscape(problem: Problem, evaluate: Evaluate) -> Landscape:
         bent: FloatArray = x * (shared @ x) * v + x * (shared @ (x * v))
         return bent
 
-    return Landscape(problem, evaluate, diagonal, dense if small else None, product)
+    return LossSurface(problem, evaluate, diagonal, dense if small else None, product)

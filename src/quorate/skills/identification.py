@@ -11,11 +11,11 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.blocks.gold_worker import GildedBlocks
+from quorate.blocks.gold_worker import BlocksWithGoldWorker
 from quorate.blocks.kernels import pair_counts
 from quorate.blocks.memory import Answered, blocks_of
 from quorate.graph.components import Identifiability, identify, identify_pairs
-from quorate.graph.pairs import MOST_MEETINGS, PairStats, correlations, drop_weak, pair_table
+from quorate.graph.pairs import MAX_ANSWER_PAIRS, PairStats, correlations, drop_weak, pair_table
 from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs, weights_of
 
 # Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
@@ -35,7 +35,7 @@ class Evidence:
     chosen: PairStats | None  # the pairs that count; None for all of them, by N_ij, so that sums over tasks do
     weighting: Weighting
     verdict: Identifiability
-    n_meetings: int  # of two answers to one task
+    n_answer_pairs: int  # of two answers to one task
     all_pairs: Callable[[], PairStats]
     all_moments: Callable[[], Moments]  # with the weights N_ij
     settled: BoolArray | None = field(default=None, kw_only=True)  # components that known skills turn the right way
@@ -44,12 +44,12 @@ class Evidence:
     def most_pairs(self) -> int:
         """How many worker pairs there can be at the most: an upper bound that takes no table."""
         n_workers = len(self.per_worker)
-        return min(self.n_meetings, n_workers * (n_workers - 1) // 2)
+        return min(self.n_answer_pairs, n_workers * (n_workers - 1) // 2)
 
     @property
     def has_pair_table(self) -> bool:
         """Whether a table of all worker pairs is made; decided by the crowd's size alone, on every backend alike."""
-        return self.most_pairs <= MAX_PAIRS and self.n_meetings <= MOST_MEETINGS
+        return self.most_pairs <= MAX_PAIRS and self.n_answer_pairs <= MAX_ANSWER_PAIRS
 
     @cached_property
     def moments(self) -> Moments:
@@ -141,7 +141,7 @@ def gather(
 
 def _with_gold(answers: Answered, gold: IntArray) -> Answered:
     """Add the known labels as a worker; blocks bring their own."""
-    return answers.with_worker(gold) if isinstance(answers, Answers) else GildedBlocks(answers)
+    return answers.with_worker(gold) if isinstance(answers, Answers) else BlocksWithGoldWorker(answers)
 
 
 def choose(

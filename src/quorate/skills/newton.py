@@ -27,7 +27,7 @@ SUFFICIENT = 1e-4  # share of the promised decrease that a step must bring
 
 
 @dataclass(frozen=True)
-class Landscape:
+class LossSurface:
     """What is minimised over a box: loss, gradient, and curvature."""
 
     problem: Problem  # gives the box, and the average over answers
@@ -50,7 +50,7 @@ class End:
     path: tuple[FloatArray, ...]
 
 
-def finish(land: Landscape, start: FloatArray, *, tolerance: float, max_sweeps: int, record: bool = False) -> End:
+def finish(land: LossSurface, start: FloatArray, *, tolerance: float, max_sweeps: int, record: bool = False) -> End:
     """Take Newton's steps until one is shorter than the tolerance; the loss never rises.
 
     Args:
@@ -91,7 +91,7 @@ def finish(land: Landscape, start: FloatArray, *, tolerance: float, max_sweeps: 
 
 def certified(
     swept: Solution,
-    land: Landscape,
+    land: LossSurface,
     *,
     tolerance: float,
     max_sweeps: int,
@@ -146,7 +146,7 @@ class _Found:
     whole: bool  # the whole step was taken
 
 
-def _search(land: Landscape, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
+def _search(land: LossSurface, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
     """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
     problem, looks = land.problem, 0
     scaled = -gradient / np.maximum(land.diagonal(u), 1e-300) / 2
@@ -169,7 +169,7 @@ def _search(land: Landscape, u: FloatArray, loss: float, gradient: FloatArray, d
     return _Found(u, loss, gradient, looks, whole=False)
 
 
-def _direction(land: Landscape, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
+def _direction(land: LossSurface, u: FloatArray, gradient: FloatArray) -> tuple[FloatArray, int]:
     """Solve H d = -gradient among the skills that are free to move; returns d, and the looks it took."""
     problem = land.problem
     held = ((u <= problem.lower) & (gradient >= 0)) | ((u >= problem.upper) & (gradient <= 0))
@@ -231,7 +231,7 @@ def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: Floa
 WAY = 1e-7
 
 
-def least_squares(problem: Problem) -> Landscape:
+def least_squares(problem: Problem) -> LossSurface:
     """Describe the objective with its curvature; the Hessian is formed where there is a table of pairs of few workers.
 
     >>> from quorate.skills.examples import triangle
@@ -264,7 +264,7 @@ def least_squares(problem: Problem) -> Landscape:
         turned: FloatArray = (problem.loss_and_gradient(x + size * v)[1] - gradient) / size
         return turned
 
-    return Landscape(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
+    return LossSurface(problem, problem.loss_and_gradient, diagonal, dense if small else None, product)
 
 
 def formed(problem: Problem) -> tuple[FloatArray, FloatArray]:

@@ -53,14 +53,14 @@ def descend(
     loss, gradient = evaluate(u)
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
-    told = listener.get()
+    on_progress = listener.get()
     status, sweeps = CAPPED, 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)
         new_loss, new_gradient = evaluate(new)
         sweeps += 1
-        if told is not None:
-            told("sweeps", sweeps, None)
+        if on_progress is not None:
+            on_progress("sweeps", sweeps, None)
         promised = gradient @ (new - u)
         if step is None and new_loss > loss + SUFFICIENT * promised + problem.rounding:
             trial /= 2

@@ -171,14 +171,14 @@ def _note(found: Priors, table: SkillTable, n_absent: int) -> Note:
     return Note(KNOWN_SKILLS, "; ".join(parts))
 
 
-def settled_components(verdict: Identifiability, priors: Priors | None) -> BoolArray:
+def oriented_components(verdict: Identifiability, priors: Priors | None) -> BoolArray:
     """Say which components hold a worker whose known skill tells which way round they are.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
     >>> answers = quorate.read({"task": [1, 1, 2], "worker": list("abc"), "label": list("xyx")})
     >>> known = priors_of({"b": (0.8, 0.6, 0.9)}, answers.worker_names, answers.classes)
-    >>> settled_components(gather(answers).verdict, known).tolist()
+    >>> oriented_components(gather(answers).verdict, known).tolist()
     [True, False]
     """
     if priors is None:
@@ -198,5 +198,5 @@ def determined_by(verdict: Identifiability, priors: Priors) -> BoolArray:
     [True, True, False]
     """
     known = priors.of_first(len(verdict.component)).is_known
-    both: BoolArray = verdict.determined | known | settled_components(verdict, priors)[verdict.component]
+    both: BoolArray = verdict.determined | known | oriented_components(verdict, priors)[verdict.component]
     return both

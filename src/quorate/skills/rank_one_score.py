@@ -64,7 +64,7 @@ class AnswerSums:
         """Give each answer the value of its task."""
         return np.repeat(of_task, self.per_task)
 
-    def of_mates(self, values: FloatArray) -> FloatArray:
+    def sum_over_coworkers(self, values: FloatArray) -> FloatArray:
         """Give each answer the sum of a value over the other answers of its task."""
         return self.spread(self.by_task(values)) - values
 
@@ -81,7 +81,7 @@ def answer_sums(answers: Answers) -> AnswerSums:
 
     >>> import quorate
     >>> sums = answer_sums(quorate.read({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}))
-    >>> sums.of_mates(np.array([1.0, 10.0, 100.0])).tolist()
+    >>> sums.sum_over_coworkers(np.array([1.0, 10.0, 100.0])).tolist()
     [10.0, 1.0, 0.0]
     """
     return AnswerSums(
@@ -203,7 +203,7 @@ class OneCoinInference(Estimated):
 
         sums, m, a = self._sums, self.n_classes, self.answers
         x = self._x[sums.worker]
-        q2 = sums.of_mates(x * x)
+        q2 = sums.sum_over_coworkers(x * x)
         psi = sums.agreement(x) - x - x * q2
         order = np.argsort(sums.cell, kind="stable")
         given = np.bincount(sums.cell, minlength=a.n_tasks * m)

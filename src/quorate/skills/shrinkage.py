@@ -20,7 +20,7 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray
 from quorate.blocks.block import Block, Blocks, Sums
-from quorate.blocks.kernels import centred_products, habit_counts
+from quorate.blocks.kernels import centred_products, response_counts
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.anderson import AndersonSteps
 from quorate.skills.priors import Priors
@@ -67,7 +67,7 @@ def response_bias(blocks: Blocks, priors: Priors | None = None) -> ResponseBias:
     >>> bias.prior.tolist(), bias.frequency.round(2).tolist()
     ([0.5, 0.5], [[0.58, 0.42], [0.78, 0.22]])
     """
-    given, plurality = blocks.sums(habit_counts, blocks.n_workers, blocks.n_classes)
+    given, plurality = blocks.sums(response_counts, blocks.n_workers, blocks.n_classes)
     prior = (plurality + 1.0) / (plurality + 1.0).sum()
     if priors is not None:
         given = given + priors.answered(prior).sum(axis=2)

@@ -47,7 +47,7 @@ def weighed_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray
     >>> weighed_signs(3, i, j, np.array([-0.1, 5.0, 4.0]))
     Signs(sign=array([1., 1., 1.]), contradicted=0.010...)
     """
-    return settle_signs(tree_signs(n_workers, i, j, evidence), i, j, evidence)
+    return orient_components(tree_signs(n_workers, i, j, evidence), i, j, evidence)
 
 
 def tree_signs(n_workers: int, i: IntArray, j: IntArray, evidence: FloatArray) -> FloatArray:
@@ -75,11 +75,11 @@ def strongest_tree(n_workers: int, i: IntArray, j: IntArray, strength: FloatArra
     return np.sort(_find(n_workers, i, j, tree.row, tree.col))
 
 
-def settle_signs(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
+def orient_components(sign: FloatArray, i: IntArray, j: IntArray, evidence: FloatArray) -> Signs:
     """Turn round, one at a time, the worker whom its evidence opposes most, until there is none.
 
     >>> i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> settle_signs(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
+    >>> orient_components(np.array([1.0, 1.0, -1.0]), i, j, np.array([1.0, 1.0, 1.0])).sign.tolist()
     [1.0, 1.0, 1.0]
     """
     from scipy import sparse

@@ -26,7 +26,7 @@ from quorate.blocks.kernels import agreement_products, joined_workers, pair_coun
 from quorate.blocks.numpy_kernels import unite
 from quorate.graph.components import parted
 from quorate.graph.pairs import PairStats, pair_table
-from quorate.skills.signs import settle_signs, tree_signs
+from quorate.skills.signs import orient_components, tree_signs
 
 # |skill| over its standard error at skill zero, from which on a worker is strong: two-sided level 1 %. A reference
 # implementation tried 2.0, 2.6 and 3.2: identified workers were covered .939, .947 and .951, with 35, 45 and 52 % weak.
@@ -215,7 +215,7 @@ def _log_scale_error(
         return np.zeros(n_components)
     product = np.nan_to_num(skills)[pairs.i] * np.nan_to_num(skills)[pairs.j]
     omega = pairs.shared * product**2 / -lowest
-    colour = settle_signs(tree_signs(len(skills), pairs.i, pairs.j, -omega), pairs.i, pairs.j, -omega).sign
+    colour = orient_components(tree_signs(len(skills), pairs.i, pairs.j, -omega), pairs.i, pairs.j, -omega).sign
     within = np.where(colour[pairs.i] == colour[pairs.j], omega, 0.0)
     evidence = np.bincount(component[pairs.i], within, n_components)
     is_weak = (evidence > 0) & (evidence < ESTABLISHED_SCALE)
@@ -260,7 +260,7 @@ def _joined_among(block: Block, is_kept: BoolArray) -> IntArray:
     start = np.concatenate([[0], np.cumsum(np.bincount(task, minlength=block.n_tasks))])
     worker = block.worker[block.answers][kept]
     label = block.label[block.answers][kept]
-    small = replace(block, start=start, worker=worker, label=label, symbol=None, silent=None)
+    small = replace(block, start=start, worker=worker, label=label, symbol=None, abstentions=None)
     return joined_workers([small], block.n_workers)
 
 

@@ -19,10 +19,10 @@ from quorate.skills.weak_identification import WeakIdentification
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workforce:
+class WorkerEstimates:
     """One entry a worker, in the order of their codes; gold is not among them.
 
-    >>> workers = Workforce(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
+    >>> workers = WorkerEstimates(skills=np.array([0.5, np.nan]), weights=np.ones(2), status=np.array([0, 1]))
     >>> list(workers.lines(IntervalChoice()))  # a method without a solution has no more to tell
     []
     """
@@ -59,7 +59,7 @@ class Workforce:
 
     def with_gold(
         self, answers: Answered, gold: IntArray | None, *, centred: bool, is_model: BoolArray | None = None
-    ) -> "Workforce":
+    ) -> "WorkerEstimates":
         """Average the skills with those by answers to tasks of known label; the weights of the vote stay.
 
         Args:

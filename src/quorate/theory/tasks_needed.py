@@ -146,7 +146,7 @@ def _bounded(
     pull = inner.pairs.by_worker(len(x), noise) / scale
     n = len(parts.size)
     eigenvalue, bound, small_enough = np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
-    for stack in inner.stacks():
+    for stack in inner.batched_components():
         own = scale[stack.workers]
         level = stack.matrices(weights, sums) / (own[:, :, np.newaxis] * own[:, np.newaxis, :])
         # Over the cube the curvature is 1/CUBE² of this at the least: it grows with the weights.
@@ -179,7 +179,7 @@ def _expected(parts: Parts, x: FloatArray, per_worker: IntArray, n_classes: int)
     expected, informed = np.full(len(parts.size), np.nan), told > 0
     inner, kept = parts.among(informed)
     level = (told + 1e-12 * told)[informed]  # a part with two sides leaves one direction open
-    for stack in inner.stacks():
+    for stack in inner.batched_components():
         curvature = stack.matrices(both[kept], level)
         half = np.linalg.solve(curvature, stack.matrices((both * variance)[kept], noise[informed]))
         covariance = np.linalg.solve(curvature, half.swapaxes(1, 2))

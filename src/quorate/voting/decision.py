@@ -7,59 +7,59 @@ import pyarrow as pa
 
 from quorate.arrays import FloatArray
 from quorate.voting.vote import EXPECTED_COST as EXPECTED_COST  # where costs are, most look for it
-from quorate.voting.vote import TIE, Ballot
+from quorate.voting.vote import TIE, Vote
 
 RANGE = (0.025, 0.975)  # of the posterior, between which a score lies: an interval of 95 %
 
 
-def cheapest(ballot: Ballot, costs: FloatArray, column: str = "") -> Ballot:
+def least_expected_cost(task_vote: Vote, costs: FloatArray, column: str = "") -> Vote:
     """Give each task the class that costs least in expectation; where several do, the likeliest of them stays.
 
     Args:
-        ballot: the posterior, and the labels that are likeliest.
+        task_vote: the posterior, and the labels that are likeliest.
         costs: said × true.
         column: what the expected cost is called among the labels; not told where it has no name.
 
-    >>> ballot = Ballot(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
-    >>> found = cheapest(ballot, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
+    >>> task_vote = Vote(np.zeros((1, 2)), np.array([[0.8, 0.2]]), np.array([0]), np.array([False]))
+    >>> found = least_expected_cost(task_vote, np.array([[0.0, 9.0], [1.0, 0.0]]), EXPECTED_COST)
     >>> found.label.tolist(), found.beside["expected_cost"].round(6).tolist()
     ([1], [0.8])
     """
-    expected = ballot.posterior @ costs.T
+    expected = task_vote.posterior @ costs.T
     least = expected.min(axis=1, keepdims=True)
     cheap = expected <= least + TIE * np.maximum(np.abs(least), 1)
     rows = np.arange(len(expected))
-    stays = cheap[rows, ballot.label]
-    likeliest = np.where(cheap, ballot.posterior, -1.0).argmax(axis=1)
-    stays |= ballot.label < 0
-    label = np.where(stays, ballot.label, likeliest)
-    tied = np.where(stays, ballot.tied, cheap.sum(axis=1) > 1)
+    stays = cheap[rows, task_vote.label]
+    likeliest = np.where(cheap, task_vote.posterior, -1.0).argmax(axis=1)
+    stays |= task_vote.label < 0
+    label = np.where(stays, task_vote.label, likeliest)
+    tied = np.where(stays, task_vote.tied, cheap.sum(axis=1) > 1)
     # What a label costs in expectation is its confidence, in another unit.
     cost = expected[rows, label]
-    if ballot.is_stated is not None:
-        cost = np.where(ballot.is_stated, cost, np.nan)
-    beside = {**ballot.beside, **({column: cost} if column else {})}
-    return replace(ballot, label=label, tied=tied, beside=beside)
+    if task_vote.is_stated is not None:
+        cost = np.where(task_vote.is_stated, cost, np.nan)
+    beside = {**task_vote.beside, **({column: cost} if column else {})}
+    return replace(task_vote, label=label, tied=tied, beside=beside)
 
 
-def in_the_middle(ballot: Ballot, classes: pa.Array) -> Ballot:
+def in_the_middle(task_vote: Vote, classes: pa.Array) -> Vote:
     """Give each task of ordered classes the one of least expected distance and, where they are numbers, a score.
 
     The score is the posterior's mean, and its interval holds it and 95 % of the posterior.
 
-    >>> ballot = Ballot(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
-    >>> found = in_the_middle(ballot, pa.array(["1", "2", "3"]))
+    >>> task_vote = Vote(np.zeros((1, 3)), np.array([[0.4, 0.25, 0.35]]), np.array([0]), np.array([False]))
+    >>> found = in_the_middle(task_vote, pa.array(["1", "2", "3"]))
     >>> found.label.tolist(), {name: values.round(2).tolist() for name, values in found.beside.items()}
     ([1], {'score': [1.95], 'score_low': [1.0], 'score_high': [3.0]})
     """
     m = len(classes)
-    found = cheapest(ballot, distances(m)) if m > 2 else ballot
+    found = least_expected_cost(task_vote, distances(m)) if m > 2 else task_vote
     value = numbers_of(classes)
     if value is None:
         return found
-    up_to = np.cumsum(ballot.posterior, axis=1)
+    up_to = np.cumsum(task_vote.posterior, axis=1)
     low, high = (value[np.minimum((up_to < share - TIE).sum(axis=1), m - 1)] for share in RANGE)
-    mean = ballot.posterior @ value  # where one class has nearly all, it lies beside that class
+    mean = task_vote.posterior @ value  # where one class has nearly all, it lies beside that class
     scores = {"score": mean, "score_low": np.minimum(low, mean), "score_high": np.maximum(high, mean)}
     scores["score"] = np.where(found.label < 0, np.nan, mean)
     if found.is_stated is not None:

@@ -11,10 +11,10 @@ ZEROS = ("exact", "skip")  # what an answer of estimated probability zero does: 
 FLOOR = float(np.finfo(np.float64).tiny)  # the least probability: the smallest number whose logarithm is exact
 
 
-def hold_known(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
+def clamp_gold(posterior: FloatArray, gold: IntArray | None) -> FloatArray:
     """Make the tasks whose class is known (>= 0) certain; without any, return the posterior itself.
 
-    >>> hold_known(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
+    >>> clamp_gold(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([1, -1])).tolist()
     [[0.0, 1.0], [0.5, 0.5]]
     """
     if gold is None:
@@ -35,10 +35,10 @@ def hold_labels(label: IntArray, gold: IntArray | None) -> IntArray:
     return label if gold is None else np.where(gold >= 0, gold, label)
 
 
-def alike_shares(posterior: FloatArray) -> FloatArray:
+def uniform_prior(posterior: FloatArray) -> FloatArray:
     """Take all classes for alike frequent.
 
-    >>> alike_shares(np.array([[0.2, 0.8]])).tolist()
+    >>> uniform_prior(np.array([[0.2, 0.8]])).tolist()
     [0.5, 0.5]
     """
     m = posterior.shape[1]
@@ -60,19 +60,19 @@ def class_shares(posterior: FloatArray, extra: float = 0.0) -> FloatArray:
     return shares
 
 
-def one_more_each(posterior: FloatArray) -> FloatArray:
+def add_one_smoothing(posterior: FloatArray) -> FloatArray:
     """Estimate the share of each class, a task of each class being counted besides (Laplace's rule).
 
-    >>> one_more_each(np.array([[0.0, 1.0]])).tolist()
+    >>> add_one_smoothing(np.array([[0.0, 1.0]])).tolist()
     [0.3333333333333333, 0.6666666666666666]
     """
     return class_shares(posterior, 1.0)
 
 
-def log_sums(scores: FloatArray) -> FloatArray:
+def logsumexp_rows(scores: FloatArray) -> FloatArray:
     """Return the logarithm of the sum of each row's exponentials; `np.logaddexp.reduce` takes many times as long.
 
-    >>> np.exp(log_sums(np.log([[0.1, 0.3], [0.5, 0.0001]]))).round(4).tolist()
+    >>> np.exp(logsumexp_rows(np.log([[0.1, 0.3], [0.5, 0.0001]]))).round(4).tolist()
     [0.4, 0.5001]
     """
     most = by_row(np.maximum, scores)
@@ -87,7 +87,7 @@ def log_likelihood(scores: FloatArray, gold: IntArray | None) -> float:
     >>> round(float(np.exp(log_likelihood(both, None))), 3), round(float(np.exp(log_likelihood(both, known))), 3)
     (0.4, 0.3)
     """
-    value = log_sums(scores)
+    value = logsumexp_rows(scores)
     if gold is not None:
         value = np.where(gold >= 0, scores[np.arange(len(gold)), np.maximum(gold, 0)], value)
     return float(value.sum())

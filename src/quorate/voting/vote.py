@@ -12,7 +12,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, f
 from quorate.blocks.kernels import vote_sums
 from quorate.blocks.memory import Answered, blocks_of, in_one
 from quorate.errors import OptionError
-from quorate.voting.posterior import FLOOR, hold_known, hold_labels, softmax
+from quorate.voting.posterior import FLOOR, clamp_gold, hold_labels, softmax
 
 MOST_LOG_ODDS = -float(np.log(np.finfo(np.float64).eps))  # 36: there a probability rounds to one
 SURE = 0.9  # a label of less confidence is counted as doubtful in a summary
@@ -71,7 +71,7 @@ def vote_weights(answers: Counted | Answered, skills: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Sureness:
+class ConfidenceStats:
     """How sure the labels are, all together."""
 
     mean: float | None  # of their confidence; None where none is stated
@@ -88,7 +88,7 @@ class LabelsElsewhere(Protocol):
     def table(self) -> object:
         """The labels as a table of the engine, which knows what to do with it."""
 
-    def sureness(self) -> Sureness:
+    def confidence_stats(self) -> ConfidenceStats:
         """Return how sure the labels are."""
 
     def labels(self) -> Table:
@@ -96,7 +96,7 @@ class LabelsElsewhere(Protocol):
 
 
 @dataclass(frozen=True)
-class Ballot:
+class Vote:
     """The outcome of a vote: shapes (tasks, classes) and (tasks,)."""
 
     scores: FloatArray
@@ -128,11 +128,11 @@ class Ballot:
         gap: FloatArray = confidence - best
         return gap
 
-    def sureness(self) -> Sureness:
+    def confidence_stats(self) -> ConfidenceStats:
         """Return how sure the labels are."""
         totals = ConfidenceTotals()
         totals.add(self.label, self.confidence, self.tied, self.beside.get(EXPECTED_COST))
-        return totals.sureness()
+        return totals.confidence_stats()
 
     def labels(self, answers: Answers) -> Table:
         """Put names to the codes: one row a task, as `quorate.Result.labels` has them."""
@@ -151,7 +151,7 @@ class Ballot:
 
 @dataclass
 class ConfidenceTotals:
-    """Sums over labels, some at a time, from which `Sureness` follows."""
+    """Sums over labels, some at a time, from which `ConfidenceStats` follows."""
 
     n: int = 0  # tasks
     n_stated: int = 0  # labels with a confidence
@@ -173,10 +173,10 @@ class ConfidenceTotals:
         if cost is not None:
             self.cost = (self.cost or 0.0) + float(cost[is_stated].sum())
 
-    def sureness(self) -> Sureness:
+    def confidence_stats(self) -> ConfidenceStats:
         """Return how sure the labels are, all together; no figure stands for labels without a confidence."""
         is_stated = self.n_stated > 0 and self.n_stated + self.n_unlabelled == self.n
-        return Sureness(
+        return ConfidenceStats(
             mean=self.total / self.n_stated if is_stated else None,
             doubtful=self.doubtful,
             ties=self.ties,
@@ -240,7 +240,7 @@ def tally(answers: Answers, weights: FloatArray) -> FloatArray:
     return in_one(blocks_of(answers).each(vote_sums, weights), answers.n_tasks)
 
 
-def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Ballot:
+def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Vote with the given weights; the posterior is the softmax of the scores [Ma20, Eq. plugin].
 
     Args:
@@ -259,7 +259,7 @@ def plug_in_vote(answers: Answers, weights: FloatArray, prior: FloatArray | None
     return decide(answers, scores, softmax(scores), prior)
 
 
-def majority(answers: Answers) -> Ballot:
+def majority(answers: Answers) -> Vote:
     """Give every vote the same weight; the posterior is the share of the votes.
 
     >>> import quorate
@@ -269,7 +269,7 @@ def majority(answers: Answers) -> Ballot:
     return weighted_majority(answers, np.ones(answers.n_workers))
 
 
-def weighted_majority(answers: Answers, weights: FloatArray) -> Ballot:
+def weighted_majority(answers: Answers, weights: FloatArray) -> Vote:
     """Vote with weights that are no log-odds; the posterior is each class's share of the weight cast.
 
     A vote of negative weight against a class is a vote of that size for every other class.
@@ -289,13 +289,13 @@ def weighted_majority(answers: Answers, weights: FloatArray) -> Ballot:
     return decide(answers, scores, shares)
 
 
-def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Ballot:
+def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: FloatArray | None = None) -> Vote:
     """Choose each task's class: by score, then plain majority, then class prior, then order of the classes.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")})
-    >>> ballot = decide(answers, np.zeros((1, 2)), np.full((1, 2), 0.5))
-    >>> ballot.label.tolist(), ballot.tied.tolist()
+    >>> task_vote = decide(answers, np.zeros((1, 2)), np.full((1, 2), 0.5))
+    >>> task_vote.label.tolist(), task_vote.tied.tolist()
     ([1], [True])
     """
     label = scores.argmax(axis=1)
@@ -309,7 +309,7 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
                 among &= leading_classes(np.where(among, rule, -np.inf))
             label[some][several] = among.argmax(axis=1)
             tied[some] = several
-    return Ballot(scores, posterior, label, tied)
+    return Vote(scores, posterior, label, tied)
 
 
 def _counts(answers: Answers, tasks: slice) -> FloatArray:
@@ -319,7 +319,7 @@ def _counts(answers: Answers, tasks: slice) -> FloatArray:
     return np.bincount(cells, minlength=n * m).reshape(n, m).astype(np.float64)
 
 
-def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
+def by_posterior(answers: Answers, posterior: FloatArray) -> Vote:
     """Choose each task's class by its probability, and where that ties by the rules of `decide`.
 
     >>> import quorate
@@ -331,21 +331,21 @@ def by_posterior(answers: Answers, posterior: FloatArray) -> Ballot:
     return decide(answers, np.log(scores, out=scores), posterior)
 
 
-def reveal(ballot: Ballot, gold: IntArray) -> Ballot:
+def reveal(task_vote: Vote, gold: IntArray) -> Vote:
     """Give the tasks whose label is known (>= 0) that label, for certain.
 
     >>> import quorate
-    >>> ballot = majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
-    >>> reveal(ballot, np.array([0])).posterior.tolist()
+    >>> task_vote = majority(quorate.read({"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}))
+    >>> reveal(task_vote, np.array([0])).posterior.tolist()
     [[1.0, 0.0]]
     """
     known = np.flatnonzero(gold >= 0)
-    scores = ballot.scores.copy()
+    scores = task_vote.scores.copy()
     scores[known, gold[known]] += 2 * MOST_LOG_ODDS + np.ptp(scores[known], axis=1)
-    tied = ballot.tied.copy()
+    tied = task_vote.tied.copy()
     tied[known] = False
-    posterior = hold_known(ballot.posterior, gold)
-    return replace(ballot, scores=scores, posterior=posterior, label=hold_labels(ballot.label, gold), tied=tied)
+    posterior = clamp_gold(task_vote.posterior, gold)
+    return replace(task_vote, scores=scores, posterior=posterior, label=hold_labels(task_vote.label, gold), tied=tied)
 
 
 def check_prior(prior: FloatArray, n_classes: int) -> FloatArray:
