@@ -89,7 +89,7 @@ def test_start_does_not_matter() -> None:
         np.testing.assert_allclose(found.raters.line, usual.raters.line, atol=1e-4)
 
 
-@pytest.mark.parametrize("seed", [5, 11, 12])
+@pytest.mark.parametrize("seed", [5, 11, 12, 306])
 def test_rater_at_random_hardly_moves_scores(seed: int) -> None:
     rows = crowd(seed)
     task, rater, score, _ = rows
@@ -104,8 +104,8 @@ def test_rater_at_random_hardly_moves_scores(seed: int) -> None:
     weight = dict(zip(after.workers["worker"].to_pylist(), after.workers["weight"].to_pylist(), strict=True))
     assert weight[99] < 0.01
     moved = np.abs(in_order(after, "score") - in_order(before, "score")) / in_order(before, "se")
-    # The random scores correlate with the truth by chance, up to .1: the mean move was .02 to .09 se.
-    assert moved.mean() < 0.25
+    # The random scores correlate with the truth by chance, up to .1.
+    assert moved.max() < 0.25
 
 
 def test_constant_rater_has_no_weight() -> None:
@@ -154,23 +154,36 @@ KINDS = {
 def test_intervals_cover_on_simulated_crowds(kind: str) -> None:
     covered = []
     for seed in range(6):
-        rows = crowd(100 + seed, **KINDS[kind])  # type: ignore[arg-type]
+        rows = crowd(100 + seed, **KINDS[kind])
         found = quorate.rate(table(rows))
         truth = rows[3]
+        if "points" in KINDS[kind] or "skewed" in KINDS[kind]:
+            truth = np.clip(truth, rows[2].min(), rows[2].max())  # a true score lies on the scale
         score, low, high = (in_order(found, name) for name in ("score", "score_low", "score_high"))
-        # The panel's scale is its own: level and unit are taken out by regression, as no gold is given.
-        slope, level = np.polyfit(truth, score, 1)
-        here = level + slope * truth
-        covered.append(np.mean((low <= here) & (here <= high)))
+        moved = truth + np.mean(score - truth)  # the level is the panel's, as no gold is given
+        covered.append(np.mean((low <= moved) & (moved <= high)))
     # 6 crowds of 300 tasks; the standard error of a coverage of .96 is about .005, and .01 between crowds.
     assert 0.92 <= np.mean(covered) <= 0.99
+
+
+def test_extreme_scores_carry_the_uncertainty_of_the_unit() -> None:
+    # The unit is the mean scale of 8 raters: repeated panels put an extreme task at 1 ± .1 times its distance.
+    distances = []
+    stated = []
+    for seed in range(20):
+        task, rater, score, q = crowd(400 + seed, n_tasks=100, n_raters=8, per_task=8)
+        found = quorate.rate({"task": task, "worker": rater, "score": score}).tasks
+        far = int(np.abs(q - q.mean()).argmax())
+        distances.append((found.score[far] - found.score.mean()) / (q[far] - q.mean()))
+        stated.append(found.se[far] / abs(q[far] - q.mean()))
+    assert np.std(distances) < 1.3 * np.mean(stated)  # 20 panels: a standard deviation is known to 16 %
 
 
 def test_rate_is_better_than_a_mean_on_every_kind() -> None:
     for kind, options in KINDS.items():
         better = 0.0
         for seed in range(3):
-            rows = crowd(200 + seed, **options)  # type: ignore[arg-type]
+            rows = crowd(200 + seed, **options)
             task, _, score, truth = rows
             mean = np.bincount(task, score) / np.bincount(task)
             ours = np.corrcoef(in_order(quorate.rate(table(rows)), "score"), truth)[0, 1]
