@@ -1,9 +1,11 @@
 """Laws of the fit: invariance, starts, raters of each kind, coverage."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from experiments.rating.data import concentrated
 
 import quorate
 from quorate.arrays import FloatArray
@@ -11,6 +13,7 @@ from quorate.blocks.block import Block
 from quorate.blocks.memory import MemoryBlocks
 from quorate.io.scores import read_scores
 from quorate.rating.fit import fit, rank_one, start_values
+from quorate.rating.hyperparameters import panel_weights, to_panel_scale
 from quorate.rating.rate import _design
 from quorate.rating.scores import score_blocks
 from tests.rating.crowds import crowd, in_order, table
@@ -209,3 +212,59 @@ def test_too_few_passes_are_stated_and_the_mean_is_shown() -> None:
     assert "not converged" in found.summary()
     mean = np.bincount(rows[0], rows[2]) / np.bincount(rows[0])
     np.testing.assert_allclose(in_order(found, "mean"), mean)
+
+
+def test_panel_scale_changes_no_predicted_answer() -> None:
+    scores = score_blocks(read_scores(table(crowd(14, n_tasks=60, n_raters=12))))
+    design = _design(scores, same_scale=False)
+    fitted = fit(scores, design, passes=300, tol=1e-4).raters
+    bias, scale = fitted.line
+    moved = replace(fitted, line=np.stack([bias + 0.3 * scale + 0.2, 1.4 * scale]))
+    panel = to_panel_scale(moved, design)
+    np.testing.assert_allclose(panel.line[0] + panel.line[1] * panel.mean, moved.line[0] + moved.line[1] * moved.mean)
+    np.testing.assert_allclose(panel.line[1] ** 2 * panel.variance, moved.line[1] ** 2 * moved.variance)
+    weight = panel_weights(panel, design)
+    assert weight @ panel.line[0] == pytest.approx(0, abs=1e-9)
+    assert weight @ panel.line[1] == pytest.approx(weight.sum())
+
+
+def test_intervals_at_the_ends_of_the_scale_are_not_the_narrowest() -> None:
+    narrowest = []
+    for seed in range(4):
+        found = quorate.rate(table(crowd(500 + seed, points=5, per_task=6))).tasks
+        distance = np.abs(found.score - 3)
+        is_end = distance > np.quantile(distance, 0.85)
+        is_middle = distance < np.quantile(distance, 0.5)
+        narrowest.append(np.median(found.se[is_end]) / np.median(found.se[is_middle]))
+    assert np.mean(narrowest) > 0.97
+
+
+@pytest.mark.parametrize("seed", [603, 604, 605])
+def test_near_constant_raters_do_not_remove_the_differences_of_tasks(seed: int) -> None:
+    # 85 % of the answers are 0. By expectation steps alone the task variance falls to the smallest one allowed, .001.
+    answers, _ = concentrated(seed, per_task=5, at_zero=0.85)
+    scores = score_blocks(answers.scores())
+    fitted = fit(scores, _design(scores, same_scale=False), passes=300, tol=1e-4)
+    assert fitted.raters.variance > 0.02
+
+
+def test_converged_fit_is_near_the_limit_of_the_passes() -> None:
+    scores = score_blocks(read_scores(table(crowd(15, n_tasks=100, n_raters=20, per_task=3))))
+    design = _design(scores, same_scale=False)
+    usual = fit(scores, design, passes=300, tol=1e-4)
+    limit = fit(scores, design, passes=300, tol=1e-9)
+    np.testing.assert_allclose(usual.raters.line, limit.raters.line, atol=1e-3)
+
+
+def test_intervals_of_correlated_errors_are_widened() -> None:
+    covered = []
+    for seed in range(4):
+        rng = np.random.default_rng(700 + seed)
+        truth = rng.normal(size=150)
+        shared = 0.7 * rng.normal(size=(3, 150))
+        y = truth + shared[np.repeat(np.arange(3), 3)] + 0.5 * rng.normal(size=(9, 150))
+        rows = {"task": np.tile(np.arange(150), 9), "worker": np.repeat(np.arange(9), 150), "score": y.ravel()}
+        found = quorate.rate(rows).tasks
+        moved = truth + np.mean(found.score - truth)
+        covered.append(np.mean((found.low <= moved) & (moved <= found.high)))
+    assert np.mean(covered) > 0.85  # 0.6 to 0.7 if errors were independent
