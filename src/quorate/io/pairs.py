@@ -140,6 +140,7 @@ TIE_LABELS = (
     | BOTH_BAD_LABELS
 )
 DEFAULT_JUDGE = "judge"
+MIN_MATRIX_ITEMS = 2
 MAX_NAMED_SIDES = 3  # items up to which the labels 1 and 2 may well be the names of the only winners
 
 
@@ -209,9 +210,10 @@ class PairLayout:
     """Where a table holds comparisons.
 
     Attributes:
-        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings`` or ``scores``.
-        left, right: columns of the items; empty for rankings.
-        values: columns of the answers: winners, counts, scores, picks or ranks.
+        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings``, ``scores`` or
+            ``matrix`` (rows and columns are items, a cell counts the wins of its row over its column).
+        left, right: columns of the items; empty for rankings. Of a matrix, ``left`` is the column that names the rows.
+        values: columns of the answers: winners, counts, scores, picks, ranks, or the columns of a matrix.
         items: of rankings, the columns of the items, one for each of ``values``.
         ties: column of tie counts.
         judge, task: columns, where there are any.
@@ -229,13 +231,15 @@ class PairLayout:
     @property
     def columns(self) -> list[str]:
         """Every column that is read, each once."""
+        if self.kind == "matrix":  # whose first column may have no name
+            return [self.left, *self.values]
         named = [self.left, self.right, *self.values, *self.items, self.ties, self.judge, self.task]
         return list(dict.fromkeys(name for name in named if name))
 
     @property
     def has_sides(self) -> bool:
         """Whether the table says which item was shown on the left."""
-        return self.kind not in ("chosen", "counts", "rankings")
+        return self.kind not in ("chosen", "counts", "rankings", "matrix")
 
     def makes_tasks(self, options: PairOptions) -> bool:
         """Whether a row makes several comparisons and is the task that they share."""
@@ -275,6 +279,9 @@ class PairProposal:
         """Return what the file seems to be."""
         if self.layout.kind == "rankings":
             return f"it holds rankings of {count(len(self.layout.items), 'item')} per row, not one label per task"
+        if self.layout.kind == "matrix":
+            items = count(len(self.layout.values), "item")
+            return f"it holds a matrix of wins (its rows and columns are the same {items}), not one label per task"
         sides = f"{self.layout.left!r} and {self.layout.right!r}"
         return f"it holds pairwise comparisons (columns {sides}), not one label per task"
 
@@ -293,12 +300,58 @@ def looks_like_pairs(table: Any, name: str = "FILE") -> PairProposal | None:
     names = list(table.column_names) if hasattr(table, "column_names") else [str(each) for each in table]
     if len(set(names)) != len(names):
         return None
-    layout = find_layout(names, PairOptions())
+    has_rows = hasattr(table, "column_names") and table.num_rows > 0
+    layout = None
+    if has_rows and has_matrix_names(names, table.column(0).to_pylist()):
+        layout = find_matrix(names, table.column(0).to_pylist())
+        if layout is None or not _has_empty_diagonal(table):
+            return None
+    else:
+        layout = find_layout(names, PairOptions())
     if layout is None:
         return None
-    if hasattr(table, "column_names") and table.num_rows and not _values_fit(table, layout):
+    if has_rows and not _values_fit(table, layout):
         return None
     return PairProposal(layout, layout.command(name))
+
+
+def has_matrix_names(names: Sequence[str], row_names: Sequence[Any]) -> bool:
+    """Whether a table may be a matrix of wins: its first column holds names of its other columns, each once.
+
+    Args:
+        names: of the columns.
+        row_names: values of the first column, or its first ones.
+
+    >>> has_matrix_names(["", "ann", "bob"], ["bob", "ann"]), has_matrix_names(["task", "ann", "bob"], ["t1", "t2"])
+    (True, False)
+    """
+    texts = [_text(value) for value in row_names if value is not None]
+    columns = {name.strip() for name in names[1:]}
+    return len(names) > MIN_MATRIX_ITEMS and 1 < len(texts) == len(set(texts)) and columns.issuperset(texts)
+
+
+def find_matrix(names: Sequence[str], row_names: Sequence[Any]) -> PairLayout | None:
+    """Find a square matrix of wins; None where the rows are not the items of the columns.
+
+    Args:
+        names: of the columns.
+        row_names: values of the first column.
+    """
+    columns = {name.strip() for name in names[1:]}
+    texts = {_text(value) for value in row_names if value is not None}
+    if texts != columns or len(names) - 1 != len(columns) or len(row_names) != len(columns):
+        return None
+    return PairLayout("matrix", left=names[0], values=tuple(names[1:]))
+
+
+def _has_empty_diagonal(table: Any) -> bool:
+    """Whether no item of a matrix has won against itself; else it holds correlations, costs or confusions."""
+    for row in table.to_pylist():
+        item, *_ = row.values()
+        cell = next(value for name, value in row.items() if name.strip() == _text(item))
+        if cell is not None and str(cell).strip() not in ("", "0", "0.0", "nan", "-"):
+            return False
+    return True
 
 
 def _values_fit(table: Any, layout: PairLayout) -> bool:
@@ -940,6 +993,26 @@ def _expand_counts(table: pa.Table, layout: PairLayout, options: PairOptions, na
     return _Expanded(row, left[row], right[row], np.concatenate(outcomes), np.concatenate(weights))
 
 
+def _expand_matrix(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
+    """Make of each positive cell one row: the item of the row won so often against the item of the column."""
+    row_item = names.codes(table.column(layout.left), layout.left)
+    rows = []
+    rights = []
+    weights = []
+    for column in layout.values:
+        counts = np.nan_to_num(_numbers(table.column(column), column, "the table", allow_missing=True))
+        if (counts < 0).any():
+            bad = np.flatnonzero(counts < 0).tolist()
+            raise InputError(f"the wins against {shown(column)} are negative in {rows_phrase(bad)}")
+        row = np.flatnonzero(counts > 0)
+        rows.append(row)
+        rights.append(np.full(len(row), names.code_of[column.strip()]))
+        weights.append(counts[row])
+    row = np.concatenate(rows)
+    # Which side was shown is unknown.
+    return _Expanded(row, row_item[row], np.concatenate(rights), np.full(len(row), LEFT), np.concatenate(weights))
+
+
 def _expand_swapped(table: pa.Table, layout: PairLayout, options: PairOptions, names: _Names) -> _Expanded:
     left, right = _sides(table, layout, names)
     first = _label_outcomes(table.column(layout.values[0]), layout.values[0], left, right, options, names)
@@ -1023,6 +1096,7 @@ _EXPANDERS = {
     "wide": _expand_wide,
     "chosen": _expand_chosen,
     "counts": _expand_counts,
+    "matrix": _expand_matrix,
     "swapped": _expand_swapped,
     "rankings": _expand_rankings,
     "scores": _expand_scores,
