@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -141,7 +142,7 @@ def test_reversed_rater_is_found_and_used() -> None:
     assert np.corrcoef(in_order(found, "score"), q)[0, 1] > np.corrcoef(in_order(without, "score"), q)[0, 1]
 
 
-KINDS = {
+KINDS: dict[str, dict[str, Any]] = {
     "base": {},
     "sparse": {"per_task": 3, "n_raters": 60},
     "spammers": {"spammers": 0.3},

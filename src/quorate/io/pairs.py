@@ -171,6 +171,7 @@ class PairOptions:
         covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
         tie_below: scores that differ by less are a tie.
         by: a column; each of its values is a group of comparisons.
+        criterion: a column; each of its values is a criterion by which items were compared.
         skip_missing: leave out rows with a missing field instead of refusing.
         drop_self: leave out rows in which a judge compares itself.
     """
@@ -185,6 +186,7 @@ class PairOptions:
     covariates: Sequence[str] = ()
     tie_below: float = 0.0
     by: str | None = None
+    criterion: str | None = None
     skip_missing: bool = False
     drop_self: bool = False
 
@@ -198,6 +200,12 @@ class PairOptions:
         if self.winner is None:
             return ()
         return (self.winner,) if isinstance(self.winner, str) else tuple(self.winner)
+
+    @property
+    def extra_columns(self) -> list[str]:
+        """The columns that are read beside those of the layout: of covariates, groups and criteria."""
+        named = [part for pair in self.covariate_columns.values() for part in pair]
+        return named + [column for column in (self.by, self.criterion) if column is not None]
 
     @property
     def covariate_columns(self) -> dict[str, tuple[str, ...]]:
@@ -370,7 +378,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     Raises:
         MissingColumnError: a column that the caller named is not there.
     """
-    for role in ("left", "right", "judge", "task", "by"):
+    for role in ("left", "right", "judge", "task", "by", "criterion"):
         _require(names, getattr(options, role), role)
     for column in options.winners:
         _require(names, column, "winner")
@@ -469,6 +477,7 @@ class PairRows:
         task: codes [rows]; None where every comparison is a task of its own.
         tasks: ids of the tasks, in canonical order.
         group: codes of the values of ``by`` [rows]; None without.
+        criterion: codes of the values of ``criterion`` [rows]; None without.
         left_out: reasons and counts of rows that were not used.
         n_read: rows of the table.
         n_both_bad: ties that the label calls bad on both sides.
@@ -494,11 +503,42 @@ class PairRows:
     n_read: int = 0
     n_both_bad: int = 0
     n_self: int = 0
+    criterion: IntArray | None = None
+    criteria: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """Number of comparisons."""
         return len(self.left)
+
+    def select(self, keep: BoolArray) -> "PairRows":
+        """Keep some rows; items, judges and tasks keep their codes."""
+        return replace(
+            self,
+            left=self.left[keep],
+            right=self.right[keep],
+            outcome=self.outcome[keep],
+            judge=self.judge[keep],
+            weight=self.weight[keep],
+            covariates=self.covariates[keep],
+            task=None if self.task is None else self.task[keep],
+            group=None if self.group is None else self.group[keep],
+            criterion=None if self.criterion is None else self.criterion[keep],
+        )
+
+    def drop_unused(self) -> "PairRows":
+        """Number items and judges anew, without those that no row names."""
+        items, sides = np.unique(np.concatenate([self.left, self.right]), return_inverse=True)
+        judges, judge = np.unique(self.judge, return_inverse=True)
+        sides = sides.reshape(-1)
+        return replace(
+            self,
+            left=sides[: self.n_rows],
+            right=sides[self.n_rows :],
+            judge=judge.reshape(-1),
+            items=tuple(self.items[place] for place in items),
+            judges=tuple(self.judges[place] for place in judges),
+        )
 
 
 @dataclass(frozen=True)
@@ -615,7 +655,8 @@ def read_pair_rows(
     row_weight = expanded.weight if weight is None else expanded.weight * weight[expanded.row]
     task, tasks = _tasks_of(table, layout, expanded.one_task, options, name)
     covariates, covariate_names = _covariates_of(table, options, name)
-    group, groups = _groups_of(table, options, name)
+    group, groups = _coded(table, options.by, "by", name)
+    criterion, criteria = _coded(table, options.criterion, "criterion", name)
     return PairRows(
         left=item_code[expanded.left[keep]],
         right=item_code[expanded.right[keep]],
@@ -636,6 +677,8 @@ def read_pair_rows(
         n_read=int(n_read if weight is None else weight.sum()),
         n_both_bad=expanded.n_both_bad,
         n_self=n_self,
+        criterion=None if criterion is None else criterion[row],
+        criteria=criteria,
     )
 
 
@@ -764,14 +807,17 @@ def _covariates_of(table: pa.Table, options: PairOptions, name: str) -> tuple[Fl
     return np.column_stack(columns), tuple(names)
 
 
-def _groups_of(table: pa.Table, options: PairOptions, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
-    if options.by is None:
+def _coded(table: pa.Table, column: str | None, option: str, name: str) -> tuple[IntArray | None, tuple[str, ...]]:
+    """Return the codes of a column that an option names, and its values in canonical order; None without."""
+    if column is None:
         return None, ()
     names = _Names()
-    codes = names.codes(table.column(options.by), options.by)
+    codes = names.codes(table.column(column), column)
     if (codes < 0).any():
         rows = np.flatnonzero(codes < 0).tolist()
-        raise BlankFieldError(f"the column {shown(options.by)} of by= (--by) is blank in {rows_phrase(rows)} of {name}")
+        raise BlankFieldError(
+            f"the column {shown(column)} of {option}= (--{option}) is blank in {rows_phrase(rows)} of {name}"
+        )
     order, code = _canonical(names.texts(), codes)
     texts = names.texts()
     return code[codes], tuple(texts[place] for place in order)

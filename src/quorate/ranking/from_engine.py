@@ -174,10 +174,7 @@ def _read(engine: Engine, table: EngineTable, options: PairOptions, choice: Choi
             f"the table has the columns {listing(table.columns, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"
         )
-    columns = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
-    if options.by is not None:
-        columns.append(options.by)
-    columns = list(dict.fromkeys(columns))
+    columns = list(dict.fromkeys([*layout.columns, *options.extra_columns]))
     for name in columns:
         if table[name].type().is_nested():
             raise InputError(f"column {name!r} holds {table[name].type()} values, and not text or numbers")

@@ -82,10 +82,9 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"
         )
-    wanted = [*layout.columns, *(part for pair in options.covariate_columns.values() for part in pair)]
-    if options.by is not None:
-        wanted.append(options.by)
-    columns = dict.fromkeys(wanted, "Name the columns with --left, --right and --winner")
+    columns = dict.fromkeys(
+        [*layout.columns, *options.extra_columns], "Name the columns with --left, --right and --winner"
+    )
     known = content.reading if content.layout == "rows" else reading
     return PairTable(read_table(content.source, columns, known), layout, content.name)
 
