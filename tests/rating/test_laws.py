@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from experiments.rating.data import concentrated
+from experiments.rating.data import KINDS, concentrated
 
 import quorate
 from quorate.arrays import FloatArray
@@ -140,18 +139,6 @@ def test_reversed_rater_is_found_and_used() -> None:
     assert row["weight"] > 0.5
     without = quorate.rate({"task": task, "worker": rater, "score": score})
     assert np.corrcoef(in_order(found, "score"), q)[0, 1] > np.corrcoef(in_order(without, "score"), q)[0, 1]
-
-
-KINDS: dict[str, dict[str, Any]] = {
-    "base": {},
-    "sparse": {"per_task": 3, "n_raters": 60},
-    "spammers": {"spammers": 0.3},
-    "five points": {"points": 5},
-    "five points, spammers": {"points": 5, "spammers": 0.3},
-    "skewed": {"skewed": True},
-    "panel": {"n_raters": 8, "per_task": 8},
-    "ambiguous": {"ambiguous": True, "per_task": 6},
-}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -513,18 +513,9 @@ class PairRows:
 
     def select(self, keep: BoolArray) -> "PairRows":
         """Keep some rows; items, judges and tasks keep their codes."""
-        return replace(
-            self,
-            left=self.left[keep],
-            right=self.right[keep],
-            outcome=self.outcome[keep],
-            judge=self.judge[keep],
-            weight=self.weight[keep],
-            covariates=self.covariates[keep],
-            task=None if self.task is None else self.task[keep],
-            group=None if self.group is None else self.group[keep],
-            criterion=None if self.criterion is None else self.criterion[keep],
-        )
+        by_row = ("left", "right", "outcome", "judge", "weight", "covariates", "task", "group", "criterion")
+        columns = {name: getattr(self, name) for name in by_row}
+        return replace(self, **{name: values[keep] for name, values in columns.items() if values is not None})
 
     def drop_unused(self) -> "PairRows":
         """Number items and judges anew, without those that no row names."""

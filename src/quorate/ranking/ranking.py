@@ -77,6 +77,15 @@ class Ranking(Shown):
         return self.fit.parameters.strength
 
     @property
+    def mean_skill(self) -> float:
+        """Mean skill of the judges. Strengths times it are log-odds as the mean judge sees them.
+
+        Strengths themselves are log-odds of the skill-weighted judge, so that judges who answer at random, or reversed,
+        do not shrink them; see `quorate.ranking.judges.skill_scale`.
+        """
+        return float(self.fit.parameters.skill.mean())
+
+    @property
     def parts(self) -> list[list[str]]:
         """Items of each part, best first; items of different parts cannot be ranked against each other."""
         lists: list[list[str]] = [[] for _ in range(self.connectivity.n_parts)]
@@ -365,6 +374,7 @@ class Ranking(Shown):
                 "loss_with": self.choice.loss_with,
                 "loss_without": self.choice.loss_without,
             },
+            "mean_skill": self.mean_skill,
             "flipped": self.fit.flipped,
             "dispersion": None if np.isnan(self.dispersion) else self.dispersion,
             "left_out": dict(self.left_out),

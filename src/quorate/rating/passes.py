@@ -28,9 +28,8 @@ T_NM, T_M, T_MM, T_V, T_FLOOR, T_FLOOR_WEIGHT, T_PAIR, T_PAIR_FIT, T_N_PAIRS, T_
 N_TOTALS = 10
 # How answers of a task are put into cells.
 BY_RATER, BY_GROUP, BY_ANSWER = 0, 1, 2
-PIECE_ANSWERS = (
-    1 << 13
-)  # that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold
+# Answers that numpy works on at a time: arrays of 64 KB stay in the cache, and below malloc's mmap threshold.
+PIECE_ANSWERS = 1 << 13
 PIECE_RATERS = 1  # answers per rater at least, so that adding to the tables costs no more than the answers
 SMALLEST_DETERMINANT = 1e-12  # of a rater's precision matrix after the downdate; standardised scores
 
@@ -82,12 +81,10 @@ def rating_sums(
     >>> sums[:, 0].round(3).tolist(), float(totals[T_M])  # 1/d, d = 1 + 1/(1 + 1/2.25)
     ([0.591, 0.591], 0.0)
     """
-    table = np.zeros((len(raters), N_COLUMNS))
-    table[:, :N_INPUTS] = raters
-    totals = np.zeros(N_TOTALS)
+    sums = _PassSums.zero(values, raters, numbers, group, cells)
     for block in blocks:
-        _pass(block, values, table, numbers, totals, group, cells, None)
-    return table[:, N_INPUTS:].copy(), totals
+        sums.add(block)
+    return sums.table[:, N_INPUTS:].copy(), sums.totals
 
 
 def task_posteriors(
@@ -97,46 +94,56 @@ def task_posteriors(
 
     The second value is the sum of the log predictive densities of the answers, each given all others.
     """
-    table = np.zeros((len(raters), N_COLUMNS))
-    table[:, :N_INPUTS] = raters
-    totals = np.zeros(N_TOTALS)
+    sums = _PassSums.zero(values, raters, numbers, group, cells)
     posteriors = np.zeros((block.n_tasks, 3))
-    _pass(block, values, table, numbers, totals, group, cells, posteriors)
-    return posteriors, float(totals[T_LOO])
+    sums.add(block, posteriors)
+    return posteriors, float(sums.totals[T_LOO])
 
 
-def _pass(
-    block: Block,
-    values: FloatArray,
-    table: FloatArray,
-    numbers: FloatArray,
-    totals: FloatArray,
-    group: IntArray,
-    cells: int,
-    posteriors: FloatArray | None,
-) -> None:
-    if kernels.native is None:
-        for piece in small_pieces([block], len(table)):
-            first = piece.first - block.first
-            out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
-            plain_pass(piece, values, table, numbers, totals, group, cells, out)
-        return
-    largest = int(block.per_task.max(initial=0))
-    n_groups = int(group.max(initial=-1)) + 1
-    kernels.native.rating(
-        block.start,
-        block.worker,
-        block.label,
-        values,
-        table,
-        numbers,
-        totals,
-        np.ascontiguousarray(group, np.int32),
-        posteriors,
-        cells,
-        largest,
-        n_groups,
-    )
+@dataclass(frozen=True)
+class _PassSums:
+    """Inputs of a pass, and its sums, which change as blocks are added."""
+
+    values: FloatArray
+    table: FloatArray  # inputs of the raters, and their sums; raters × `N_COLUMNS`
+    numbers: FloatArray
+    totals: FloatArray
+    group: IntArray
+    cells: int
+
+    @classmethod
+    def zero(
+        cls, values: FloatArray, raters: FloatArray, numbers: FloatArray, group: IntArray, cells: int
+    ) -> "_PassSums":
+        """Return the inputs with all sums at zero."""
+        table = np.zeros((len(raters), N_COLUMNS))
+        table[:, :N_INPUTS] = raters
+        return cls(values, table, numbers, np.zeros(N_TOTALS), group, cells)
+
+    def add(self, block: Block, posteriors: FloatArray | None = None) -> None:
+        """Add a block to the sums, and write the posteriors of its tasks where an array for them is given."""
+        if kernels.native is None:
+            for piece in small_pieces([block], len(self.table)):
+                first = piece.first - block.first
+                out = None if posteriors is None else posteriors[first : first + piece.n_tasks]
+                plain_pass(piece, self, out)
+            return
+        largest = int(block.per_task.max(initial=0))
+        n_groups = int(self.group.max(initial=-1)) + 1
+        kernels.native.rating(
+            block.start,
+            block.worker,
+            block.label,
+            self.values,
+            self.table,
+            self.numbers,
+            self.totals,
+            np.ascontiguousarray(self.group, np.int32),
+            posteriors,
+            self.cells,
+            largest,
+            n_groups,
+        )
 
 
 def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
@@ -145,26 +152,19 @@ def small_pieces(blocks: Iterable[Block], n_raters: int) -> Iterator[Block]:
         yield from block.pieces(max(PIECE_ANSWERS, PIECE_RATERS * n_raters))
 
 
-def plain_pass(
-    block: Block,
-    values: FloatArray,
-    table: FloatArray,
-    numbers: FloatArray,
-    totals: FloatArray,
-    group: IntArray,
-    cells: int,
-    posteriors: FloatArray | None,
-) -> None:
-    """Return the pass in numpy; `rating` in native.c is its twin and is tested against it."""
+def plain_pass(block: Block, sums: _PassSums, posteriors: FloatArray | None) -> None:
+    """Add a block to the sums of a pass in numpy; `rating` in native.c is its twin and is tested against it."""
+    table = sums.table
+    totals = sums.totals
     inside = block.answers
     n_tasks = block.n_tasks
     n_raters = len(table)
     per_task = block.per_task
     task = np.repeat(np.arange(n_tasks), per_task)
     worker = block.worker[inside]
-    y = values[block.label[inside]]
-    mean, prior, bias_precision, scale_precision, rho, is_first = numbers
-    cell, task_of_cell, cell_size = cells_of(block, group, cells)
+    y = sums.values[block.label[inside]]
+    mean, prior, bias_precision, scale_precision, rho, is_first = sums.numbers
+    cell, task_of_cell, cell_size = cells_of(block, sums.group, sums.cells)
     thinning = 1.0 if cell_size is None else 1 / (1 + rho * (cell_size - 1))
     columns = np.ascontiguousarray(table[:, :N_INPUTS].T)
     a, b, noise, p11, p12, p22, h1, h2 = (column[worker] for column in columns)
