@@ -167,9 +167,9 @@ def test_blocks_of_any_size_give_the_same(form: str, piece: int, monkeypatch: py
     gold = {int(t): float(s) for t, s in zip(task[::10], score[::10], strict=True)}
     group = {int(r): int(r) % 4 for r in np.unique(rater)}
     rows = {"task": task, "worker": rater, "score": score}
-    whole = quorate.rate(rows, gold=gold, group=group)
+    in_one_block = quorate.rate(rows, gold=gold, group=group)
     monkeypatch.setattr(memory, "PIECE", piece)
     monkeypatch.setattr(passes, "PIECE_ANSWERS", piece)
     parts = quorate.rate(rows, gold=gold, group=group)
     for column in ("score", "se"):
-        np.testing.assert_allclose(in_order(whole, column), in_order(parts, column), atol=1e-9)
+        np.testing.assert_allclose(in_order(in_one_block, column), in_order(parts, column), atol=1e-9)

@@ -352,7 +352,7 @@ class Ranking(Shown):
         )
 
     def summary(self) -> str:
-        """Tell the result in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def _tables(self) -> tuple[Table, ...]:

@@ -65,7 +65,7 @@ class ScoreAdvice(Shown):
         return Table(table_of(columns))
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         scores = self.rating.tasks
         now = np.median((scores.high - scores.low)[scores.n_answers > 0]) / 2
         lines = [
@@ -107,7 +107,7 @@ def advise_scores(
     gold: Any = None,
     **reading: Any,
 ) -> ScoreAdvice:
-    """Say which rater should score which task next.
+    """Advise which rater should score which task next.
 
     Args:
         source: what `quorate.read_scores` takes.

@@ -32,7 +32,7 @@ class ScoreErrors:
     n_without_score: int
 
     def lines(self) -> list[str]:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         correlation = "not defined" if self.correlation is None else f"{self.correlation:.4f}"
         lines = [
             f"root mean square error {self.rmse:.4g}, correlation {correlation}, mean error {self.mean_error:+.4g} "

@@ -125,12 +125,12 @@ def rate_blocks(
         known = read_known_scores(gold, task_ids, options)
     design = _design(table, same_scale)
     fitted = fit(table, design, passes=passes, tol=tol)
-    held = ""
+    restriction = ""
     for simpler, what in _simpler_designs(table, design) if not fitted.converged else ():
         alternative = fit(table, simpler, passes=passes, tol=tol)
         if alternative.converged:
             fitted = alternative
-            held = what
+            restriction = what
             break
     posterior, density = posteriors(table, fitted)
     if piled_up(table) and fitted.converged and fitted.design.has_free_scales:
@@ -140,7 +140,7 @@ def rate_blocks(
         other, other_density = posteriors(table, alternative)
         if alternative.converged and other_density > density:
             fitted, posterior, density = alternative, other, other_density
-            held = "all scales are held at 1 (as with --same-scale)"
+            restriction = "all scales are held at 1 (as with --same-scale)"
     per_task = table.per_task
     disagreement, inflation = task_disagreement(posterior, per_task, fitted)
     mean = posterior[:, 0]
@@ -163,9 +163,9 @@ def rate_blocks(
     tasks = _task_scores(
         table, fitted, (mean, panel_variance), variance, disagreement, known, known_fit, (bounds, cut, level)
     )
-    raters = _rater_lines(table, fitted, log_scale_se, is_weak, same_scale, bool(held))
+    raters = _rater_lines(table, fitted, log_scale_se, is_weak, same_scale, bool(restriction))
     reliability = _reliability(table, fitted, known_fit)
-    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "held": held}
+    counts: dict[str, Any] = {"n_known": 0 if known is None else len(known[0]), "restriction": restriction}
     notes, shows_mean = rating_notes(table, fitted, tasks, raters, shared, known_fit, **counts)
     return Rating(
         task_ids=task_ids,
@@ -355,7 +355,7 @@ def _rater_lines(
     log_scale_se: FloatArray | None,
     is_weak: np.ndarray,
     same_scale: bool,
-    is_held: bool,
+    is_restricted: bool,
 ) -> RaterLines:
     raters = fitted.raters
     n = fitted.design.n_answers
@@ -380,7 +380,7 @@ def _rater_lines(
     status[n < MIN_ANSWERS] = STATUSES.index(FEW_ANSWERS)
     undetermined = bipartite[component] & (sizes[component] > 0) if not same_scale else sizes[component] == 1
     # Scales that were to be estimated and are held, because the fit did not converge, are not identified either.
-    status[undetermined | (is_held & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
+    status[undetermined | (is_restricted & (n >= MIN_ANSWERS))] = STATUSES.index(NOT_IDENTIFIED)
     information = scale**2 / raters.noise
     weight = np.where(n > 0, information, 0.0)
     group = None

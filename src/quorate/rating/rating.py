@@ -202,7 +202,7 @@ class Rating(Shown):
         return self.centre + bias + scale * x, variance, df
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
