@@ -495,7 +495,9 @@ class Answers(_Names, Abstaining, Shown):
         label = np.concatenate([self.label, labels[answered].astype(self.label.dtype)])
         names = pa.concat_arrays([self.worker_names, pa.nulls(1, self.worker_names.type)])
         group = None if self.group is None else np.append(self.group, -1)
-        task, worker, label = task[order], worker[order], label[order]
+        task = task[order]
+        worker = worker[order]
+        label = label[order]
         return replace(
             self, task=task, worker=worker, label=label, worker_names=names, group=group, answer_symbols=None
         )

@@ -102,7 +102,8 @@ class ConfidenceBasis:
         text = f"confidence: mean {mean:.2f}"
         wrong = self.share_wrong
         if wrong is not None:
-            low, high = 1 - wrong.high, 1 - wrong.low
+            low = 1 - wrong.high
+            high = 1 - wrong.low
             text += f"; between {low:.0%} and {high:.0%} of the labels are expected to be right"
         if self.known is not None:
             plural = "s" * (self.known.n != 1)
@@ -156,7 +157,8 @@ class ConfidenceBasis:
                 f"the {self.n_models} judges agree little more than by chance (alpha {self.alpha:.2f}). In 18 such "
                 "panels, labels were right 5% of the way from guessing to perfect. Do not use these labels unchecked"
             )
-        low, high = self.share_right.low, self.share_right.high
+        low = self.share_right.low
+        high = self.share_right.high
         return (
             f"{self._who_are_models()}. Models share mistakes, so their agreement shows little about how often they "
             f"are right: in 9 of 10 panels like this one, between {low:.0%} and {high:.0%} of the labels. Label "

@@ -94,7 +94,8 @@ def rays(place: FloatArray) -> IntArray:
         centres = np.vstack([centres, unit[np.argmin(nearest - 1e-3 * length)]])  # of two alike, the longer
     ray = np.full(len(place), -1)
     for _ in range(ROUNDS):
-        before, ray = ray, np.argmax(unit @ centres.T, axis=1)
+        before = ray
+        ray = np.argmax(unit @ centres.T, axis=1)
         if np.array_equal(before, ray):
             break
         for k in np.unique(ray):

@@ -24,7 +24,7 @@ from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
 from quorate.diagnostics.finding import Finding
 from quorate.models.confusion import cells_of, fit_matrices, scale_errors
-from quorate.models.em import column_shares, expectation_maximisation
+from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.progress import report
 from quorate.voting.posterior import add_one_smoothing, logsumexp_rows
@@ -186,7 +186,7 @@ def _fit(answers: Answers) -> tuple[list[_Model], list[_Model]]:
     rivals = [
         _Model(_pooled(shrunk.counts, coin.accuracy), shrunk_prior),
         _Model(np.exp(shrunk.log_theta), shrunk_prior),
-        _Model(column_shares(counts), add_one_smoothing(free.posterior)),
+        _Model(normalise_columns(counts), add_one_smoothing(free.posterior)),
     ]
     own = _Model(_tied(coin.accuracy, m), coin.prior)
     return [own, *(_Model(_tied(rival.accuracy, m), rival.prior) for rival in rivals)], rivals

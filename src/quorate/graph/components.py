@@ -132,7 +132,8 @@ def identify_pairs(pairs: PairStats, n_workers: int, known: BoolArray | None = N
     >>> identify_pairs(PairStats(*np.array([[0], [1], [5], [4]])), n_workers=3).bipartite.tolist()
     [True, True]
     """
-    root, n = np.arange(2 * n_workers), n_workers
+    root = np.arange(2 * n_workers)
+    n = n_workers
     unite(root, np.concatenate([pairs.i, pairs.i + n]), np.concatenate([pairs.j + n, pairs.j]))
     return _verdict(*parted(root), known, partial(_ends, pairs))
 
@@ -156,7 +157,8 @@ def _chains(answers: Answers) -> tuple[IntArray, IntArray]:
     That is as connected as all their pairs, has an odd cycle where there are three of them, and is no longer than
     twice the answers.
     """
-    near, far = _links(answers, 1), _links(answers, 2)
+    near = _links(answers, 1)
+    far = _links(answers, 2)
     return np.concatenate([near[0], far[0]]), np.concatenate([near[1], far[1]])
 
 
@@ -181,7 +183,8 @@ def grouped(keys: IntArray, n_keys: int) -> list[IntArray]:
     >>> [positions.tolist() for positions in grouped(np.array([1, 0, 1]), 3)]
     [[1], [0, 2], []]
     """
-    order, ends = np.argsort(keys, kind="stable"), starts_of(np.bincount(keys, minlength=n_keys)).tolist()
+    order = np.argsort(keys, kind="stable")
+    ends = starts_of(np.bincount(keys, minlength=n_keys)).tolist()
     return [order[start:stop] for start, stop in pairwise(ends)]  # np.split takes ten times as long a part
 
 
@@ -209,7 +212,8 @@ def _witnesses(component: IntArray, i: IntArray, j: IntArray) -> tuple[dict[int,
 
 def _cycle(one: int, two: int, tree: dict[int, int], steps: list[int]) -> tuple[int, ...]:
     """Go up the tree from both ends of an edge until the ways meet."""
-    left, right = [one], [two]
+    left = [one]
+    right = [two]
     while left[-1] != right[-1]:
         side = left if steps[left[-1]] >= steps[right[-1]] else right
         side.append(tree[side[-1]])
@@ -240,7 +244,8 @@ def _small_tree(n: int, i: IntArray, j: IntArray, root: int) -> dict[int, int]:
     for one, two in sorted(set(zip(i.tolist(), j.tolist(), strict=True))):
         onwards[one].append(two)
         back[two].append(one)
-    parent, queue = {root: -1}, [root]
+    parent = {root: -1}
+    queue = [root]
     for node in queue:  # grows while it is walked
         for other in (*onwards[node], *back[node]):
             if other not in parent:

@@ -28,7 +28,8 @@ class Parts:
     @staticmethod
     def beside(size: Sequence[int], pairs: Sequence[PairStats]) -> "Parts":
         """Put components beside each other; each has its pairs over codes from zero to its size."""
-        sizes, n_pairs = np.array(size, np.int64), np.array([len(each) for each in pairs], np.int64)
+        sizes = np.array(size, np.int64)
+        n_pairs = np.array([len(each) for each in pairs], np.int64)
         before = np.repeat(starts_of(sizes)[:-1], n_pairs)
         i, j, shared, agreed = (
             np.concatenate([np.zeros(0, np.int64), *(getattr(each, name) for each in pairs)])
@@ -64,7 +65,8 @@ class Parts:
 
     def batched_components(self) -> Iterator["Stack"]:
         """Yield the components that have anybody, those of one size together."""
-        first, first_pair = starts_of(self.size), starts_of(self.n_pairs)
+        first = starts_of(self.size)
+        first_pair = starts_of(self.n_pairs)
         for n in np.unique(self.size[self.size > 0]).tolist():
             alike = np.flatnonzero(self.size == n)
             for numbers in np.array_split(alike, min(-(-len(alike) * n * n // ENTRIES), len(alike))):
@@ -196,7 +198,8 @@ def is_bipartite(laplacian: sparse.csr_array) -> bool:
     n = laplacian.shape[0]
     edges = laplacian.tocoo()
     off = edges.row != edges.col
-    rows, columns = edges.row[off], edges.col[off] + n
+    rows = edges.row[off]
+    columns = edges.col[off] + n
     cover = sparse.coo_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=(2 * n, 2 * n)).tocsr()
     _, copies = csgraph.connected_components(cover, directed=False)
     return bool(copies[0] != copies[n])
@@ -237,7 +240,8 @@ def eigenvector(matrix: FloatArray | sparse.csr_array, *, lowest: bool) -> tuple
         except ArpackNoConvergence:
             return None
         order = np.argsort(values)
-        values, vectors = values[order], vectors[:, order]
+        values = values[order]
+        vectors = vectors[:, order]
     at = 0 if lowest else len(values) - 2
     return float(values[at]), vectors[:, at]
 

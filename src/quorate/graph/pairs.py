@@ -14,7 +14,8 @@ MAX_ANSWER_PAIRS = 50_000_000  # of two answers, above which what asks of all pa
 # A table of pairs takes about 300 bytes and 2 microseconds a pair while it is worked on (`python benchmarks/sizes.py`).
 # Eleven answers a task make five pairs an answer, so crowds of that kind have a table whatever their size; what has
 # none is a task with thousands of answers.
-FEW_PAIRS, PAIRS_AN_ANSWER = 2_000_000, 5
+FEW_PAIRS = 2_000_000
+PAIRS_AN_ANSWER = 5
 CHUNK = 1 << 22  # pairs that are counted at a time: bounds the memory, whatever the redundancy
 
 
@@ -74,7 +75,8 @@ def pair_stats(answers: Answers) -> PairStats:
     """
     total = PairStats.none()
     for first, second in meetings(answers):
-        one, two = answers.worker[first].astype(np.int64), answers.worker[second].astype(np.int64)
+        one = answers.worker[first].astype(np.int64)
+        two = answers.worker[second].astype(np.int64)
         agreed = (answers.label[first] == answers.label[second]).astype(np.int64)
         counted = _collect(np.minimum(one, two), np.maximum(one, two), np.ones(len(one), np.int64), agreed)
         total = total + counted if len(total) else counted

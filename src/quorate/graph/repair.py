@@ -73,20 +73,24 @@ def repair(answers: Answers, verdict: Identifiability, *, available: IntArray | 
     known = order[order < answers.n_workers]
     component, first = np.unique(verdict.component[known], return_index=True)
     callers = known[first][component != home]  # the first to ask of each other component
-    tasks, workers = np.full(len(callers), hub), callers
+    tasks = np.full(len(callers), hub)
+    workers = callers
     silent = np.setdiff1d(verdict.component[answers.worker], np.append(component, home))
     if len(silent):
         at_home = known[verdict.component[known] == home]
         if len(at_home) + len(callers) == 0:  # newcomers only: the first answers a task at home as well
-            tasks, workers = np.append(tasks, hub), np.append(workers, order[0])
+            tasks = np.append(tasks, hub)
+            workers = np.append(workers, order[0])
         carrier = np.concatenate([at_home, workers])[0]
         own = _a_task_of_each(answers, verdict, silent)
-        tasks, workers = np.concatenate([tasks, own]), np.concatenate([workers, np.full(len(own), carrier)])
+        tasks = np.concatenate([tasks, own])
+        workers = np.concatenate([workers, np.full(len(own), carrier)])
     if not verdict.identifiable.any():
         closing = _third(answers, tasks, workers, order)
         if closing is None:
             return Repair(nothing, nothing, possible=False)
-        tasks, workers = np.append(tasks, closing[0]), np.append(workers, closing[1])
+        tasks = np.append(tasks, closing[0])
+        workers = np.append(workers, closing[1])
     return Repair(tasks.astype(np.int64), workers.astype(np.int64))
 
 

@@ -99,7 +99,8 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
     n = len(order)
     rank = np.empty(n, np.int64)
     rank[order] = np.arange(n)
-    first, last = np.minimum(rank[pairs.i], rank[pairs.j]), np.maximum(rank[pairs.i], rank[pairs.j])
+    first = np.minimum(rank[pairs.i], rank[pairs.j])
+    last = np.maximum(rank[pairs.i], rank[pairs.j])
     w = pairs.shared.astype(np.float64)
     # With the workers up to rank k taken, a pair leads out while first <= k < last, and lies within from last on.
     holding = np.cumsum(np.bincount(first, w, n) - np.bincount(last, w, n))
@@ -117,7 +118,9 @@ def _best_prefix(pairs: PairStats, order: IntArray, degree: FloatArray, side: Bo
 
 def _cut(pairs: PairStats, chosen: BoolArray, side: BoolArray | None, eigenvalue: float) -> Cut:
     """Count the meetings of a group, and those that hold it."""
-    i, j, n = pairs.i, pairs.j, pairs.shared
+    i = pairs.i
+    j = pairs.j
+    n = pairs.shared
     out = int(n[chosen[i] != chosen[j]].sum())
     inside = chosen[i] & chosen[j]
     own = out + int(n[inside].sum())
@@ -181,7 +184,8 @@ def articulation_points(answers: Answers, most: int) -> list[ArticulationPoint]:
     child = reached[1:][tree.parent[reached[1:]] < n]
     v = tree.parent[child]
     hangs = block[child] != block[v]
-    child, v = child[hangs], v[hangs]
+    child = child[hangs]
+    v = v[hangs]
     key = v.astype(np.int64) * (n + answers.n_tasks) + block[child]
     _, first, group = np.unique(key, return_index=True, return_inverse=True)
     pieces = _thin_pieces(answers, most, v[first], np.bincount(group, below[child]), np.bincount(group))
@@ -246,7 +250,8 @@ def _spanning_tree(answers: Answers) -> _Tree:
     parent = np.where(parent < 0, -1, parent).astype(np.int64)
     order = order.astype(np.int64)
     depth = np.zeros(nodes, np.int64)
-    levels, at = [order[:1]], 1
+    levels = [order[:1]]
+    at = 1
     while at < len(order):  # breadth first: the children of a level follow it, in the order of their parents
         depth[levels[-1]] = len(levels)
         stop = at + int(np.searchsorted(depth[parent[order[at:]]] != len(levels), True))
@@ -277,12 +282,16 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     the node's subtree to outside the parent's.
     """
     nodes = len(tree.parent)
-    worker, task = answers.worker.astype(np.int64), answers.n_workers + answers.task.astype(np.int64)
+    worker = answers.worker.astype(np.int64)
+    task = answers.n_workers + answers.task.astype(np.int64)
     inside = tree.preorder[worker] < nodes
     outside_tree = inside & (tree.parent[worker] != task) & (tree.parent[task] != worker)
-    u, w = worker[outside_tree], task[outside_tree]
-    pre, size = tree.preorder, tree.size
-    low, high = pre.copy(), pre.copy()
+    u = worker[outside_tree]
+    w = task[outside_tree]
+    pre = tree.preorder
+    size = tree.size
+    low = pre.copy()
+    high = pre.copy()
     for a, b in ((u, w), (w, u)):
         np.minimum.at(low, a, pre[b])
         np.maximum.at(high, a, pre[b])
@@ -293,7 +302,8 @@ def _blocks(answers: Answers, tree: _Tree) -> IntArray:
     node = np.concatenate(tree.levels[2:]) if len(tree.levels) > 2 else np.zeros(0, np.int64)
     over = tree.parent[node]
     leaves = (low[node] < pre[over]) | (high[node] >= pre[over] + size[over])
-    i, j = np.concatenate([u[apart], node[leaves]]), np.concatenate([w[apart], over[leaves]])
+    i = np.concatenate([u[apart], node[leaves]])
+    j = np.concatenate([w[apart], over[leaves]])
     graph = sparse.coo_array((np.ones(len(i), dtype=bool), (i, j)), shape=(nodes, nodes)).tocsr()
     block: IntArray = csgraph.connected_components(graph, directed=False)[1]
     return block.astype(np.int64)

@@ -129,13 +129,15 @@ def pack_held(held: EngineSource, gold: LocalGold | None) -> tuple[FileBlocks | 
             frame = spark_frame(held.engine, _by_role(held))
             return pack_blocks_in_spark(held.engine, frame, held.n_rows, held.reading, gold), ()
         notes = (Note(NOT_OUT_OF_CORE, f"the answers were brought here out of Spark, because {why_not}"),)
-    temp, engine = held.choice.where.temp, held.engine.name
+    temp = held.choice.where.temp
+    engine = held.engine.name
     return pack_blocks(_rows(held), held.n_rows, held.reading, engine=engine, gold=gold, temp=temp), notes
 
 
 def _by_role(held: EngineSource) -> EngineTable:
     """Name the columns task, worker, label, and order where that decides."""
-    table, order = by_role(held.table, held.reading, held.choice.where), held.choice.where.order
+    table = by_role(held.table, held.reading, held.choice.where)
+    order = held.choice.where.order
     return table.drop("order") if order is not None and held.reading.on_conflict not in ("first", "last") else table
 
 
@@ -156,16 +158,19 @@ def _written(
     output_table: str | None,
 ) -> KeptLabels:
     """Vote block by block, and write the labels where they are wanted; else to a file for the time being."""
-    engine, tally = held.engine, LabelTally()
+    engine = held.engine
+    tally = LabelTally()
     if isinstance(blocks, SparkBlocks):
         if output_table is not None:
             figures = spark_confidence_stats(fitted, blocks)
             with label_frame(fitted, blocks) as frame:
                 put_spark_table(engine, frame, output_table)
             return KeptLabels(engine, figures, output_table, in_table=True)
-        batches, keeper = spark_label_batches(fitted, blocks, tally), PassingFolder(held.choice.where.temp)
+        batches = spark_label_batches(fitted, blocks, tally)
+        keeper = PassingFolder(held.choice.where.temp)
     else:
-        batches, keeper = label_batches(fitted, blocks, tally), blocks.folder
+        batches = label_batches(fitted, blocks, tally)
+        keeper = blocks.folder
     if output_table is not None:
         put_table(engine, batches, output_table)
         return KeptLabels(engine, tally.confidence_stats(), output_table, in_table=True)

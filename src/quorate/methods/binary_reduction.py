@@ -266,7 +266,8 @@ def _lanczos(
 ) -> tuple[FloatArray, float, float]:
     """Return the best eigenvector in the Krylov space of the start, its eigenvalue and the size of its residual."""
     basis = np.zeros((most, len(start)))
-    diagonal, beside = np.zeros(most), np.zeros(most)
+    diagonal = np.zeros(most)
+    beside = np.zeros(most)
     basis[0] = start
     for k in range(most):
         w = apply(basis[k])

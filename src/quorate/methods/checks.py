@@ -74,7 +74,8 @@ def _counted(answers: Answers, label: IntArray) -> FloatArray:
 
 def _votes(answers: Answers) -> tuple[IntArray, IntArray]:
     """Count the answers alike of every task and class, or of those that have some, and the most of each task."""
-    n, m = answers.n_tasks, answers.n_classes
+    n = answers.n_tasks
+    m = answers.n_classes
     if n * m <= SPARSE * answers.n_answers:
         votes = np.bincount(answers.cells, minlength=n * m)
         return votes, votes.reshape(n, m).max(axis=1)

@@ -127,7 +127,8 @@ def consensus(skills: Any, *, classes: Sequence[Any] | None = None) -> Any:
     if classes is not None and (isinstance(classes, str) or len(set(map(as_text, classes))) < max(len(classes), 2)):
         raise OptionError(f"classes= lists two classes or more, each once, and {shown(classes)} does not")
     columns = _columns(skills)
-    skill, n_answers = columns["skill"], columns["n_answers"]
+    skill = columns["skill"]
+    n_answers = columns["n_answers"]
     known = ~np.isnan(skill)
     if not known.any():
         raise NoRowsError("no skill is determined in the table of workers; a consensus needs some")

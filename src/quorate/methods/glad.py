@@ -130,7 +130,8 @@ def fit_glad(
     check_size(answers, "glad", matrices=False)
     if max_iterations < 1:
         raise OptionError(f"EM takes one step at least, not {max_iterations}")
-    ability, ease = beforehand.ability.copy(), beforehand.ease.copy()
+    ability = beforehand.ability.copy()
+    ease = beforehand.ease.copy()
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
@@ -229,7 +230,8 @@ def glad_result(answers: Answers, fit: Glad, gold: IntArray | None) -> Result:
     >>> glad_result(answers, fit_glad(answers, None, Beforehand.of(answers)), None).method
     'glad'
     """
-    n, m = np.maximum(answers.per_worker, 1), answers.n_classes
+    n = np.maximum(answers.per_worker, 1)
+    m = answers.n_classes
     x = fit.ability[answers.worker] * np.exp(fit.ease)[answers.task]
     result = outcome(
         "glad",

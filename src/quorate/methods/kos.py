@@ -50,7 +50,9 @@ def pass_messages(binary: BinaryAnswers, iterations: int, seed: int) -> Verdict:
     >>> np.sign(pass_messages(answers, 10, seed=0).scores).tolist()
     [1.0, -1.0]
     """
-    task, worker, value = binary.task, binary.worker, binary.value
+    task = binary.task
+    worker = binary.worker
+    value = binary.value
     at = binary.component[worker]
     n_messages = np.maximum(np.bincount(at), 1)
     # Every run draws the same noise, so that no class is treated otherwise than another.
@@ -104,7 +106,9 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
     >>> np.sign(centred_verdict(answers).scores).tolist()
     [1.0, -1.0]
     """
-    weights, offset, converged = np.zeros(binary.n_workers), np.zeros(binary.n_tasks), True
+    weights = np.zeros(binary.n_workers)
+    offset = np.zeros(binary.n_tasks)
+    converged = True
     for tasks, workers, block in blocks(binary):
         mean = block.sum(axis=0) / len(tasks)
 
@@ -117,7 +121,8 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
         # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
         balance = (v * np.abs(v)).sum()
         v *= np.sign(balance) if abs(balance) > FAINT else 0.0
-        weights[workers], offset[tasks] = v, -(mean @ v)
+        weights[workers] = v
+        offset[tasks] = -(mean @ v)
         converged &= settled
     verdict = weigh(binary, weights, offset)
     return Verdict(verdict.scores, verdict.cast, weights, converged)

@@ -29,7 +29,9 @@ from quorate.voting.vote import majority
 
 BANDS = 5  # of probability, of alike many tasks each: what the fifth is surest of says more than its class alone
 LEAST_IN_BAND = 20  # tasks; of fewer there are fewer bands
-CLEAR, DOUBTFUL = 0.95, 0.9  # what the matrices believe of a label that is clear, and of one that is in doubt
+# what the matrices believe of a label that is clear, and of one that is in doubt
+CLEAR = 0.95
+DOUBTFUL = 0.9
 ENOUGH = 20  # tasks of either kind, for a model to be tested
 SURPRISE = 2.33  # standard errors: of a hundred models that never saw the answers, one is warned of
 # What of the way to agreeing always is put down to errors of the skills. Of 150 models that never saw the answers (20
@@ -111,7 +113,8 @@ def bands_of(probability: FloatArray, label: IntArray) -> tuple[IntArray, list[s
     codes = np.where(there, np.searchsorted(edges, sure, side="right"), -1)
     names = []
     for k in range(len(edges) + 1):
-        low, high = sure[codes == k].min(), sure[codes == k].max()
+        low = sure[codes == k].min()
+        high = sure[codes == k].max()
         names.append(f"{low:.2f}" if high - low < 0.005 else f"{low:.2f} to {high:.2f}")
     return codes, names
 
@@ -125,7 +128,9 @@ def _said(answers: Answers, joined: Answers, model: Predictions, label: IntArray
     class_of_symbol = np.arange(m) if before is None else before.class_of_symbol
     own = answers.label if before is None else before.symbol
     if model.probability is None:
-        grade, more, to = label, [], np.zeros(0, np.int64)
+        grade = label
+        more = []
+        to = np.zeros(0, np.int64)
         grade = np.array([int(np.flatnonzero(class_of_symbol == k)[0]) for k in range(m)])[np.maximum(label, 0)]
     else:
         band, names = bands_of(model.probability, label)
@@ -230,7 +235,8 @@ def _against(reference: IntArray, belief: FloatArray, answers: Answers, label: I
     q = belief[np.arange(len(reference)), reference]
     agrees = (label == reference).astype(np.float64)
     there = (label >= 0) & (answers.per_task > 0)
-    clear, doubtful = there & (q >= CLEAR), there & (q < DOUBTFUL)
+    clear = there & (q >= CLEAR)
+    doubtful = there & (q < DOUBTFUL)
     if clear.sum() < ENOUGH or doubtful.sum() < ENOUGH:
         return None
     others = answers.n_classes - 1
@@ -246,5 +252,6 @@ def _against(reference: IntArray, belief: FloatArray, answers: Answers, label: I
     # How often it is right was counted on the clear tasks, too.
     known = slope(doubtful) ** 2 * max(right * (1 - right), 1 / clear.sum()) / int(clear.sum())
     error = np.sqrt(float((expected * (1 - expected)).sum()) / n**2 + known)
-    observed, usual = float(agrees[doubtful].mean()), float(expected.mean())
+    observed = float(agrees[doubtful].mean())
+    usual = float(expected.mean())
     return DoubtfulAgreement(observed, usual, float((observed - usual - SLACK * (1 - usual)) / error))

@@ -45,7 +45,8 @@ def by_share(yes: FloatArray, label: IntArray) -> FloatArray:
     share = np.full(len(n), mean)
     for _ in range(STEPS):
         moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
-        before, share = share, (np.bincount(label, moved, len(n)) + WORTH * mean) / (n + WORTH)
+        before = share
+        share = (np.bincount(label, moved, len(n)) + WORTH * mean) / (n + WORTH)
         if np.abs(share - before).max() < SETTLED:
             break
     moved = 1 / (1 + np.exp(-(odds + _apart(share, mean)[label])))
@@ -96,11 +97,13 @@ class SeveralLabels(Result):
 
         Mean and least confidence are over all labels there are: that those given are right, and the others wrong.
         """
-        asked, given = self.asked, self._is_given
+        asked = self.asked
+        given = self._is_given
         sure = self.task_vote.confidence.reshape(given.shape)
         start = starts_of(given.sum(axis=1)).astype(np.int32)
         task, label = np.nonzero(given)
-        unanswered, unstated = self._is_unanswered, np.isnan(self.sure_of_task)
+        unanswered = self._is_unanswered
+        unstated = np.isnan(self.sure_of_task)
         lists = {
             "labels": _lists(start, take(asked.label_names, label), unanswered),
             "confidences": _lists(start, from_numpy(sure[task, label]), unstated),
@@ -143,14 +146,16 @@ class SeveralLabels(Result):
         }
 
     def _head(self) -> str:
-        a, asked = self.answers, self.asked
+        a = self.answers
+        asked = self.asked
         return (
             f"{self.method}: {count(asked.n_tasks, 'task')} labelled from {count(int(asked.per_task.sum()), 'answer')} "
             f"by {count(a.n_workers, 'worker')}, each of {count(asked.n_labels, 'label')} asked as yes or no"
         )
 
     def _confidence_lines(self) -> list[str]:
-        sure, basis = self.task_vote.confidence_stats(), self.confidence_basis
+        sure = self.task_vote.confidence_stats()
+        basis = self.confidence_basis
         given = float(self._is_given[~self._is_unanswered].sum(axis=1).mean()) if not self._is_unanswered.all() else 0.0
         ends = unanswered_lines(int(self._is_unanswered.sum()))
         if sure.mean is None:

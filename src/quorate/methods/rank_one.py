@@ -86,7 +86,9 @@ def judge_workers(
     True
     """
     found = solve(evidence, **choices)
-    skills, status = found.skills[: answers.n_workers], found.status[: answers.n_workers]  # without gold's own
+    # without gold's own
+    skills = found.skills[: answers.n_workers]
+    status = found.status[: answers.n_workers]
     skill_estimates = WorkerEstimates(
         skills=skills,
         weights=vote_weights(answers, skills),

@@ -148,7 +148,8 @@ def majority_of_group(answers: Answers, group: IntArray) -> Answers:
     >>> voices.worker.tolist(), voices.label.tolist()
     ([0, 1], [0, 1])
     """
-    m, n = answers.n_classes, int(group.max()) + 1
+    m = answers.n_classes
+    n = int(group.max()) + 1
     unit = answers.task.astype(np.int64) * n + group[answers.worker]
     keys, place = np.unique(unit, return_inverse=True)
     votes = np.bincount(place * m + answers.label, minlength=len(keys) * m).reshape(-1, m)

@@ -152,14 +152,19 @@ def fit_one_coin(
     """
     if standing not in STANDING:
         raise unknown(standing, STANDING, "rule to stop by")
-    m, all_known = answers.n_classes, gold
+    m = answers.n_classes
+    all_known = gold
     q = np.full((answers.n_tasks, m), 1 / m) if posterior is None else posterior
     few = condensed(answers) if prior is uniform_prior else None
     if few is not None:
-        answers, gold, q = few.answers, few.known(gold), few.gathered(q)
+        answers = few.answers
+        gold = few.known(gold)
+        q = few.gathered(q)
     lost = 0.0 if few is None else few.lost(gold)
     q = clamp_gold(q, gold)
-    p, mean = accuracy, (1 + 1 / m) / 2  # half way between guessing and always right, should nobody count
+    # half way between guessing and always right, should nobody count
+    p = accuracy
+    mean = (1 + 1 / m) / 2
     history: list[float] = []
     converged = False
     for step in range(1, max_iterations + 1):
@@ -172,7 +177,8 @@ def fit_one_coin(
         else:
             scores = _log_likelihoods(answers, m, p, zeros) + few.open - np.log(m)
         history.append(log_likelihood(scores, gold) - lost)
-        q_before, q = q, clamp_gold(softmax(scores), gold)
+        q_before = q
+        q = clamp_gold(softmax(scores), gold)
         report("EM steps", step, max_iterations)
         if _change(answers, (p_before, p), (q_before, q), standing) <= tolerance:
             converged = True

@@ -82,7 +82,8 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
     n = answers.n_workers
     total = [sparse.csr_array((n, n)), sparse.csr_array((n, n))]
     for first, second, products in centred_meetings(answers, frequency):
-        i, j = answers.worker[first], answers.worker[second]
+        i = answers.worker[first]
+        j = answers.worker[second]
         weight = omega[answers.task[first]]
         for k, values in enumerate((weight * products, weight)):
             one_way = sparse.coo_array((values, (i, j)), shape=(n, n)).tocsr()
@@ -105,8 +106,10 @@ def centred_meetings(answers: Answers, frequency: FloatArray) -> Iterator[tuple[
     [[[0], [1], [0.5]]]
     """
     for first, second in meetings(answers):
-        i, j = answers.worker[first], answers.worker[second]
-        given, other = answers.label[first], answers.label[second]
+        i = answers.worker[first]
+        j = answers.worker[second]
+        given = answers.label[first]
+        other = answers.label[second]
         products = (given == other) - frequency[j, given] - frequency[i, other] + _alike(frequency, i, j)
         yield first, second, products
 
@@ -270,7 +273,8 @@ def centred_moments(answers: Answered, bias_of_workers: ResponseBias) -> Moments
         in_memory = centred_pairs(answers, bias_of_workers.frequency, task_weights(answers))
     else:
         in_memory = kept_pass(answers, bias_of_workers.frequency)
-    blocks, everyone = blocks_of(answers), np.ones(answers.n_workers)
+    blocks = blocks_of(answers)
+    everyone = np.ones(answers.n_workers)
     degree: FloatArray = blocks.sums(power_sums, np.zeros(len(everyone)), everyone, False)[0][-1]
     signed = _CentredSums(blocks, bias_of_workers, in_memory)
     # The sum of squares of the correlations is no sum over tasks; the loss is known up to that constant.

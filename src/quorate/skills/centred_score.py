@@ -94,7 +94,8 @@ class CentredInference(Estimated):
 
         Both are weighed by the tasks; the last of the powers is over those who are gold.
         """
-        blocks, squares = blocks_of(self.crowd), np.where(self.is_gold, self._x**2, 0.0)
+        blocks = blocks_of(self.crowd)
+        squares = np.where(self.is_gold, self._x**2, 0.0)
         powers: FloatArray = blocks.sums(power_sums, self._x, squares, False)[0]
         return powers, blocks.sums(centred_products, self._x, self.bias_of_workers.frequency)[0]
 
@@ -167,7 +168,8 @@ class CentredInference(Estimated):
         if self.priors is None or self.pull is None:
             return batch
         share = self._batch_share
-        known, error = self.priors.skill, np.zeros(len(share))
+        known = self.priors.skill
+        error = np.zeros(len(share))
         np.divide(1.0, self.priors.precision, out=error, where=self.priors.is_known)
         alpha, beta, gamma = (np.nan_to_num(each) * share**2 for each in (batch.alpha, batch.beta, batch.gamma))
         raw = np.where(share > 0, share * np.nan_to_num(batch.raw), 0.0) + (1 - share) * known
@@ -252,9 +254,11 @@ class CentredInference(Estimated):
         share = self.crowd.per_worker * self._x**2
         share = share / max(float(share.sum()), 1e-300)
         noise = share * self._kept**2  # centring takes from the peers' noise, too
-        prior, scale = self.bias_of_workers.prior, self._in_scale**2
+        prior = self.bias_of_workers.prior
+        scale = self._in_scale**2
         b, e = _third_moments(f, share @ f, prior)
-        of_prior, of_crowd = _spread_traces(f, prior[None], np.ones(1)), _spread_traces(f, f, noise)
+        of_prior = _spread_traces(f, prior[None], np.ones(1))
+        of_crowd = _spread_traces(f, f, noise)
         return of_prior, b, of_crowd * scale, e * noise.sum() * scale
 
     def inflation(self, *, draws: int, seed: int) -> FloatArray:
@@ -269,8 +273,11 @@ class CentredInference(Estimated):
             with_known,
         )
 
-        sums, a, m = self._sums, self.answers, self.n_classes
-        x, omega = self._x[sums.worker], self._omega
+        sums = self._sums
+        a = self.answers
+        m = self.n_classes
+        x = self._x[sums.worker]
+        omega = self._omega
         q2 = omega[a.task] * sums.sum_over_coworkers(x * x)
         tried = np.clip(np.nan_to_num(self.score().raw), -1 / (m - 1), 1.0) * self._kept / self._in_scale
         psi = self._agreed - tried[sums.worker] * q2
@@ -281,9 +288,11 @@ class CentredInference(Estimated):
         else:
             by_class = [(self._by_class(), np.repeat(omega, m) / self.bias_of_workers.spread)]
             peers = gram(agreement_parts(by_skill, by_class), a.n_tasks)
-        pulls, known = by_task(sums.worker, psi, a.per_task, a.n_workers), self._known
+        pulls = by_task(sums.worker, psi, a.per_task, a.n_workers)
+        known = self._known
         if self.priors is not None and self.pull is not None:
-            pulls, known = with_known(pulls, self.pull, self.priors.precision), known + self.pull
+            pulls = with_known(pulls, self.pull, self.priors.precision)
+            known = known + self.pull
         curvature = Curvature(known, peers, self.is_free, self._to_mean)
         return inflation(curvature, pulls, draws=draws, seed=seed)
 
@@ -291,11 +300,13 @@ class CentredInference(Estimated):
         """Lay z out as (task, class) × workers, every worker of the task in every class's row."""
         from quorate.skills.variance_inflation import by_task
 
-        a, m = self.answers, self.n_classes
+        a = self.answers
+        m = self.n_classes
         first = a.start[a.task]
         within = np.arange(a.n_answers) - first
         place = (m * first + within)[:, None] + a.per_task[a.task][:, None] * np.arange(m)
-        values, workers = np.empty(place.size), np.empty(place.size, self._sums.worker.dtype)
+        values = np.empty(place.size)
+        workers = np.empty(place.size, self._sums.worker.dtype)
         values[place] = self._centred
         workers[place] = self._sums.worker[:, None]
         return by_task(workers, values, np.repeat(a.per_task, m), a.n_workers)
@@ -314,7 +325,8 @@ def rescaled(skills: FloatArray, before: float, after: float) -> FloatArray:
 def _spread_traces(f: FloatArray, others: FloatArray, weight: FloatArray) -> FloatArray:
     """Return tr(F_i F) of each worker: F_i = diag(f_i) - f_i f_iᵀ, and F the sum of the others' by their weight."""
     if max(len(f), len(others)) < f.shape[1]:  # of many classes a matrix would be larger than a product for every two
-        mean, squares = weight @ others, weight @ others**2
+        mean = weight @ others
+        squares = weight @ others**2
         traces: FloatArray = f @ (mean - squares) - (f * f) @ mean + (f @ others.T) ** 2 @ weight
         return traces
     return _traces(f, np.diag(weight @ others) - (others * weight[:, None]).T @ others)

@@ -55,7 +55,9 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
     >>> found.bias_of_workers.prior.round(2).tolist(), converged_response_bias(inference).prior.round(2).tolist()
     ([0.82, 0.18], [0.9, 0.1])
     """
-    answers, bias_of_workers, gold = inference.crowd, inference.bias_of_workers, inference.is_gold
+    answers = inference.crowd
+    bias_of_workers = inference.bias_of_workers
+    gold = inference.is_gold
     some = sampled(answers, ENOUGH)
     if (some.per_task == 0).any():
         some = some.only(some.per_task > 0)
@@ -63,11 +65,13 @@ def converged_response_bias(inference: CentredInference) -> ResponseBias:
         return bias_of_workers
     some, there = those_who_answered(some)
     parts = inference.parts(drawn_to_mean(inference, inference.noise()))
-    prior, spread = bias_of_workers.prior, bias_of_workers.spread
+    prior = bias_of_workers.prior
+    spread = bias_of_workers.spread
     last: FloatArray | None = None
     for _ in range(STEPS):
         x, now = _at_prior(bias_of_workers, gold, parts, there, prior, spread)
-        before, prior = prior, class_prior_by_response_bias(some, x, now)
+        before = prior
+        prior = class_prior_by_response_bias(some, x, now)
         moved = prior - before
         if np.abs(moved).max() < SETTLED:
             break
@@ -192,7 +196,8 @@ class CentredEstimates:
     @cached_property
     def skill_estimates(self) -> WorkerEstimates:
         """What is told of the workers, on the scale that the settled class prior gives."""
-        n, m = len(self.status), self.evidence.n_classes
+        n = len(self.status)
+        m = self.evidence.n_classes
         if self.found is None:
             return WorkerEstimates(
                 skills=np.full(n, np.nan), weights=np.zeros(n) if m > 1 else np.ones(n), status=self.status
@@ -213,7 +218,8 @@ class CentredEstimates:
         The vote keeps the plurality's prior: over the 26 public crowds it errs no more so (.180 by either), and the
         settled one, which follows the model further, changes the labels of single crowds by up to a point either way.
         """
-        found, standing = self.found, self.standing
+        found = self.found
+        standing = self.standing
         assert found is not None  # something is determined
         assert standing is not None
         first = _inference(self.evidence, found, standing, self.priors, self.prior_scale)
@@ -230,12 +236,15 @@ class CentredEstimates:
         if self.found is None or not self._may_be_turned():
             return told
         information = 1 / np.maximum(self.inference.noise(), 1e-12)
-        component, free = self.evidence.verdict.component, self.evidence.free
+        component = self.evidence.verdict.component
+        free = self.evidence.free
         return (*told, *sign_note(self.inference.skills, information, component, free))
 
     def _may_be_turned(self) -> bool:
         """Whether a group's skills sum to less than their error can be: one each, which takes no pass to tell."""
-        skills, component, n = self.inference.skills, self.evidence.verdict.component, len(self.evidence.free)
+        skills = self.inference.skills
+        component = self.evidence.verdict.component
+        n = len(self.evidence.free)
         known = ~np.isnan(skills)
         count = np.bincount(component[known], minlength=n)
         total = np.bincount(component[known], skills[known], minlength=n)
@@ -258,14 +267,16 @@ def centred_estimates(evidence: AnswerEvidence, priors: Priors | None = None) ->
     n = int((~evidence.is_gold).sum())
     if priors is not None:
         evidence = replace(evidence, settled=oriented_components(evidence.verdict, priors))
-    status, determined = statuses(evidence)[:n], evidence.verdict.determined
+    status = statuses(evidence)[:n]
+    determined = evidence.verdict.determined
     if priors is not None:
         determined = determined_by(evidence.verdict, priors)
         status = np.where(np.isin(status, (BIPARTITE, ISOLATED)) & determined[:n], IDENTIFIED, status)
     is_known: BoolArray = status == IDENTIFIED
     if not np.any(is_known):
         return CentredEstimates(evidence, status, np.zeros(n), 0.0)
-    everyone, factor = None if priors is None else priors.of_first(evidence.crowd.n_workers), 1.0
+    everyone = None if priors is None else priors.of_first(evidence.crowd.n_workers)
+    factor = 1.0
     found = centred_skills(evidence.crowd, is_gold=evidence.is_gold, priors=everyone)
     if everyone is not None:
         # Skills are told on the scale of the settled class prior, and solved for on that of the plurality's.
@@ -291,7 +302,8 @@ class _Standing:
 
 def _standing(evidence: AnswerEvidence, determined: BoolArray, found: Centred) -> _Standing:
     """Turn every component the right way round; those with known labels, or workers who are known, are."""
-    skills, component = found.solution.skills, evidence.verdict.component
+    skills = found.solution.skills
+    component = evidence.verdict.component
     turned = orient(skills, component, evidence.anchored)[1]
     return _Standing(determined, np.where(turned[component], -1.0, 1.0), found.problem.is_inside(skills))
 

@@ -21,7 +21,8 @@ from quorate.skills.objective import CAPPED, CONVERGED, STALLED, Problem, Soluti
 MEMORY = 5  # sweeps that the extrapolation looks back on
 # Where Newton takes over: near enough for its steps to be right, or so many sweeps that the landscape must be flat. On
 # the public sets ten are usual.
-NEAR, MANY = 1e-3, 40
+NEAR = 1e-3
+MANY = 40
 SETTLING = 1e-2  # of each skill's own best: from there on skills tell what they are drawn to; a tenth costs more sweeps
 
 
@@ -87,9 +88,12 @@ def coordinate_sweeps(
     """
     x = problem.middle() if start is None else problem.clip(start)
     here = _look(problem, x, problem.moments.products(x))
-    path, memory, damping = [x], _Memory(problem.n_answers), 0.5
+    path = [x]
+    memory = _Memory(problem.n_answers)
+    damping = 0.5
     on_progress = listener.get()
-    status, sweeps = CONVERGED, 0
+    status = CONVERGED
+    sweeps = 0
     while here.away > tolerance * (memory.least_curvature() if by_distance else 1):
         if sweeps == max_iterations:
             status = CAPPED
@@ -108,9 +112,11 @@ def coordinate_sweeps(
                     break
             continue
         damping = min(2 * damping, 0.5)  # what was too far there need not be too far here
-        before, here = here.away, there
+        before = here.away
+        here = there
         if renewed is not None and here.away <= SETTLING and (new := renewed(here.x)) is not None:
-            problem, here = new, _look(new, here.x, here.products)
+            problem = new
+            here = _look(new, here.x, here.products)
         if on_progress is not None:
             on_progress("sweeps", sweeps, sweeps + sweeps_left(before, here.away, tolerance))
         if record:
@@ -156,15 +162,19 @@ class _Memory:
     """The last plain steps, and the combination of them whose movement would be least."""
 
     def __init__(self, weights: FloatArray) -> None:
-        self.weights, self.used = weights, False
+        self.weights = weights
+        self.used = False
         self.points: list[FloatArray] = []
         self.moves: list[FloatArray] = []
 
     def clear(self) -> None:
-        self.points, self.moves, self.used = [], [], False
+        self.points = []
+        self.moves = []
+        self.used = False
 
     def extrapolate(self, point: FloatArray, move: FloatArray) -> FloatArray:
-        self.points, self.moves = [*self.points[-MEMORY + 1 :], point], [*self.moves[-MEMORY + 1 :], move]
+        self.points = [*self.points[-MEMORY + 1 :], point]
+        self.moves = [*self.moves[-MEMORY + 1 :], move]
         self.used = len(self.moves) > 1
         if not self.used:
             return point

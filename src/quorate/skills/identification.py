@@ -21,7 +21,9 @@ from quorate.skills.moments import Moments, Weighting, from_answers, from_pairs,
 # Worker pairs up to which a table of them is made and the gradient flow followed: 17 s and 100 MB in the worst case
 # (45,000 workers with four answers each). Above, coordinate descent by sums over tasks, on every backend.
 MAX_PAIRS = 200_000
-SHARED_TASKS, ALL_TASKS = "shared", "all"  # what the threshold of a pair is a function of
+# what the threshold of a pair is a function of
+SHARED_TASKS = "shared"
+ALL_TASKS = "all"
 THRESHOLDS = (SHARED_TASKS, ALL_TASKS)
 
 

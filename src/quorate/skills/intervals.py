@@ -183,7 +183,8 @@ def skill_intervals(
     low = np.clip(low * np.where(low > 0, least, greatest), lowest, 1.0)
     high = np.clip(high * np.where(high > 0, greatest, least), lowest, 1.0)
     silent = np.isnan(score.raw)  # all peers of skill zero: any skill fits
-    low, high = np.where(silent, lowest, low), np.where(silent, 1.0, high)
+    low = np.where(silent, lowest, low)
+    high = np.where(silent, 1.0, high)
     low = np.fmin(low, inference.skills)
     high = np.fmax(high, inference.skills)
     unknown = np.isnan(inference.skills)
@@ -211,7 +212,8 @@ def invert(score: WorkerScore, inflation: FloatArray, z: float, lowest: float) -
     nearest = np.clip(score.raw, np.maximum(least, lowest), np.minimum(most, 1.0))
     fits &= (low <= 1.0) & (high >= lowest)
     for_low, for_high, _ = _roots(nearest, score, zf)
-    low, high = np.where(fits, low, for_low), np.where(fits, high, for_high)
+    low = np.where(fits, low, for_low)
+    high = np.where(fits, high, for_high)
     return np.clip(low, lowest, 1.0), np.clip(high, lowest, 1.0)
 
 

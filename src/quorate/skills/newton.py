@@ -66,13 +66,16 @@ def finish(land: LossSurface, start: FloatArray, *, tolerance: float, max_sweeps
     >>> end.u.round(6).tolist(), end.status
     ([0.8, 0.6, 0.5], 'converged')
     """
-    problem, u = land.problem, start
+    problem = land.problem
+    u = start
     loss, gradient = land.evaluate(u)
-    sweeps, distance = 0, float("inf")
+    sweeps = 0
+    distance = float("inf")
     path: list[FloatArray] = []
     while True:
         direction, cost = _direction(land, u, gradient)
-        sweeps, distance = sweeps + cost, problem.mean_size(problem.clip(u + direction) - u)
+        sweeps = sweeps + cost
+        distance = problem.mean_size(problem.clip(u + direction) - u)
         if not distance > 0:
             return End(u, CONVERGED, loss, gradient, 0.0, sweeps, tuple(path))
         if sweeps >= max_sweeps:
@@ -82,7 +85,9 @@ def finish(land: LossSurface, start: FloatArray, *, tolerance: float, max_sweeps
         if found.u is u:  # nothing lowers the loss: at the optimum, as far as floating point can tell, or not
             status = CONVERGED if distance <= tolerance else STALLED
             return End(u, status, loss, gradient, distance, sweeps, tuple(path))
-        u, loss, gradient = found.u, found.loss, found.gradient
+        u = found.u
+        loss = found.loss
+        gradient = found.gradient
         if record:
             path.append(u)
         if distance <= tolerance and found.whole:
@@ -148,7 +153,8 @@ class _Found:
 
 def _search(land: LossSurface, u: FloatArray, loss: float, gradient: FloatArray, direction: FloatArray) -> _Found:
     """Halve the step until the loss falls enough; if it never does, try each worker's own best, half way."""
-    problem, looks = land.problem, 0
+    problem = land.problem
+    looks = 0
     scaled = -gradient / np.maximum(land.diagonal(u), 1e-300) / 2
     before = problem.stationarity(u, gradient)
     for way in (direction, scaled):
@@ -182,7 +188,8 @@ def _direction(land: LossSurface, u: FloatArray, gradient: FloatArray) -> tuple[
     root = np.sqrt(scale[free])
     if land.dense is not None:
         matrix = land.dense(u)[np.ix_(free, free)] / np.outer(root, root)
-        step, cost = _solve(matrix, -gradient[free] / root), 0
+        step = _solve(matrix, -gradient[free] / root)
+        cost = 0
     else:
 
         def times(v: FloatArray) -> FloatArray:
@@ -209,7 +216,8 @@ def _solve(matrix: FloatArray, target: FloatArray) -> FloatArray:
 
 def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: FloatArray) -> tuple[FloatArray, int]:
     """Solve by products alone, until little is left or a direction curves downward."""
-    found, residual = np.zeros(len(target)), target.copy()
+    found = np.zeros(len(target))
+    residual = target.copy()
     way: FloatArray = target
     size = float(target @ target)
     enough = size * RESIDUAL**2
@@ -219,11 +227,13 @@ def _conjugate_gradients(times: Callable[[FloatArray], FloatArray], target: Floa
         if curvature <= 0:
             return (way if product == 1 else found), product
         step = size / curvature
-        found, residual = found + step * way, residual - step * bent
+        found = found + step * way
+        residual = residual - step * bent
         left = float(residual @ residual)
         if left <= enough:
             break
-        way, size = residual + left / size * way, left
+        way = residual + left / size * way
+        size = left
     return found, product
 
 

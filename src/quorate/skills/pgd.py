@@ -54,7 +54,8 @@ def descend(
     path = [to_skills(u)] if record else []
     trial = step or 1 / max(problem.moments.degree.max(initial=0.0), 1e-300)
     on_progress = listener.get()
-    status, sweeps = CAPPED, 0
+    status = CAPPED
+    sweeps = 0
     while sweeps < max_iterations:
         new = problem.clip(u - trial * gradient)
         new_loss, new_gradient = evaluate(new)
@@ -69,8 +70,11 @@ def descend(
                 break
             continue
         change = problem.mean_size(to_skills(new) - to_skills(u))
-        moved, turned = new - u, new_gradient - gradient
-        u, loss, gradient = new, new_loss, new_gradient
+        moved = new - u
+        turned = new_gradient - gradient
+        u = new
+        loss = new_loss
+        gradient = new_gradient
         if record:
             path.append(to_skills(u))
         if change <= tolerance and problem.stationarity(u, gradient) <= tolerance:

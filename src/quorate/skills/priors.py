@@ -46,7 +46,9 @@ class Priors:
         """Speak of the first n workers; of those who are added, as the known labels are, nothing is known."""
         more = n - len(self.skill)
         if more <= 0:
-            skill, precision, anchors = self.skill[:n], self.precision[:n], self.anchors[:n]
+            skill = self.skill[:n]
+            precision = self.precision[:n]
+            anchors = self.anchors[:n]
             return Priors(skill, precision, anchors, self.right[:n], self.worth[:n], self.notes)
         nothing = np.zeros(more)
         return Priors(
@@ -79,7 +81,8 @@ class Priors:
         """
         told, one, cube, fourth, both, _ = blocks_of(answers).sums(power_sums, skills, skills, False)[0]
         pairs = both - fourth
-        u, m = np.clip(self.skill, -1 / (n_classes - 1), 1.0), n_classes - 1
+        u = np.clip(self.skill, -1 / (n_classes - 1), 1.0)
+        m = n_classes - 1
         spread = (pairs + one) / m + (m - 1) / m * (pairs + cube) * u - both * u * u
         variance = np.divide(spread, told, out=np.ones(len(told)), where=told > 0)
         strength: FloatArray = self.precision * np.maximum(variance, LEAST_VARIANCE)
@@ -137,7 +140,8 @@ def priors_of(skills: Any, worker_names: pa.Array, classes: pa.Array) -> Priors 
 def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, classes: list[str]) -> Priors:
     m = len(classes)
     skill, precision, worth = (np.zeros(n_workers) for _ in range(3))
-    anchors, right = np.zeros(n_workers, dtype=bool), np.zeros((n_workers, m))
+    anchors = np.zeros(n_workers, dtype=bool)
+    right = np.zeros((n_workers, m))
     s, low, high = (each[here] for each in (table.skill, table.low, table.high))
     at = place[here]
     # The ends of an interval are cut to the range of skills: the side that is not cut tells how wide it is.
@@ -145,7 +149,8 @@ def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, cla
     error = np.maximum(side / SIDE, LEAST_ERROR)
     nothing = m / (m - 1) / 2 / SIDE  # of an interval over the whole range
     told = np.maximum(1 / error**2 - 1 / nothing**2, 0.0)
-    skill[at], precision[at] = np.where(told > 0, s, 0.0), told
+    skill[at] = np.where(told > 0, s, 0.0)
+    precision[at] = told
     anchors[at] = (told > 0) & ((low > 0) | (high < 0))
     off = error * (m - 1) / m  # of the accuracy
     p = np.clip(((m - 1) * s + 1) / m, off / 2, 1 - off / 2)
@@ -160,7 +165,8 @@ def _aligned(table: SkillTable, place: Any, here: BoolArray, n_workers: int, cla
 
 
 def _note(found: Priors, table: SkillTable, n_absent: int) -> Note:
-    known, n = int(found.is_known.sum()), len(found.skill)
+    known = int(found.is_known.sum())
+    n = len(found.skill)
     parts = [f"the skill of {known:,} of {count(n, 'worker')} is known from before"]
     if n_absent:
         parts.append(f"{count(n_absent, 'further worker')} of that table gave no answer here")

@@ -184,7 +184,9 @@ class OneCoinInference(Estimated):
 
     def score(self) -> WorkerScore:
         """Return each worker's raw estimate and the variance it has, in O(answers)."""
-        m, x, blocks = self.n_classes, self._x, blocks_of(self.crowd)
+        m = self.n_classes
+        x = self._x
+        blocks = blocks_of(self.crowd)
         (sums,) = blocks.sums(power_sums, x, np.zeros(len(x)), True)
         q2, _, q3, q4, both, _ = sums
         pairs = both - q4  # sum over two different peers of x_j² x_k²
@@ -201,7 +203,9 @@ class OneCoinInference(Estimated):
         """Return f, with psi and the curvature as sums over tasks."""
         from quorate.skills.variance_inflation import Curvature, agreement_parts, by_task, gram, inflation  # and scipy
 
-        sums, m, a = self._sums, self.n_classes, self.answers
+        sums = self._sums
+        m = self.n_classes
+        a = self.answers
         x = self._x[sums.worker]
         q2 = sums.sum_over_coworkers(x * x)
         psi = sums.agreement(x) - x - x * q2

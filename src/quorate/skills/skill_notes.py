@@ -19,7 +19,8 @@ def undetermined_note(status: IntArray) -> list[Note]:
     if not counts:
         return []
     reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    n_undetermined, n_workers = sum(counts.values()), len(status)
+    n_undetermined = sum(counts.values())
+    n_workers = len(status)
     text = f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: {reasons}"
     return [Note(UNDETERMINED, text)]
 

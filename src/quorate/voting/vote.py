@@ -120,7 +120,8 @@ class Vote:
     @property
     def margin(self) -> FloatArray:
         """By how much the label's probability exceeds that of the best other class."""
-        confidence, best = self.confidence, np.zeros(len(self.label))
+        confidence = self.confidence
+        best = np.zeros(len(self.label))
         for run in runs(*self.posterior.shape):
             others = self.posterior[run].copy()
             others[np.arange(len(others)), self.label[run]] = 0.0
@@ -304,7 +305,8 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
         leaders = leading_classes(scores[some])
         several = leaders.sum(axis=1) > 1
         if several.any():
-            among, counts = leaders[several], _counts(answers, some)[several]
+            among = leaders[several]
+            counts = _counts(answers, some)[several]
             for rule in [counts] if prior is None else [counts, np.broadcast_to(prior, among.shape)]:
                 among &= leading_classes(np.where(among, rule, -np.inf))
             label[some][several] = among.argmax(axis=1)
@@ -314,7 +316,9 @@ def decide(answers: Answers, scores: FloatArray, posterior: FloatArray, prior: F
 
 def _counts(answers: Answers, tasks: slice) -> FloatArray:
     """Count how many workers gave each class to each task of a run; shape (tasks, classes)."""
-    start, m, n = answers.start, answers.n_classes, tasks.stop - tasks.start
+    start = answers.start
+    m = answers.n_classes
+    n = tasks.stop - tasks.start
     cells = answers.cells[start[tasks.start] : start[tasks.stop]] - tasks.start * m
     return np.bincount(cells, minlength=n * m).reshape(n, m).astype(np.float64)
 
