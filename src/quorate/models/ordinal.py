@@ -40,7 +40,7 @@ class OrdinalModel:
     log_theta: FloatArray  # workers × answers × classes
     log_prior: FloatArray
     kind_theta: FloatArray  # matrix expected over the kinds that a worker may be of
-    skill: FloatArray  # [workers]: how often right beyond chance, as a share of how often it could be
+    skill: FloatArray  # [workers]: (accuracy - chance)/(1 - chance)
 
     def scores(self, block: Block) -> FloatArray:
         """Return log P(answers, class) of each task."""
