@@ -13,7 +13,7 @@ from quorate.skills import centred
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
 from quorate.skills.centred_score import CALM, CentredInference
 from quorate.skills.variance_inflation import Curvature
-from tests.skills.interval_samples import meetings
+from tests.skills.interval_samples import answer_pairs
 
 
 def spread_of(f: FloatArray) -> FloatArray:
@@ -58,7 +58,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
     mates_habit = sum(share[w] * calm[w] for w in range(len(n)))
     d, by_gold, agreed, pairs, one, cube, square = np.zeros((7, len(n)))
-    for _, there in meetings(a):
+    for _, there in answer_pairs(a):
         omega = 1 / max(len(there) - 1, 1)
         for i, mine in there:
             peers = [(j, label) for j, label in there if j != i]
@@ -122,7 +122,7 @@ def test_the_pulls_are_what_each_answer_says_beyond_the_raw_skill_cut_to_the_ran
     assert raw.min() < -1 / 2
     tried = np.clip(raw, -1 / 2, 1) * inference._kept / inference._in_scale
     psi = np.zeros((a.n_tasks, 5))
-    for task, there in meetings(a):
+    for task, there in answer_pairs(a):
         for (i, mine), (j, label) in product(there, there):
             if i != j:
                 agreed = (np.eye(3)[mine] - f[i]) @ (np.eye(3)[label] - f[j]) / inference.bias_of_workers.spread

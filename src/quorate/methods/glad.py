@@ -19,7 +19,7 @@ from quorate.models.confusion import check_size
 from quorate.progress import report
 from quorate.result import Result
 from quorate.voting.posterior import clamp_gold, log_likelihood, softmax
-from quorate.voting.vote import MOST_LOG_ODDS, check_prior, decide, skill_of
+from quorate.voting.vote import MAX_LOG_ODDS, check_prior, decide, skill_of
 
 BEFOREHAND = 1.0  # the mean of abilities and log-eases before anything is seen, as [Whitehill09] and crowd-kit have it
 HALVINGS = 8  # of a step that would lower what is climbed: 1/256 of it is next to none
@@ -196,7 +196,7 @@ def _newton(
     """Move each value by its own Newton step, halved until it does not lead down."""
     x = product(value)
     first, second = derivatives(x)
-    p = 1 / (1 + np.exp(-np.clip(x, -MOST_LOG_ODDS, MOST_LOG_ODDS)))
+    p = 1 / (1 + np.exp(-np.clip(x, -MAX_LOG_ODDS, MAX_LOG_ODDS)))
     curvature = sums(p * (1 - p) * first**2) + 1  # that of the normal law is one
     if second is not None:  # where the ascent bends upwards, a parabola would lead down
         curvature += np.maximum(sums((p - right) * second), 0.0)

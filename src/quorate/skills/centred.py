@@ -27,7 +27,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.blocks.block import Blocks
 from quorate.blocks.kernels import Passes, centred_passes, centred_products, power_sums
 from quorate.blocks.memory import Answered, MemoryBlocks, blocks_of
-from quorate.graph.pairs import meetings, n_answer_pairs
+from quorate.graph.pairs import answer_pairs, n_answer_pairs
 from quorate.models.response_bias import ResponseBias
 from quorate.skills.moments import Moments
 from quorate.skills.objective import CAPPED, CONVERGED, Problem, Solution
@@ -81,7 +81,7 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
 
     n = answers.n_workers
     total = [sparse.csr_array((n, n)), sparse.csr_array((n, n))]
-    for first, second, products in centred_meetings(answers, frequency):
+    for first, second, products in centred_products(answers, frequency):
         i = answers.worker[first]
         j = answers.worker[second]
         weight = omega[answers.task[first]]
@@ -91,7 +91,7 @@ def centred_pairs(answers: Answers, frequency: FloatArray, omega: FloatArray) ->
     return CentredPairs(total[0].tocsr(), total[1].tocsr())
 
 
-def centred_meetings(answers: Answers, frequency: FloatArray) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+def centred_products(answers: Answers, frequency: FloatArray) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
     """Multiply every two centred answers to one task, some at a time: [same class] - f_j(l_i) - f_i(l_j) + f_i·f_j.
 
     Args:
@@ -102,10 +102,10 @@ def centred_meetings(answers: Answers, frequency: FloatArray) -> Iterator[tuple[
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["a", "b"], "label": ["x", "x"]}, classes=["x", "y"])
-    >>> [[each.tolist() for each in some] for some in centred_meetings(answers, np.full((2, 2), 0.5))]
+    >>> [[each.tolist() for each in some] for some in centred_products(answers, np.full((2, 2), 0.5))]
     [[[0], [1], [0.5]]]
     """
-    for first, second in meetings(answers):
+    for first, second in answer_pairs(answers):
         i = answers.worker[first]
         j = answers.worker[second]
         given = answers.label[first]
@@ -123,7 +123,7 @@ def peer_sums(answers: Answers, frequency: FloatArray, x: FloatArray) -> FloatAr
     [5.0, 0.5]
     """
     total = np.zeros(answers.n_answers)
-    for first, second, products in centred_meetings(answers, frequency):
+    for first, second, products in centred_products(answers, frequency):
         for mine, other in ((first, second), (second, first)):
             total += np.bincount(mine, x[answers.worker[other]] * products, answers.n_answers)
     return total

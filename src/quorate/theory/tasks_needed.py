@@ -16,7 +16,7 @@ import numpy as np
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.errors import OptionError
 from quorate.graph.components import identify_pairs
-from quorate.graph.laplacian import DENSE, Parts, products
+from quorate.graph.laplacian import MAX_DENSE_WORKERS, Parts, products
 from quorate.graph.pairs import PairStats, stand_out
 
 CUBE = 1.5  # the cube of the theorem reaches from each skill over this to each skill times this
@@ -104,7 +104,7 @@ def pair_errors(
     if not 0 < delta < 1:
         raise OptionError(f"delta is a probability, not {delta}")
     n = len(parts.size)
-    small = (parts.size <= DENSE) & (n_classes > 1)
+    small = (parts.size <= MAX_DENSE_WORKERS) & (n_classes > 1)
     inside = small[parts.of_worker]
     asked, _ = parts.among(inside)
     kept = np.zeros(parts.n_workers, dtype=bool)
