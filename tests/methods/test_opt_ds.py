@@ -16,7 +16,7 @@ from quorate.methods import opt_ds as spectral
 from quorate.methods.checks import contradiction
 from quorate.methods.opt_ds import opt_ds
 from quorate.models import confusion
-from quorate.models.em import normalise_columns, expectation_maximisation
+from quorate.models.em import expectation_maximisation, normalise_columns
 from quorate.models.one_coin import fit_one_coin
 from quorate.notes import OTHER_START
 from quorate.simulate import crowd

@@ -11,7 +11,7 @@ from quorate import simulate
 from quorate.arrays import FloatArray
 from quorate.skills import centred
 from quorate.skills.centred import RESPONSE_BIAS_PSEUDO_ANSWERS, response_bias_of
-from quorate.skills.centred_score import CALM, CentredInference
+from quorate.skills.centred_score import VARIANCE_PSEUDO_ANSWERS, CentredInference
 from quorate.skills.variance_inflation import Curvature
 from tests.skills.interval_samples import answer_pairs
 
@@ -53,7 +53,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     kept = (n + RESPONSE_BIAS_PSEUDO_ANSWERS - 1) / (n + RESPONSE_BIAS_PSEUDO_ANSWERS)
     mean = np.bincount(a.label, minlength=n_classes) / a.n_answers
     counted = f * (n[:, None] + RESPONSE_BIAS_PSEUDO_ANSWERS) - RESPONSE_BIAS_PSEUDO_ANSWERS * mean
-    calm = [(counted[w] + CALM * mean) / (n[w] + CALM) for w in range(len(n))]
+    calm = [(counted[w] + VARIANCE_PSEUDO_ANSWERS * mean) / (n[w] + VARIANCE_PSEUDO_ANSWERS) for w in range(len(n))]
     share = n * x**2 / (n * x**2).sum()
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
     mates_habit = sum(share[w] * calm[w] for w in range(len(n)))
@@ -143,7 +143,7 @@ def test_pairs_of_workers_say_what_a_number_for_each_class_says(
 
     monkeypatch.setattr("quorate.skills.variance_inflation.inflation", look)
     for many in (100, 0):
-        monkeypatch.setattr(centred, "MANY_CLASSES", many)
+        monkeypatch.setattr(centred, "MIN_TABLE_CLASSES", many)
         drawn(3, with_gold).inflation(draws=1, seed=0)
     for by_class, by_pair in zip(*seen, strict=True):
         assert by_pair == pytest.approx(by_class, abs=1e-12)

@@ -213,16 +213,15 @@ def advised_labels(n_tasks: int) -> int:
     return min(ADVISED_GOLD, n_tasks) if n_tasks >= MIN_TASKS_ADVISED else 0
 
 
-def wilson(right: float, n: int) -> tuple[float, float]:
-    """Return Wilson's interval (95 %) for a proportion.
+def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
+    """Return Wilson's interval for a proportion; 95 % by default.
 
     >>> tuple(round(end, 2) for end in wilson(26, 30))
     (0.7, 0.95)
     """
-    share = right / n
-    z2 = Z_95**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z_95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
+    proportion = right / n
+    middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 

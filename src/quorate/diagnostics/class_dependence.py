@@ -22,6 +22,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, runs
 from quorate.blocks.kernels import em_step
 from quorate.blocks.memory import blocks_of
+from quorate.calibration.confidence import wilson
 from quorate.diagnostics.finding import Finding
 from quorate.models.confusion import cells_of, fit_matrices, scale_errors
 from quorate.models.em import expectation_maximisation, normalise_columns
@@ -82,10 +83,8 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
             mine, n = known == k, int(tasks[k])
             checked[k] = True
             share[k] = right[mine].sum() / answers.per_task[mine].sum()
-            # Wilson's interval, of as many tasks: answers to one task hang together.
-            middle = (share[k] + Z**2 / (2 * n)) / (1 + Z**2 / n)
-            half = Z * np.sqrt(share[k] * (1 - share[k]) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-            low[k], high[k] = middle - half, middle + half
+            # The number of tasks, not of answers: answers to one task are correlated.
+            low[k], high[k] = wilson(share[k] * n, n, Z)
     return RightByClass(share, np.clip(low, LEAST_SHARE, MOST_SHARE), np.clip(high, LEAST_SHARE, MOST_SHARE), checked)
 
 

@@ -325,6 +325,6 @@ class MACE(Estimator):
         known = known_classes(gold, answers)
         fit = fit_mace(answers, known, **self._options)
         order = self._by_appearance(answers.worker_names, "worker")
-        self.spamming_ = np.stack([fit.habit, fit.knowledge], axis=1)[order]
+        self.spamming_ = np.stack([fit.bias_rate, fit.knowledge], axis=1)[order]
         self.thetas_ = fit.strategy[order]
         return mace_result(answers, fit, known)

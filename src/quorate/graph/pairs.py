@@ -53,7 +53,7 @@ class PairStats:
         return PairStats(i, j, self.shared, self.agreed)
 
     def by_worker(self, n_workers: int, for_i: FloatArray, for_j: FloatArray | None = None) -> FloatArray:
-        """Sum a value of each pair over the pairs of each worker; the two workers of a pair may have different values."""
+        """Sum a value of each pair over the pairs of each worker; its two workers may have different values."""
         return sums_of_ends(n_workers, self.i, self.j, for_i, for_j)
 
     def n_peers(self, n_workers: int) -> IntArray:

@@ -14,7 +14,7 @@ So the number of tasks decides, whatever the number of workers who link, and fro
 a hundred. Any half of a small crowd shares few tasks with the other half, so a group must also hang by one worker
 (an articulation point) or share at most a quarter of its tasks with the rest (a cut).
 
-**Cuts.** With weights N_ij, let A be the adjacency matrix scaled by its row sums. Its smallest eigenvalue is close to -1
+**Cuts.** With weights N_ij, let A be the adjacency matrix scaled by its row sums. Its smallest eigenvalue is near -1
 (the smallest of the signless Laplacian, so scaled, close to 0) when a group is nearly bipartite: two sides that share
 many tasks with each other, and few within a side or with other workers; those few fix the scale of the group's skills.
 Its second eigenvalue is close to 1 when a group shares few tasks with all others; those few fix the sign of its skills.

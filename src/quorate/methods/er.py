@@ -1,4 +1,4 @@
-"""ER, eigenvector ratio: how workers agree, divided by how often they met, both as leading eigenvectors [Dalvi13]."""
+"""ER, eigenvector ratio: leading eigenvector of the agreements over that of the shared tasks [Dalvi13]."""
 
 from dataclasses import replace
 

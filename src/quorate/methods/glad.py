@@ -67,7 +67,7 @@ def glad(
 
 @dataclass(frozen=True)
 class Beforehand:
-    """What is believed before an answer is seen."""
+    """Priors of classes, abilities and eases."""
 
     prior: FloatArray  # of each class
     ability: FloatArray  # the mean, of each worker
@@ -81,7 +81,7 @@ class Beforehand:
         ability: FloatArray | None = None,
         ease: FloatArray | None = None,
     ) -> "Beforehand":
-        """Fill in what was not said, and refuse what does not fit the answers."""
+        """Fill in defaults; refuse arrays that do not fit the answers."""
         given = {"ability": (ability, answers.n_workers), "ease": (ease, answers.n_tasks)}
         means = []
         for name, (values, n) in given.items():

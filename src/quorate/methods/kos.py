@@ -24,7 +24,7 @@ def kos(
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
         classes: ``one-vs-rest`` or ``ordered``, for more than two classes.
-        iterations: rounds; more do not mend a crowd of uneven activity.
+        iterations: rounds; more do not help in crowds of uneven activity.
         seed: of the first messages, drawn from a normal law of mean one and variance one.
 
     Raises:
@@ -117,12 +117,12 @@ def centred_verdict(binary: BinaryAnswers) -> Verdict:
             product: FloatArray = block.T @ left - mean * left.sum()
             return product
 
-        v, settled = leading_vector(gram, len(workers), scale=block.nnz)
+        v, has_converged = leading_vector(gram, len(workers), scale=block.nnz)
         # Most of the vector's square lies with workers of positive weight. Equal halves decide nothing, and abstain.
         balance = (v * np.abs(v)).sum()
         v *= np.sign(balance) if abs(balance) > FAINT else 0.0
         weights[workers] = v
         offset[tasks] = -(mean @ v)
-        converged &= settled
+        converged &= has_converged
     verdict = weigh(binary, weights, offset)
     return Verdict(verdict.scores, verdict.cast, weights, converged)

@@ -29,7 +29,7 @@ def m3v_svm(
 ) -> Result:
     """Find the weights that give the labels the widest margin, vote with them, and repeat until the labels stand still.
 
-    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so the labels settle; a class takes a task over only
+    Both steps lower ½|η|² + c·Σ (what is missing from the margin), so labels converge; a class takes a task over only
     if its score is truly larger. No randomness enters.
 
     Args:
@@ -57,7 +57,7 @@ def m3v_svm(
     if given.answers.n_classes < 2:
         return outcome("m3v-svm", answers, majority(answers), gold=known)
     label = hold_labels(majority(given.answers).label, given.known)
-    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not settled after {max_iterations} machines")]
+    notes = [Note(NOT_CONVERGED, f"m3v-svm: the labels had not converged after {max_iterations} machines")]
     for _ in range(max_iterations):
         machine = _solve(given.answers, label, margin, c)
         better = hold_labels(_vote_again(tally(given.answers, machine.weights), label), given.known)

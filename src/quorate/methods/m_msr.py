@@ -50,7 +50,7 @@ def m_msr(
     Args:
         answers: who answered what.
         gold: known labels of some tasks, which they then have.
-        trim: how many peers' opinions of a worker are dropped above the current estimate, and how many below, at the
+        trim: how many peers' estimates of a worker are dropped above the current estimate, and how many below, at the
             most; by default half the fewest peers that anyone in the component has, less one.
         max_iterations: rounds at the most.
         tolerance: stop when the skills change by less than this a round, averaged over answers.
@@ -178,8 +178,8 @@ def complete(
                 x = total / WINDOW
                 break
             least, least_before, total = np.inf, least, np.zeros(n)
-    told = np.bincount(target, x[source] > NOTHING, n) > 0
-    return Completion(np.where(told, x, np.nan), iterations, status)
+    has_peer = np.bincount(target, x[source] > NOTHING, n) > 0
+    return Completion(np.where(has_peer, x, np.nan), iterations, status)
 
 
 def trimmed_means(target: IntArray, ratio: FloatArray, estimate: FloatArray, drop: IntArray) -> FloatArray:

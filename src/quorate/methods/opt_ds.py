@@ -1,6 +1,4 @@
-"""Opt-D&S: confusion matrices from the moments of three groups of workers, then a few rounds of EM [Zhang16].
-
-Confusion matrices from the moments of three groups of workers, by a tensor decomposition [Zhang16].
+"""Opt-D&S: confusion matrices by a tensor decomposition of moments, then a few rounds of EM [Zhang16].
 
 The moments are products of sparse (tasks, classes) matrices, one for each third of the workers.
 """

@@ -1,4 +1,4 @@
-"""The paper's whole method in one place: answers -> evidence -> skills -> signs -> weights -> vote. Start here."""
+"""The paper's method: answers, pair statistics, skills, signs, weights, vote [Ma20]."""
 
 from typing import Any
 

@@ -79,12 +79,12 @@ def solve(
     status[(status == IDENTIFIED) & uninformed] = UNINFORMED
     skills = np.where(status == IDENTIFIED, solution.skills, skills)
     solution = replace(solution, skills=skills[~evidence.is_gold])
-    # The weights of chosen pairs are no counts of meetings: what they tell is known up to a scale only.
-    told = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
+    # Weights other than N_ij are not counts, so the information is known up to a scale only.
+    usable_information = information if evidence.weighting == "shared" else np.full(len(skills), np.inf)
     notes = (
         *solver_notes,
         *alternative_note(solution),
-        *sign_note(skills, told, evidence.verdict.component, evidence.free),
+        *sign_note(skills, usable_information, evidence.verdict.component, evidence.free),
     )
     return Estimate(skills, status, problem.is_inside(skills), solution, found_signs, notes)
 

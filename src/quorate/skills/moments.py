@@ -84,7 +84,7 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Meetings:
+class SharedTasks:
     """N: one sum over the workers of each task, less the worker's own part."""
 
     blocks: Blocks
@@ -122,7 +122,7 @@ def from_answers(answers: Answered) -> Moments:
     m = answers.n_classes
     blocks = blocks_of(answers)
     agreed, apart = (int(each) for each in blocks.sums(pair_counts)[0])
-    shared = Meetings(blocks)
+    shared = SharedTasks(blocks)
     signed = Agreements(blocks)
     return Moments(
         shared,

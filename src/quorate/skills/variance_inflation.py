@@ -111,7 +111,7 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
 
     Args:
         curvature: of the least squares at their solution.
-        pulls: psi, tasks × workers: what each answer says of its worker's skill beyond the estimate, times D.
+        pulls: psi, tasks × workers: each answer's contribution to the score, D·(r - x).
         draws: of random signs.
         seed: of those.
 
@@ -123,8 +123,8 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
     """
     rng = np.random.default_rng(seed)
     n_workers = pulls.shape[1]
-    told = curvature.diagonal > 0
-    scale = np.where(told, curvature.diagonal, 1.0)[:, None]
+    is_informed = curvature.diagonal > 0
+    scale = np.where(is_informed, curvature.diagonal, 1.0)[:, None]
     known = np.bincount(pulls.indices, pulls.data**2, n_workers)[:, None] / scale**2  # the variance of o
     at_once = max(1, min(draws, ENTRIES // max(n_workers, 1)))
     both, own, total = (np.zeros(n_workers) for _ in range(3))
@@ -138,7 +138,7 @@ def inflation(curvature: Curvature, pulls: sparse.csr_array, *, draws: int, seed
     slope = np.divide(both, own, out=np.ones(n_workers), where=own > 0)
     rest = np.maximum(total - slope * both, 0.0) / max(draws - 1, 1)
     f = slope**2 + np.divide(rest, known[:, 0], out=np.zeros(n_workers), where=known[:, 0] > 0)
-    return np.where(told, np.clip(f, 1.0, MOST_INFLATION), 1.0)
+    return np.where(is_informed, np.clip(f, 1.0, MOST_INFLATION), 1.0)
 
 
 def _draw(pulls: sparse.csr_array, k: int, rng: np.random.Generator) -> FloatArray:

@@ -124,10 +124,11 @@ def expected_loss(crowd: Crowd, skills: FloatArray | None = None, *, draws: int 
     True
     """
     rng = np.random.default_rng(seed)
-    believed = crowd.skills if skills is None else skills
+    weighing_skills = crowd.skills if skills is None else skills
     a = crowd.answers
     losses = [
-        (margins(fresh, truth, believed) <= 0).mean() for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
+        (margins(fresh, truth, weighing_skills) <= 0).mean()
+        for fresh, truth in _drawn_again(a, crowd.skills, draws, rng)
     ]
     return float(np.mean(losses))
 

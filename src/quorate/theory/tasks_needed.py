@@ -180,17 +180,17 @@ def _expected(parts: Parts, x: FloatArray, per_worker: IntArray, n_classes: int)
     product = np.clip(x[i] * x[j], -1 / (n_classes - 1), 1.0)
     agreement = ((n_classes - 1) * product + 1) / n_classes
     variance = (n_classes / (n_classes - 1)) ** 2 * np.maximum(agreement * (1 - agreement), 0.25 / shared)
-    told = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
+    information = pairs.by_worker(n, shared * x[j] ** 2, shared * x[i] ** 2)
     degree = np.maximum(pairs.by_worker(n, shared, shared), 1e-300)
-    together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (told / degree) ** 2
+    together = degree * np.maximum(degree / np.maximum(per_worker, 1) - 1, 0.0) * (information / degree) ** 2
     own = pairs.by_worker(n, shared * variance * x[j] ** 2, shared * variance * x[i] ** 2)
     open_itself = np.maximum((x + 1 / (n_classes - 1)) * (1 - x), 0.0)  # 1 - s² for two classes
     noise = own + together * open_itself
     both = shared * x[i] * x[j]
     expected = np.full(len(parts.size), np.nan)
-    informed = told > 0
+    informed = information > 0
     inner, kept = parts.among(informed)
-    level = (told + 1e-12 * told)[informed]  # a part with two sides leaves one direction open
+    level = (information + 1e-12 * information)[informed]  # a part with two sides leaves one direction open
     for stack in inner.batched_components():
         curvature = stack.matrices(both[kept], level)
         half = np.linalg.solve(curvature, stack.matrices((both * variance)[kept], noise[informed]))
