@@ -93,7 +93,7 @@ def test_counts_are_those_of_a_loop_over_all_that_was_said(at_once: int, monkeyp
         for _, worker, symbol, label in here:
             others = scores - (logs[worker, label] if label >= 0 else 0.0)
             expected[worker, symbol] += softmax(others[None] * factor[t])[0]
-    counts, total = blocks_of(answers).sums(counted, Believed(logs, prior, factor), n_symbols)
+    counts, total = blocks_of(answers).sum(counted, Believed(logs, prior, factor), n_symbols)
     assert np.allclose(counts.reshape(expected.shape), expected, atol=1e-12)  # rounding of sums of a few dozen
     assert np.allclose(total, before, atol=1e-12)
 

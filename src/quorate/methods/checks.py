@@ -46,7 +46,7 @@ def contradiction_over_blocks(blocks: Blocks, vote: Callable[[Block], Vote], met
     """
     if method in AS_THE_VOTE:
         return ()
-    return _told(blocks.sums(_counted_in, vote)[0], blocks.n_classes, method)
+    return _told(blocks.sum(_counted_in, vote)[0], blocks.n_classes, method)
 
 
 def implied_skills(answers: Answers, label: IntArray) -> tuple[float, float]:

@@ -215,7 +215,7 @@ def doubtful_agreement(answers: Answers, label: IntArray) -> DoubtfulAgreement |
     relative_error = (1 - skills.mean) / max(1 - skills.average, 0.02)
     start = SkillScorer(skills.mean, bias.frequency, bias.prior)
     model = pooled_confusion(blocks, start, relative_error, n_steps=2)
-    scores = np.concatenate(list(blocks.each(model.scores)))
+    scores = np.concatenate(list(blocks.map(model.scores)))
     flat = softmax(scores * tempering(answers.per_task, TYPICAL_RHO)[:, None])
     belief = np.maximum(softmax(scores), flat)  # of what stands for a label, the most: whichever is too sure is not it
     # What it was trained on is the plain vote, or labels that were weighed as these are.

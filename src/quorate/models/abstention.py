@@ -281,7 +281,7 @@ def fit_symbols(answers: Answered, believed: Believed) -> SymbolModel | None:
     m, n_entries = blocks.n_classes, blocks.n_workers * len(class_of_symbol) * blocks.n_classes
     if n_entries > most_entries(blocks.n_answers):  # too much for a matrix a worker
         return None
-    counts, before = blocks.sums(counted, believed, len(class_of_symbol))
+    counts, before = blocks.sum(counted, believed, len(class_of_symbol))
     counts = counts.reshape(blocks.n_workers, -1, m)
     logs, kept = _told(counts, class_of_symbol), 1.0
     if logs is None:
@@ -291,10 +291,10 @@ def fit_symbols(answers: Answered, believed: Believed) -> SymbolModel | None:
         # Flattened, every sure task would hold a little of each other class, and where grades make it surer, the tasks
         # in doubt would get that.
         believed = replace(believed, factor=0.0)
-        before, *told = blocks.sums(_alike, believed, unbalanced)
+        before, *told = blocks.sum(_alike, believed, unbalanced)
         kept = shares_kept(told_alike(*told))
     return SymbolModel(
-        logs, kept * prior_preserving_shift(lambda shift: blocks.sums(_leaning, believed, unbalanced, shift), before)
+        logs, kept * prior_preserving_shift(lambda shift: blocks.sum(_leaning, believed, unbalanced, shift), before)
     )
 
 

@@ -66,7 +66,7 @@ def fit_confusion_em(
         start: first matrices, workers × answers × classes; by default from the vote shares.
     """
     m = blocks.n_classes
-    counts, class_counts = blocks.sums(_counts_by_votes)
+    counts, class_counts = blocks.sum(_counts_by_votes)
     history: list[float] = []
     converged = False
     log_theta = theta = np.zeros((0, m, m))
@@ -78,7 +78,7 @@ def fit_confusion_em(
         log_theta = logarithm(theta, zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = counts
-        counts, class_counts, value = blocks.sums(em_step, log_theta, log_prior, True, True)
+        counts, class_counts, value = blocks.sum(em_step, log_theta, log_prior, True, True)
         history.append(float(value[0]))
         report("EM steps", iteration, max_iterations)
         change = float(np.abs(counts - before).sum())
@@ -102,7 +102,7 @@ def fit_one_coin_em(
     """
     m = blocks.n_classes
     n = blocks.per_worker
-    right, class_counts = blocks.sums(_right_by_votes, blocks.n_workers)
+    right, class_counts = blocks.sum(_right_by_votes, blocks.n_workers)
     history: list[float] = []
     converged = False
     accuracy = np.full(blocks.n_workers, 1 / m)
@@ -114,7 +114,7 @@ def fit_one_coin_em(
         log_wrong = logarithm((1 - accuracy) / max(m - 1, 1), zeros)
         log_prior = _log_prior(class_counts, blocks.n_tasks, class_prior)
         before = right
-        right, class_counts, value = blocks.sums(_one_coin_step, log_right, log_wrong, log_prior)
+        right, class_counts, value = blocks.sum(_one_coin_step, log_right, log_wrong, log_prior)
         history.append(float(value[0]))
         report("EM steps", iteration, max_iterations)
         if float(np.abs(right - before).sum()) <= tolerance * max(blocks.n_answers, 1):

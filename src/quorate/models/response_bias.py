@@ -75,7 +75,7 @@ def class_prior_by_response_bias(answers: Answers, skills: FloatArray, bias_of_w
         np.log(response_bias_matrices(skills, bias_of_workers)),
         np.log(np.maximum(bias_of_workers.prior, FLOOR)),
     )
-    believed = blocks_of(answers).sums(em_step, logs, shift)[1] + 1
+    believed = blocks_of(answers).sum(em_step, logs, shift)[1] + 1
     shares: FloatArray = believed / believed.sum()
     return shares
 

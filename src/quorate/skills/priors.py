@@ -77,7 +77,7 @@ class Priors:
             skills: of everyone who is met, as far as they are known.
             n_classes: M.
         """
-        told, one, cube, fourth, both, _ = blocks_of(answers).sums(power_sums, skills, skills, False)[0]
+        told, one, cube, fourth, both, _ = blocks_of(answers).sum(power_sums, skills, skills, False)[0]
         pairs = both - fourth
         u, m = np.clip(self.skill, -1 / (n_classes - 1), 1.0), n_classes - 1
         spread = (pairs + one) / m + (m - 1) / m * (pairs + cube) * u - both * u * u
