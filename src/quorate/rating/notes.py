@@ -51,8 +51,8 @@ def rating_notes(
         notes.append(
             Note(
                 SIMPLER_MODEL,
-                f"Warning: {restriction}, because the fit with a scale of each rater did not converge or predicts worse. The "
-                "column mean has the plain mean for comparison.",
+                f"Warning: {restriction}, because the fit with a scale of each rater did not converge or predicts "
+                "worse. The column mean has the plain mean for comparison.",
             )
         )
     elif not fit.converged:
