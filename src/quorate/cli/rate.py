@@ -182,9 +182,9 @@ def _rate(scores: "Scores | EngineSource", options: dict[str, Any]) -> "Rating":
 
     if isinstance(scores, Scores):
         return rate(scores, **options)
-    from quorate.rating.from_engine import rate_held
+    from quorate.rating.from_engine import rate_engine_source
 
-    return rate_held(scores, **options)
+    return rate_engine_source(scores, **options)
 
 
 def _make_table(scores: "Scores | EngineSource", rating: "Rating", name: str | None) -> None:

@@ -369,7 +369,18 @@ def _rater_lines(
     if not table.has_workers:
         no_values = np.zeros(0)
         no_codes = np.zeros(0, np.int64)
-        return RaterLines(*[no_values] * 6, *[no_codes] * 4)
+        return RaterLines(
+            bias=no_values,
+            bias_se=no_values,
+            scale=no_values,
+            scale_se=no_values,
+            noise=no_values,
+            weight=no_values,
+            n_answers=no_codes,
+            n_peers=no_codes,
+            component=no_codes,
+            status=no_codes,
+        )
     component, bipartite = table.graph
     sizes = np.bincount(component, minlength=len(bipartite))
     free = fitted.design.scale_is_free
