@@ -172,8 +172,11 @@ def read_csv(
         delimiter = "," if fixed else sniff_delimiter(text)
     first = first_row(text, delimiter)
     header = list(header_names(first, names))
+    if len(header) > 1:  # else the delimiter may be another, to which the quotes belong
+        check_quotes(data, name, delimiter)
     check_columns(header, _with_marks(columns, header, delimiter, fixed), name)
-    check_quotes(data, name, delimiter)
+    if len(header) == 1:
+        check_quotes(data, name, delimiter)
     options: dict[str, Any] = {}
     if names is not None and names != ("header",):
         if len(header) != len(first):

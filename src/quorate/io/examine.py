@@ -10,9 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.answers import Answers
-from quorate.errors import InputError, OptionError, QuorateError, UnreadableFileError, count
+from quorate.errors import (
+    EmptyFileError,
+    InputError,
+    NotUtf8Error,
+    OptionError,
+    QuorateError,
+    RaggedRowsError,
+    StrayQuoteError,
+    TooLargeError,
+    UnreadableFileError,
+    WrongFormatError,
+    count,
+)
 from quorate.io.column_names import quoted
-from quorate.io.detect_columns import Plan, detect
+from quorate.io.detect_columns import detect
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
 from quorate.io.exports.formats import FORMATS
@@ -20,6 +32,7 @@ from quorate.io.exports.pairwise import propose_rank
 from quorate.io.layouts import frame_for, names_resolved
 from quorate.io.open_file import Loaded, compression_of, head, hold
 from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.plan import Plan
 from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands
 from quorate.io.read import Reading, read_source
 from quorate.io.read_table import Source, format_of
@@ -28,6 +41,16 @@ from quorate.io.several_files import content_of
 SCHEMA_VERSION = 1
 LARGE = 1 << 26  # bytes of a file, from which on its beginning is examined instead of all of it
 BEGINNING = 1 << 23  # bytes of it that are
+# Errors of a file that cannot be parsed, whatever its columns mean.
+BROKEN_FILE = (
+    EmptyFileError,
+    NotUtf8Error,
+    RaggedRowsError,
+    StrayQuoteError,
+    TooLargeError,
+    UnreadableFileError,
+    WrongFormatError,
+)
 FEW_WORKERS = 3  # that rating workers takes, without known labels
 # Layouts of plain tables, for `quorate doctor --formats`.
 LAYOUTS = {
@@ -59,7 +82,7 @@ class Examination:
 
     files: tuple[str, ...]
     what: str  # the format or layout, in words
-    outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"
+    outcome: str  # "read": as it is; "proposed": with the options that the first command has; "refused"; "unreadable"
     reason: str = ""  # why it is refused
     columns: tuple[str, ...] = ()  # what each was taken for, and why
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -78,7 +101,7 @@ class Examination:
         if self.sampled:
             found.append(f"  {self.sampled}")
         found += [f"  {sentence}" for sentence in self.columns]
-        if self.reason:
+        if self.reason and self.outcome != "unreadable":  # which the command ends with, as an error
             found += ["", f"Cannot be combined: {self.reason}"]
         if self.counts:
             found += ["", f"It holds {_counted(self.counts)}."]
@@ -151,6 +174,8 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)
         found, options, refused = _read(part, reading)
+    except BROKEN_FILE as error:
+        return Examination(files, what, "unreadable", str(error), columns, sampled=sampled)
     except InputError as error:
         return Examination(files, what, "refused", str(error), columns, sampled=sampled)
     if found is None:
@@ -238,6 +263,8 @@ def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[st
     for _ in range(3):  # a proposal may be followed by one about conflicts
         try:
             return read_source(source, replace(reading, **options)), options, ""
+        except BROKEN_FILE:
+            raise
         except (InputError, OptionError) as found:
             error = found
             if not found.proposal or set(found.proposal.items()) <= set(options.items()):

@@ -1,8 +1,10 @@
 """A source whose layout is not known yet -> `Frame`: its columns, each field as text, and how it was read."""
 
+import fnmatch
 import json
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,14 +15,17 @@ import numpy as np
 import pyarrow as pa
 
 from quorate.arrays import IntArray
-from quorate.errors import InputError
+from quorate.errors import InputError, MissingColumnError, OptionError, listing, shown
+from quorate.io.column_names import match_name
 from quorate.io.columns import encode
 from quorate.io.exports.content import Content
 from quorate.io.json_documents import cell_text, tabulate
 from quorate.io.json_lines import each_line
 from quorate.io.open_file import Loaded, head
+from quorate.io.options import join_names, split_names
 from quorate.io.read_table import read_table
 
+PATTERN = "*?["  # what makes a name a pattern
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
@@ -227,3 +232,79 @@ def _nested(texts: Sequence[str]) -> str:
     listed = sum("," in text for text in some)
     short = all(0 < len(part.strip()) <= 40 for text in some[:50] for part in text.split(","))
     return "listed" if listed >= 0.8 * len(some) and short else ""
+
+
+# --- the columns that an option names ---
+
+
+def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
+    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
+
+    Raises:
+        MissingColumnError: one means none.
+
+    >>> from quorate.io.exports.content import look
+    >>> from quorate.io.frame import frame_of
+    >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
+    ['judge_a', 'judge_b']
+    """
+    there = list(frame.columns)
+    if isinstance(given, str) and match_name(given, there) in there:
+        return [match_name(given, there)]
+    found: dict[str, None] = {}
+    for name in split_names(given):
+        meant = [match_name(name, there)]
+        if meant[0] not in there:
+            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
+        if not meant:
+            said = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
+            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
+            raise MissingColumnError(
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({said}) name one "
+                "of those"
+            )
+        found |= dict.fromkeys(meant)
+    return [name for name in there if name in found]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
+
+
+def one_column(frame: Frame, given: str, role: str) -> str:
+    """Return the one column that a name means.
+
+    Raises:
+        OptionError: it means several.
+    """
+    found = columns_named(frame, given, role)
+    if len(found) > 1:
+        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
+    return found[0]
+
+
+def columns_of_option(frame: Frame, given: Any) -> list[str]:
+    """Return the columns that an option names; the reverse of `join_names`."""
+    text = str(given or "")
+    return [text] if text in frame.columns else list(split_names(text))
+
+
+def column_pattern(frame: Frame, names: Sequence[str]) -> str:
+    """Write columns as an option takes them: a pattern that means just these, or a list."""
+    first = names[0]
+    shared = first
+    for name in names[1:]:
+        while not name.startswith(shared):
+            shared = shared[:-1]
+    ending = first
+    for name in names[1:]:
+        while not name.endswith(ending):
+            ending = ending[1:]
+    for pattern in (f"{shared}*", f"*{ending}"):
+        if len(pattern) > 2 and not re.search(r"[\[\]?,\"]", pattern) and _means(frame, pattern, names):
+            return pattern
+    return join_names(names)
+
+
+def _means(frame: Frame, pattern: str, names: Sequence[str]) -> bool:
+    return set(columns_named(frame, pattern, "workers")) == set(names)

@@ -2,6 +2,7 @@
 
 import codecs
 import csv
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypedDict
@@ -213,6 +214,17 @@ def split_names(given: Sequence[str] | str) -> tuple[str, ...]:
     except csv.Error:
         row = [given]
     return tuple(name.strip() for name in row)
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Write columns as one option: with commas between, and quotes around a name that holds one.
+
+    >>> join_names(["page", "sound"]), join_names(["a, b"]), join_names(["a, b", "c"])
+    ('page,sound', 'a, b', '"a, b",c')
+    """
+    if len(names) == 1:
+        return names[0]
+    return ",".join(f'"{name.replace(chr(34), chr(34) * 2)}"' if re.search('[,"]', name) else name for name in names)
 
 
 AS_USUAL = ReadOptions()

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
-from quorate.io.detect_columns import Plan
 from quorate.io.frame import Frame
+from quorate.io.plan import Plan
 
 # The option of the command line for each option of reading.
 FLAGS = {

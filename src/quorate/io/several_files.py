@@ -5,14 +5,13 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pyarrow as pa
 
 from quorate.addresses import render_address
 from quorate.errors import InputError, MissingColumnError, UnknownFormatError, UnreadableFileError, listing
-from quorate.io.detect_columns import worker_name_of
 from quorate.io.exports.content import Content, look
 from quorate.io.frame import Frame, frame_of
 from quorate.io.json_documents import cell_text
@@ -24,6 +23,15 @@ ENDINGS = (".csv", ".tsv", ".parquet", ".pq", ".jsonl", ".ndjson", ".json", ".ev
 PACKED = (".gz", ".bz2", ".zst", ".lz4")
 PATTERN = "*?["
 SWELLS = 20  # what a byte of a file takes in memory while several are put together
+
+
+def worker_name_of(name: str) -> str:
+    """Return what a file of one worker is called: its name without the ending.
+
+    >>> worker_name_of("results/gpt-4o-mini.json"), worker_name_of("judge_claude_opus_4.7.json")
+    ('gpt-4o-mini', 'judge_claude_opus_4.7')
+    """
+    return re.sub(r"\.(csv|tsv|jsonl?|ndjson|parquet|pq|xlsx|ya?ml|gz|zst|bz2)$", "", PurePath(name).name, flags=re.I)
 
 
 def expand_files(source: Any) -> list[str] | None:

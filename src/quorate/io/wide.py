@@ -5,7 +5,6 @@ column per question, each a task of its own (folded); a column per class (marks 
 """
 
 import ast
-import fnmatch
 import json
 import re
 from collections import Counter
@@ -31,12 +30,12 @@ from quorate.errors import (
 )
 from quorate.io.column_names import match_name
 from quorate.io.exports.export import JOINT, NEVER, Export
-from quorate.io.frame import Frame
+from quorate.io.frame import PATTERN, Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
-from quorate.io.options import ReadOptions, split_names
+from quorate.io.options import ReadOptions
+from quorate.io.row_keys import id_columns
 from quorate.io.values import FROM_FILE, natural_order
 
-PATTERN = "*?["  # what makes a name a pattern
 WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
 MOST_VOTES = 1_000  # of one class in one row, where fields count votes
@@ -80,91 +79,102 @@ def read_layout(frame: Frame, reading: ReadOptions) -> Export:
     >>> read_layout(frame, ReadOptions(task="item", workers="ann,bob")).table.to_pylist()[-1]
     {'task': '2', 'worker': 'ann', 'label': 'y'}
     """
-    tasks = _task_ids(frame, reading)
     rows = LongRows()
     if reading.workers is not None and reading.fold is not None:
         raise OptionError("workers= (--workers) and fold= (--fold) are two layouts; give one of them")
     if reading.workers is not None:
-        _read_wide(frame, reading, tasks, rows)
+        names = columns_named(frame, reading.workers, "workers")
+        tasks = _tasks_of_rows(frame, reading, names, rows)
+        _read_wide(frame, reading, tasks, names, rows)
     elif reading.fold is not None:
-        _read_folded(frame, reading, tasks, rows)
+        names = natural_order(columns_named(frame, reading.fold, "fold"))
+        tasks = _tasks_of_surveys(frame, reading) or _tasks_of_answers(frame, reading, rows)
+        _read_folded(frame, reading, tasks, names, rows)
     else:
-        labels = columns_named(frame, reading.label or "label", "label")
-        if len(labels) > 1:
-            _read_classes(frame, reading, tasks, labels, rows)
+        names = columns_named(frame, reading.label or "label", "label")
+        if len(names) == 1:
+            tasks = _tasks_of_answers(frame, reading, rows)
+            _read_long(frame, reading, tasks, names[0], rows)
+        elif _has_workers(frame, reading):
+            tasks = _tasks_of_answers(frame, reading, rows)
+            _read_marks(frame, reading, tasks, names, rows)
         else:
-            _read_long(frame, reading, tasks, labels[0], rows)
+            tasks = _tasks_of_rows(frame, reading, names, rows)
+            _read_votes(frame, tasks, names, rows)
     if not rows.task:
         raise NoRowsError(f"{frame.name} has columns, but no answers in them")
     return _export(frame, reading, tasks, rows)
 
 
-def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[str]:
-    """Return the columns that a name, a list of names or patterns mean, in the order of the table.
-
-    Raises:
-        MissingColumnError: one means none.
-
-    >>> from quorate.io.exports.content import look
-    >>> from quorate.io.frame import frame_of
-    >>> columns_named(frame_of(look({"id": [1], "judge_a": [1], "judge_b": [2]}), sample=False), "judge_*", "workers")
-    ['judge_a', 'judge_b']
-    """
-    there = list(frame.columns)
-    if isinstance(given, str) and match_name(given, there) in there:
-        return [match_name(given, there)]
-    found: dict[str, None] = {}
-    for name in split_names(given):
-        meant = [match_name(name, there)]
-        if meant[0] not in there:
-            meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
-        if not meant:
-            said = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
-            kind = "column like" if any(mark in name for mark in PATTERN) else "column"
-            raise MissingColumnError(
-                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({said}) name one "
-                "of those"
-            )
-        found |= dict.fromkeys(meant)
-    return [name for name in there if name in found]
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(name.lower(), pattern.lower())
-
-
-def one_column(frame: Frame, given: str, role: str) -> str:
-    """Return the one column that a name means.
-
-    Raises:
-        OptionError: it means several.
-    """
-    found = columns_named(frame, given, role)
-    if len(found) > 1:
-        raise OptionError(f"{role}= (--{role.replace('_', '-')}) names one column, got {listing(found)}")
-    return found[0]
-
-
 # --- tasks ---
 
 
-def _task_ids(frame: Frame, reading: ReadOptions) -> list[str | None]:
-    """Return the id of each row's task: of one column, of several, or the number of the row."""
-    if reading.task is None:
-        default = match_name("task", list(frame.columns))
-        if default in frame.columns and reading.workers is None:
-            return frame.texts(default)
-        if frame.index:
-            return frame.texts(frame.index[0])
-        return [str(number) for number in range(1, frame.n_rows + 1)]
-    names = columns_named(frame, reading.task, "task")
+def _tasks_of_answers(frame: Frame, reading: ReadOptions, rows: LongRows) -> list[str | None]:
+    """Return the task of each row of a table with one row per answer: a column of ids, or the number of the row."""
+    default = match_name("task", list(frame.columns))
+    if reading.task is not None:
+        return _ids(frame, columns_named(frame, reading.task, "task"))
+    if default in frame.columns:
+        return frame.texts(default)
+    return _numbered(frame, rows, "no column is named as the task")
+
+
+def _tasks_of_surveys(frame: Frame, reading: ReadOptions) -> list[str | None]:
+    """Return blank ids where every row is another worker who answered the same questions; nothing for other tables."""
+    has_task = reading.task is not None or match_name("task", list(frame.columns)) in frame.columns
+    workers, column = _workers_of_rows(frame, reading)
+    if has_task or frame.index or column is None:
+        return []
+    if len(set(workers)) < len(workers):
+        raise MissingColumnError(
+            f"{shown(column)} has several rows of one worker, and no column of {frame.name} is named as the task that "
+            "each row is about; name it with task= (--task)"
+        )
+    return [""] * frame.n_rows
+
+
+def _tasks_of_rows(frame: Frame, reading: ReadOptions, answers: Sequence[str], rows: LongRows) -> list[str | None]:
+    """Return the task of each row of a table with one row per task: the only column that identifies it, or its number.
+
+    Args:
+        frame: the table.
+        reading: may name the columns of the task.
+        answers: the columns that hold answers, and no ids.
+        rows: gets a note of what was taken for the task.
+    """
+    if reading.task is not None:
+        return _ids(frame, columns_named(frame, reading.task, "task"))
+    if frame.index:
+        return frame.texts(frame.index[0])
+    gold = [] if reading.gold_column is None else columns_named(frame, reading.gold_column, "gold_column")
+    candidates = id_columns(frame, [*answers, *gold])
+    if len(candidates) == 1:
+        rows.notes.append(
+            f"the task is {shown(candidates[0])}, which has a value of its own in every row; task= (--task) names "
+            "another column"
+        )
+        return _ids(frame, candidates)
+    if candidates:
+        return _numbered(frame, rows, f"{listing(candidates, 4)} may all identify the task")
+    return _numbered(frame, rows, "no column identifies a row")
+
+
+def _numbered(frame: Frame, rows: LongRows, why: str) -> list[str | None]:
+    if frame.index:
+        return frame.texts(frame.index[0])
+    rows.notes.append(f"tasks are numbered by row, because {why}; task= (--task) names the column of the task")
+    return [str(number) for number in range(1, frame.n_rows + 1)]
+
+
+def _ids(frame: Frame, names: Sequence[str]) -> list[str | None]:
+    """Return the ids in one column, or those that several columns make together; None where they are blank."""
     if len(names) == 1:
         return [whole_number(text) for text in frame.texts(names[0])]
     parts = [[whole_number(text) for text in frame.texts(name)] for name in names]
     keys = list(zip(*parts, strict=True))
-    joined = [None if None in key else " / ".join(each or "" for each in key) for key in keys]
+    joined = [None if None in key else " / ".join(part or "" for part in key) for key in keys]
     if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
-        joined = [None if all(each is None for each in key) else json.dumps(key, ensure_ascii=False) for key in keys]
+        joined = [None if all(part is None for part in key) else json.dumps(key, ensure_ascii=False) for key in keys]
     return joined
 
 
@@ -310,14 +320,14 @@ def _literal(text: str) -> Any:
         return None
 
 
-def _read_wide(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
-    assert reading.workers is not None  # or there is another layout
+def _read_wide(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
+) -> None:
     for role in ("worker", "label", "worker_name"):
         if getattr(reading, role) is not None:
             raise OptionError(
                 f"workers= (--workers) names a column per worker, so that {role}= means nothing beside it; leave it out"
             )
-    names = columns_named(frame, reading.workers, "workers")
     _check_tasks(frame, reading, tasks)
     if len(names) == 1:
         nested = frame.profiles[names[0]].nested
@@ -405,12 +415,12 @@ def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) ->
         seen[task] = number
 
 
-def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], rows: LongRows) -> None:
+def _read_folded(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
+) -> None:
     """Read columns that are a question each: every one is a task of its own."""
-    assert reading.fold is not None  # or there is another layout
     if reading.label is not None:
         raise OptionError("fold= (--fold) names the columns of answers, so that label= means nothing beside it")
-    names = natural_order(columns_named(frame, reading.fold, "fold"))
     workers, _ = _workers_of_rows(frame, reading)
     groups = _groups(frame, reading)
     titles = worker_titles(names)
@@ -423,40 +433,47 @@ def _read_folded(frame: Frame, reading: ReadOptions, tasks: list[str | None], ro
             elif task is None or who is None:
                 raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
             else:
-                rows.add(f"{task} / {title}", who, whole_number(value), groups[k])
+                name = f"{task} / {title}" if task else title
+                rows.add(name, who, whole_number(value), groups[k])
     rows.notes.append(f"{count(len(names), 'column')} folded into tasks: {listing(names, 8)}")
 
 
-def _read_classes(
-    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: list[str], rows: LongRows
+def _has_workers(frame: Frame, reading: ReadOptions) -> bool:
+    """Whether something says who gave the answers of a row."""
+    if reading.worker is not None or reading.worker_name is not None:
+        return True
+    return match_name("worker", list(frame.columns)) in frame.columns
+
+
+def _read_marks(
+    frame: Frame, reading: ReadOptions, tasks: list[str | None], names: Sequence[str], rows: LongRows
 ) -> None:
-    """Read a column per class: marks of a worker, or how many votes the class has."""
+    """Read a column per class in which a worker marks the classes of a task."""
     titles = worker_titles(names)
-    cells = [frame.texts(name) for name in names]
-    marked = [
-        [_marks(text, name, k) for k, text in enumerate(column)] for name, column in zip(names, cells, strict=True)
-    ]
-    has_worker = reading.worker is not None or reading.worker_name is not None
-    has_worker = has_worker or match_name("worker", list(frame.columns)) in frame.columns
-    if has_worker:
-        workers, _ = _workers_of_rows(frame, reading)
-        groups = _groups(frame, reading)
-        for k, task in enumerate(tasks):
-            chosen = [title for title, column in zip(titles, marked, strict=True) if column[k]]
-            who = workers[k]
-            if task is None or who is None:
-                raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
-            if not chosen:
-                rows.left_out["without a class"] += 1
-                continue
-            rows.several = rows.several or len(chosen) > 1
-            rows.add(task, who, JOINT.join(sorted(chosen)), groups[k])
-        rows.notes.append(f"read as one column per class: {listing(titles, 8)}")
-        return
+    marks = _mark_columns(frame, names)
+    workers, _ = _workers_of_rows(frame, reading)
+    groups = _groups(frame, reading)
+    for k, task in enumerate(tasks):
+        marked = [title for title, column in zip(titles, marks, strict=True) if column[k]]
+        worker = workers[k]
+        if task is None or worker is None:
+            raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
+        if not marked:
+            rows.left_out["without a class"] += 1
+            continue
+        rows.several = rows.several or len(marked) > 1
+        rows.add(task, worker, JOINT.join(sorted(marked)), groups[k])
+    rows.notes.append(f"read as one column per class: {listing(titles, 8)}")
+
+
+def _read_votes(frame: Frame, tasks: list[str | None], names: Sequence[str], rows: LongRows) -> None:
+    """Read a column per class that counts its votes, one row per task; nobody says who voted."""
+    titles = worker_titles(names)
+    votes = _mark_columns(frame, names)
     total = 0
     for k, task in enumerate(tasks):
         place = 0
-        for title, column in zip(titles, marked, strict=True):
+        for title, column in zip(titles, votes, strict=True):
             total += column[k]
             if total > MOST_ANSWERS:
                 raise TooLargeError(f"{frame.name} counts more than {MOST_ANSWERS:,} votes; give it in parts")
@@ -470,6 +487,11 @@ def _read_classes(
         f"read as counts of votes for {listing(titles, 8)}: nobody says who voted, so use the labels, not the workers' "
         "skills"
     )
+
+
+def _mark_columns(frame: Frame, names: Sequence[str]) -> list[list[int]]:
+    """Return how often a class is marked in each row, for each of its columns."""
+    return [[_marks(text, name, k) for k, text in enumerate(frame.texts(name))] for name in names]
 
 
 def _marks(text: str | None, name: str, row: int) -> int:

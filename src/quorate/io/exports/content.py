@@ -212,6 +212,15 @@ class Content:
         """The last columns of a CSV file, where every row ends before them."""
         return () if self.layout != "rows" else self._rows_and_padding[1]
 
+    def check_readable(self) -> None:
+        """Refuse a CSV file that cannot be parsed, before anybody is told that its columns have other names.
+
+        Raises:
+            InputError: a quote is never closed, or rows have more or fewer fields than the header.
+        """
+        if self.layout == "rows" and self.head:
+            _ = self.table
+
     @cached_property
     def document(self) -> Any:
         """What a JSON file holds, as it stands there."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quorate.errors import ColumnTypeError, MissingColumnError, WrongFormatError, count, listing
+from quorate.errors import ColumnTypeError, MissingColumnError, NoRowsError, count, listing
 from quorate.io.exports.content import Content
 from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemble
 from quorate.io.exports.mturk import QuestionKind, describe_question
@@ -36,7 +36,7 @@ def _is_aggregated(content: Content) -> bool:
 def _read(content: Content, reading: ReadOptions) -> Export:
     if WORKER not in content.fields:
         results = [found[1] for found in map(CONFIDENCE.fullmatch, content.fields) if found]
-        raise WrongFormatError(
+        raise NoRowsError(
             f"{content.name} is an aggregated report of Figure Eight: one row per unit with the result of the vote"
             f"{f' ({listing(results, 3)})' if results else ''}, and no judgments of single workers. Download the full "
             "report"

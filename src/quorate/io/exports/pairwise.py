@@ -69,10 +69,15 @@ def pair_table(source: Source, options: PairOptions, reading: ReadOptions = AS_U
         layout = find_layout(nested.column_names, PairOptions())
         assert layout is not None  # the table was made here
         return PairTable(nested, layout, content.name)
-    layout = find_layout(content.fields, options) if content.fields else None
+    try:
+        layout = find_layout(content.fields, options) if content.fields else None
+    except MissingColumnError:
+        content.check_readable()
+        raise
     if layout is None:
         if not content.fields:
             read_table(content.source, {"left": ""}, reading)  # says what is wrong with the file
+        content.check_readable()
         raise MissingColumnError(
             f"{content.name} has the columns {listing(content.fields, 12)}, and none of them look like two items and a "
             "winner; name them with left=, right=, winner= (--left, --right, --winner)"
