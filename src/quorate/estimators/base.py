@@ -218,10 +218,10 @@ class Voter(Estimator):
 
 
 def _unfitted(made: Estimator, name: str) -> str:
-    """Say that what ends in an underscore is there after `fit`, where it is said of the class."""
+    """Hint that an attribute ending in an underscore, which the class declares, exists after `fit`."""
     kind = type(made)
-    said = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
-    return " yet; call fit first" if said and name.endswith("_") and "result_" not in made.__dict__ else ""
+    is_declared = hasattr(kind, name) or any(name in getattr(each, "__annotations__", {}) for each in kind.__mro__)
+    return " yet; call fit first" if is_declared and name.endswith("_") and "result_" not in made.__dict__ else ""
 
 
 def load_pandas() -> Any:
@@ -276,10 +276,10 @@ def index_of(names: pa.Array, data: Source, column: str) -> Any:
 
 
 def by_worker(answers: Answers, values: Mapping[Any, float], what: str, others: float | None = None) -> FloatArray:
-    """Return a value for each worker of the answers; refuse strangers where there is no value for them.
+    """Return a value for each worker of the answers; refuse unknown workers where there is no value for them.
 
     Raises:
-        InputError: there are strangers.
+        InputError: there are unknown workers.
 
     >>> import quorate
     >>> answers = quorate.read({"task": [1, 1], "worker": ["ann", "bob"], "label": ["x", "y"]})

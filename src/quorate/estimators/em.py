@@ -40,7 +40,7 @@ def first_matrices(answers: Answers, gold: IntArray | None, initial_error: Any, 
         strategy: ``assign`` takes the frame for the matrices; ``addition`` adds it to the counts that the vote gives.
 
     Raises:
-        OptionError: there is no strategy, so that it is not said what the frame is for.
+        OptionError: there is no strategy, so that the use of the frame is unknown.
         InputError: the frame lacks a worker or a class, or has numbers that mean nothing.
 
     >>> import pandas, quorate
@@ -277,7 +277,7 @@ class GLAD(Estimator):
 
 
 class MACE(Estimator):
-    """Workers who know or answer by habit, from several starts; with crowd-kit's defaults.
+    """Workers who know the answer or guess by their response bias, from several starts; with crowd-kit's defaults.
 
     Args:
         n_restarts: from how many random starts; crowd-kit starts all of them from the same numbers.
@@ -285,7 +285,7 @@ class MACE(Estimator):
         method: ``vb``, variational inference, or ``em``.
         smoothing: without effect, as in crowd-kit, whose EM counts 0.01 answers, spread over the classes.
         default_noise: how far the starts are spread.
-        alpha: answers by habit that each worker is counted beforehand, with ``vb``.
+        alpha: pseudo-count of guessed answers of each worker, with ``vb``.
         beta: answers by knowledge, likewise.
         random_state: the same one gives the same result.
         verbose: nothing is printed either way.
@@ -295,8 +295,8 @@ class MACE(Estimator):
     method = "mace"
     as_they_appear = ("task", "worker")
     own = ("smoothing", "verbose")
-    spamming_: FloatArray  # workers × (by habit, by knowledge), in the order of `skills_`
-    thetas_: FloatArray  # workers × classes: what each says by habit
+    spamming_: FloatArray  # workers × (guessed, known), in the order of `skills_`
+    thetas_: FloatArray  # workers × classes: distribution of each worker's guesses
 
     def __init__(
         self,

@@ -174,13 +174,13 @@ class RankOne(Voter):
 
 
 class RankOneCentred(Estimator):
-    """The standard method's first stage: rank-one completion of answers centred at each worker's habit."""
+    """The standard method's first stage: rank-one completion of answers centred at each worker's response bias."""
 
     method = "rank-one-centred"
 
 
 class IWMV(Voter):
-    """Vote, weigh each worker by how far its agreement with the labels exceeds guessing, until the labels settle."""
+    """Majority vote weighted by each worker's agreement with the labels above chance, until the labels are stable."""
 
     method = "iwmv"
 

@@ -46,7 +46,7 @@ class WorkerAgreement:
 
     shared: FloatArray  # tasks that someone else answered, too
     alike: FloatArray  # how often another worker gave the same answer there
-    kappa: FloatArray  # the same, above what chance gives by the worker's own habits and the crowd's
+    kappa: FloatArray  # the same, above chance agreement under the worker's and the crowd's response bias
     low: FloatArray
     high: FloatArray
 
@@ -146,11 +146,11 @@ class Agreement:
         alpha, alike = self.overall[ALPHA], self.overall[PERCENT]
         if alike.value is None:
             return "agreement: no task has two answers, so nothing can be alike or not"
-        said = f"agreement: two answers to a task are alike {alike.value:.0%} of the time"
+        sentence = f"agreement: two answers to a task are alike {alike.value:.0%} of the time"
         if alpha.value is None:
-            return f"{said}; all are of one class, so chance explains it"
+            return f"{sentence}; all are of one class, so chance explains it"
         ends = "" if alpha.low is None else f" ({alpha.low:.2f} to {alpha.high:.2f})"
-        return f"{said}; {WORDS[ALPHA]} {alpha.value:.2f}{ends}"
+        return f"{sentence}; {WORDS[ALPHA]} {alpha.value:.2f}{ends}"
 
     def lines(self) -> list[str]:
         """Say how alike the answers are.
@@ -230,9 +230,9 @@ def agreement(
         own = summed(tallied(part), part.n_classes, where)
         groups.append(with_intervals(own, where, weighted(own), level=level))
     weights = weighted(sums)
-    whole = with_intervals(sums, where, weights, level=level)
+    overall = with_intervals(sums, where, weights, level=level)
     workers = against_rest(answers, counted, level)
-    return Agreement(answers, scale, level, whole, workers, tuple(groups), sums, weights)
+    return Agreement(answers, scale, level, overall, workers, tuple(groups), sums, weights)
 
 
 def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scale | None:

@@ -394,18 +394,18 @@ def overall(sums: Sums, scale: Scale | None = None) -> Values:
         apart, chance = sums.unlike.sum(axis=-1), n**2 - (sums.answers**2).sum(axis=-1)
     else:
         apart, chance = sums.apart, 2 * (n * sums.place_squared - sums.place**2)
-    alike = 1 - _over(sums.unlike_share.sum(axis=-1), sums.paired)
+    alike = 1 - _ratio(sums.unlike_share.sum(axis=-1), sums.paired)
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = (pi * (1 - pi)).sum(axis=-1)  # the chance that two answers at random differ
     found = {
-        ALPHA: 1 - _over((n - 1) * apart, chance),
-        KAPPA: 1 - _over(1 - alike, mixed),
-        AC1: 1 - _over(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
+        ALPHA: 1 - _ratio((n - 1) * apart, chance),
+        KAPPA: 1 - _ratio(1 - alike, mixed),
+        AC1: 1 - _ratio(1 - alike, 1 - mixed / (m - 1) if m > 1 else mixed),
         PERCENT: alike,
     }
     if scale is not None:
         by_chance = scale.gwet_total * mixed / max(m * (m - 1), 1)
-        found[AC2] = 1 - _over(_over(sums.apart_share, sums.paired), 1 - by_chance)
+        found[AC2] = 1 - _ratio(_ratio(sums.apart_share, sums.paired), 1 - by_chance)
     return found
 
 
@@ -424,15 +424,15 @@ def by_class(sums: Sums, total: FloatArray | None = None) -> Values:
     [[-0.333, -0.333]]
     """
     n = sums.answers.sum(axis=-1, keepdims=True) if total is None else total
-    alike = 1 - _over(2 * sums.unlike_share, sums.paired[..., None])
+    alike = 1 - _ratio(2 * sums.unlike_share, sums.paired[..., None])
     pi = sums.share / np.maximum(sums.answered, 1)[..., None]
     mixed = 2 * pi * (1 - pi)
     return {
-        ALPHA: 1 - _over((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
-        KAPPA: 1 - _over(1 - alike, mixed),
-        AC1: 1 - _over(1 - alike, 1 - mixed),
+        ALPHA: 1 - _ratio((n - 1) * sums.unlike, sums.answers * (n - sums.answers)),
+        KAPPA: 1 - _ratio(1 - alike, mixed),
+        AC1: 1 - _ratio(1 - alike, 1 - mixed),
         PERCENT: alike,
-        SPECIFIC: 1 - _over(sums.unlike, sums.answers),
+        SPECIFIC: 1 - _ratio(sums.unlike, sums.answers),
     }
 
 
@@ -549,11 +549,11 @@ def _coefficient(value: float, low: float, high: float) -> Coefficient:
     return Coefficient(*(None if np.isnan(each) else float(each) for each in (value, low, high)))
 
 
-def _over(part: FloatArray, whole: FloatArray) -> FloatArray:
+def _ratio(part: FloatArray, total: FloatArray) -> FloatArray:
     """Divide; NaN where nothing can differ by chance."""
-    part, whole = np.broadcast_arrays(part, whole)
+    part, total = np.broadcast_arrays(part, total)
     share: FloatArray = np.divide(
-        part, whole, out=np.full(part.shape, np.nan), where=np.abs(whole) > MIN_CHANCE_DISAGREEMENT
+        part, total, out=np.full(part.shape, np.nan), where=np.abs(total) > MIN_CHANCE_DISAGREEMENT
     )
     return share
 

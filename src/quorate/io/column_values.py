@@ -28,7 +28,7 @@ def is_numeric_scale(profile: Profile) -> bool:
     """
     if not profile.is_number or profile.n_values < 3:
         return False
-    if not profile.is_whole and not _is_half(profile):
+    if not profile.is_integer and not _is_half(profile):
         return profile.n_values > 2
     return profile.n_values > 2 * MOST_GRADES or (profile.n_values > MOST_GRADES and profile.high - profile.low > 20)
 

@@ -26,6 +26,7 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.dataframes import Columns, check_columns
+from quorate.io.values import parse_number
 from quorate.progress import Observer, listener
 
 QUOTE = ord('"')
@@ -130,7 +131,6 @@ LINE_END = re.compile("[\r\n]")
 LINE_ENDS = re.compile(b"\r\n|\r|\n")
 LONGEST_FIRST = 1 << 18  # characters of the first row that tell the delimiter
 LOOKED_AT = 50  # rows that tell whether the first is a header
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 AS_IT_IS = ("utf-8", "ascii")  # the encodings that need no change, by the names that Python has for them
 
 
@@ -219,7 +219,7 @@ def with_header(first: Callable[[int], str]) -> str:
 
 
 def first_row(text: str, delimiter: str) -> list[str]:
-    r"""Return the fields of the first row that has any; none where it cannot be told.
+    r"""Return the fields of the first row that has any; none where the text cannot be parsed.
 
     >>> first_row('\n"task",label\r1,x', ",")
     ['task', 'label']
@@ -282,9 +282,9 @@ def is_data_row(text: str, delimiter: str) -> bool:
         cell = field.strip()
         if not cell:
             continue
-        if _is_number(cell) or (cell in below and len(below) < len(others) / 2):
+        if parse_number(cell) is not None or (cell in below and len(below) < len(others) / 2):
             data += 1
-        elif below and all(map(_is_number, below)):
+        elif below and all(parse_number(field) is not None for field in below):
             names += 1
     filled = sum(bool(field.strip()) for field in first)
     return names == 0 and filled > 0 and 2 * data >= filled and (data > 1 or len(first) > 2)
@@ -295,10 +295,6 @@ def _counts_columns(first: Sequence[str]) -> bool:
     fields = [field.strip() for field in first]
     fields = fields[1:] if fields and not fields[0] else fields
     return len(fields) > 3 and any(fields == [str(k + start) for k in range(len(fields))] for start in (0, 1))
-
-
-def _is_number(text: str) -> bool:
-    return NUMBER.fullmatch(text) is not None
 
 
 def _after_header(data: pa.Buffer, text: str, delimiter: str) -> int:
@@ -389,7 +385,7 @@ def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str
         raise RaggedRowsError(
             f"{name} has {first[0].expected_columns} columns, but not so many fields in {rows_phrase(numbers)}: the "
             f"first has {first[0].actual_columns} ({shown(first[0].text)}). Quote fields that contain {delimiter!r}, "
-            "or mend the rows"
+            "or correct the rows"
         )
 
 

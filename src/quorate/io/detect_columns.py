@@ -50,7 +50,7 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
 
     Args:
         frame: the table, or a sample of its rows.
-        reading: what the caller has said already; it is kept.
+        reading: columns that the caller has named; they are kept.
 
     >>> from quorate.io.exports.content import look
     >>> from quorate.io.frame import frame_of

@@ -149,11 +149,11 @@ def _are_workers(frame: Frame, group: Sequence[str], candidates: Sequence[str]) 
         return False
     paths = [part for name in group for part in name.split(".")]
     known = {*LABEL, *WORKER[:-3]}
-    said = sum(
+    n_named = sum(
         any(word in known or word.rstrip("s") in known for part in name.split(".") for word in words_of(part))
         for name in group
     )
-    if said > 1 and 2 * said >= len(group):
+    if n_named > 1 and 2 * n_named >= len(group):
         return True
     if any(is_model_name(part) for part in paths):
         return True
@@ -224,12 +224,16 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
     shares = [
         name
         for name, profile in frame.profiles.items()
-        if profile.is_number and not profile.is_whole and profile.low >= 0 and profile.high <= 1 and not is_about(name)
+        if profile.is_number
+        and not profile.is_integer
+        and profile.low >= 0
+        and profile.high <= 1
+        and not is_about(name)
     ]
     ones = [
         name
         for name, profile in frame.profiles.items()
-        if profile.is_number and profile.is_whole and profile.low >= 0 and profile.high <= 1 and not is_about(name)
+        if profile.is_number and profile.is_integer and profile.low >= 0 and profile.high <= 1 and not is_about(name)
     ]
     shares = [name for name in shares if "." not in name]
     numbers = [name for name, profile in frame.profiles.items() if profile.is_number and not is_about(name)]
@@ -241,7 +245,7 @@ def find_classes(frame: Frame, reading: ReadOptions, chosen: Mapping[str, Any]) 
         )
     groups: dict[str, list[str]] = {}
     for name, profile in frame.profiles.items():
-        if profile.is_whole and profile.low >= 0 and profile.n_blank == 0:
+        if profile.is_integer and profile.low >= 0 and profile.n_blank == 0:
             groups.setdefault(_count_family(name), []).append(name)
     for family, names in groups.items():
         if family and len(names) > 1:

@@ -230,8 +230,8 @@ def _beginning(source: Source) -> tuple[Source, str]:
         return source, ""
     raw = head(source, BEGINNING)
     data = raw[: raw.rfind(b"\n") + 1] or raw
-    said = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
-    return Loaded(str(source), pa.py_buffer(data)), said
+    note = f"Only the first {len(data) / 1e6:.0f} of {size / 1e6:,.0f} MB were examined: counts are of that part."
+    return Loaded(str(source), pa.py_buffer(data)), note
 
 
 def _describe(content: Content, tool: str) -> str:
@@ -252,8 +252,8 @@ def _columns(content: Content, reading: ReadOptions, plan: Plan, tool: str) -> t
     if tool == TABLE:
         task, worker, label = reading.columns
         return (f"{quoted(task)} is the task, {quoted(worker)} the worker, {quoted(label)} the answer: by their names",)
-    said = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
-    return (*said, *([plan.question] if plan.question else []))
+    sentences = [f"{sentence[0].upper()}{sentence[1:]}" for sentence in plan.why]
+    return (*sentences, *([plan.question] if plan.question else []))
 
 
 def _read(source: Source, reading: ReadOptions) -> tuple[Reading | None, dict[str, Any], str]:
@@ -324,15 +324,17 @@ def _steps(found: Reading, files: Sequence[str], options: Mapping[str, Any], pla
 
 def _missing(found: Reading, files: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     answers = found.answers
-    said = []
+    lacking = []
     if answers.n_workers < FEW_WORKERS:
-        said.append(
+        lacking.append(
             f"To rate workers: at least {FEW_WORKERS} of them on the same tasks; there "
             f"{'is' if answers.n_workers == 1 else 'are'} {answers.n_workers}"
         )
     if not _has_overlap(answers):
-        said.append("To combine answers: several answers per task; every task has one")
+        lacking.append("To combine answers: several answers per task; every task has one")
     if found.export is None or found.export.gold is None:
         advise = command_line("advise", files, options)
-        said.append(f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30")
-    return said
+        lacking.append(
+            f"To check accuracy (estimate): known labels of some tasks; choose them with {advise} --expert 30"
+        )
+    return lacking

@@ -2,7 +2,6 @@
 
 import fnmatch
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -24,10 +23,11 @@ from quorate.io.json_lines import each_line
 from quorate.io.open_file import Loaded, head
 from quorate.io.options import join_names, split_names
 from quorate.io.read_table import read_table
+from quorate.io.values import parse_number
 
 PATTERN = "*?["  # what makes a name a pattern
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
-WHOLE_SIZE = 1 << 23  # bytes: a file up to this size is looked at whole
+MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
 LOOKED_AT = 1000  # different values of a column that tell numbers from text
 MOST_VALUES = 200  # different values of a column that are kept for comparison
@@ -43,7 +43,7 @@ class Profile:
     n_values: int  # different ones
     values: frozenset[str]  # the different values, where there are few
     is_number: bool  # every value is a number
-    is_whole: bool  # every value is a whole number
+    is_integer: bool  # every value is a whole number
     low: float
     high: float
     longest: int  # characters of the longest value
@@ -103,7 +103,7 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     >>> frame_of(look({"item": [1, 2], "ann": ["x", "y"]}), sample=False).texts("item")
     ['1', '2']
     """
-    is_large = sample and _size(content.source) > WHOLE_SIZE
+    is_large = sample and _size(content.source) > MOST_BYTES_READ
     if content.layout == "records":
         return _frame_of_records(content, is_large)
     table = _beginning(content) if is_large and content.head else content.table
@@ -126,8 +126,8 @@ def _beginning(content: Content) -> pa.Table:
     """Read the rows at the beginning of a large CSV file."""
     raw = head(content.source, SAMPLE_SIZE)
     try:
-        whole = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
-        return read_table(whole, dict.fromkeys(content.fields, ""), content.reading)
+        beginning = Loaded(content.name, pa.py_buffer(raw[: raw.rfind(b"\n") + 1]))
+        return read_table(beginning, dict.fromkeys(content.fields, ""), content.reading)
     except InputError:  # rows of unequal length, or a quote that is cut: row by row, as far as they can be read
         rows = content.sample_rows(SAMPLE_SIZE)
         return pa.table({name: _column([row.get(name) for row in rows]) for name in content.fields})
@@ -190,9 +190,9 @@ def _and(names: Sequence[str]) -> str:
 def _profile(name: str, column: pa.ChunkedArray) -> Profile:
     codes, names = encode(column, name, is_label=True, is_quantity=True)
     texts = [cell_text(value) or "" for value in names.slice(0, LOOKED_AT).to_pylist()]
-    numbers = [_number(text) for text in texts]
+    numbers = [parse_number(text) for text in texts]
     is_number = bool(texts) and None not in numbers
-    finite = [number for number in numbers if number is not None and math.isfinite(number)]
+    finite = [number for number in numbers if number is not None]
     lengths = [len(text) for text in texts] or [0]
     counted = np.bincount(codes[codes >= 0], minlength=len(names))[: len(texts)]
     mean = float(np.dot(counted, lengths[: len(counted)]) / counted.sum()) if counted.sum() else 0.0
@@ -210,14 +210,6 @@ def _profile(name: str, column: pa.ChunkedArray) -> Profile:
         mean,
         _nested(texts),
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) and "_" not in text else None
 
 
 def _nested(texts: Sequence[str]) -> str:
@@ -257,10 +249,10 @@ def columns_named(frame: Frame, given: Sequence[str] | str, role: str) -> list[s
         if meant[0] not in there:
             meant = [each for each in there if _matches(each, name)] if any(mark in name for mark in PATTERN) else []
         if not meant:
-            said = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
+            flag = "--columns" if role == "column_names" else f"--{role.replace('_', '-')}"
             kind = "column like" if any(mark in name for mark in PATTERN) else "column"
             raise MissingColumnError(
-                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({said}) name one "
+                f"{frame.name} has no {kind} {shown(name)}; it has {listing(there, 12)}. Let {role}= ({flag}) name one "
                 "of those"
             )
         found |= dict.fromkeys(meant)

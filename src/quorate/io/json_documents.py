@@ -64,7 +64,7 @@ def cell_text(value: Any) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; mend it") from None
+        raise ColumnTypeError(f"{shown(text)} holds half a character and is no valid text; correct it") from None
     return text or None
 
 

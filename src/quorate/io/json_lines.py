@@ -9,7 +9,7 @@ JSON lines that are all written alike, as a program writes them: proven plain by
 Arrow reads ten times as fast as Python, but makes dates of texts and fractions of large numbers, and some lines end the
 process. So it is given only lines of which a pattern, made of the first one, says that each is an object of the same
 fields in the same order, whose values are texts without escapes, whole numbers of at most 18 digits, or true and false;
-and it is told the types. Everything else is for `json_lines.py`.
+which gets the types. Everything else is for `json_lines.py`.
 """
 
 import json
@@ -25,7 +25,7 @@ from quorate.arrays import from_strings
 from quorate.errors import ColumnTypeError, WrongFormatError, reason, shown
 from quorate.io.csv_files import explain_bytes
 from quorate.io.dataframes import Columns, check_columns
-from quorate.io.values import EXACT, whole_numbers
+from quorate.io.values import EXACT, integer_array
 from quorate.progress import report
 
 LEAST = 1 << 16  # bytes, below which the way round costs more than it saves
@@ -306,7 +306,7 @@ class _Column:
         if list in self.kinds:
             return self._lists()
         if self.kinds == {int}:
-            return whole_numbers(self.values)
+            return integer_array(self.values)
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
 
     def _lists(self) -> pa.Array:
@@ -330,7 +330,7 @@ class _Column:
             at = next(k for k, value in enumerate(values) if value is not None and not _is_text(value))
             raise ColumnTypeError(
                 f"column {self.name!r} of {self.file} holds {shown(values[at])} in row {at + 1:,}, which is half a "
-                "character and no valid text; mend it"
+                "character and no valid text; correct it"
             ) from None
 
     def _refuse_inexact(self) -> None:

@@ -1,13 +1,8 @@
-"""Rows that say nothing of the class: what a caller names, blank fields, and what a format says could not be read.
+"""What a label is: a class, a grade that points to a class (``map=``), or an abstention; and spellings of one label.
 
-Labels that differ only by case or spaces: told, and made one where the caller says so.
-
-Which class an answer points to: a table of answers and classes, which says of grades what they mean.
-
-What the labels of an engine's rows mean: classes, grades that point to one, or abstentions; as in memory.
+`grades_of` and `abstentions_of` work on the coded rows of a table, `alphabet_of` on the distinct labels of an engine.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,13 +13,12 @@ import pyarrow as pa
 from quorate.answers import Answers, AnswerSymbols
 from quorate.arrays import TEXT, BoolArray, IntArray, from_strings, is_among, take
 from quorate.errors import ColumnTypeError, MapError, NoRowsError, OptionError, count, listing, rows_phrase, shown
-from quorate.io.columns import as_type, encode, order_classes, positions
+from quorate.io.columns import as_type, encode, first_value_of_each, order_classes, positions, refuse_missing
 from quorate.io.options import ReadOptions
 from quorate.io.read_table import read_table
+from quorate.io.values import integer_text, parse_number
 
 MOST_NUMBERS = 1_000  # labels among which 1 and 1.0 are looked for; more are no classes
-NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
-WHOLE = re.compile(r"([+-]?\d+)\.0+")
 MOST = 100_000  # labels among which likenesses are looked for; more are no classes
 
 
@@ -51,10 +45,10 @@ def likenesses(classes: pa.Array) -> list[list[str]]:
     return [labels for labels in found.values() if len(labels) > 1]
 
 
-def told_likenesses(classes: pa.Array) -> list[str]:
+def spelling_notes(classes: pa.Array) -> list[str]:
     """Say which labels differ only by case or spaces, in a line at the most.
 
-    >>> told_likenesses(pa.array(["cat", "dog"]))
+    >>> spelling_notes(pa.array(["cat", "dog"]))
     []
     """
     found = likenesses(classes)
@@ -77,11 +71,10 @@ def one_spelling_of_numbers(codes: IntArray, names: pa.Array) -> tuple[IntArray,
     if names.type not in TEXT or len(names) > MOST_NUMBERS:
         return codes, names
     texts = names.to_pylist()
-    place = {text: k for k, text in enumerate(texts)}
-    whole = [WHOLE.fullmatch(text) for text in texts]
-    if not all(NUMBER.fullmatch(text) for text in texts):
+    if any(parse_number(text) is None for text in texts):
         return codes, names
-    becomes = [place.get(found[1], k) if found else k for k, found in enumerate(whole)]
+    place = {text: k for k, text in enumerate(texts)}
+    becomes = [place.get(integer_text(text), k) for k, text in enumerate(texts)]
     if becomes == list(range(len(texts))):
         return codes, names
     kept = sorted(set(becomes))
@@ -184,12 +177,8 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     table = read_table(source, {ANSWER: REMEDY, CLASS: REMEDY}, fixed=True)
     answers, answer_names = encode(table.column(ANSWER), ANSWER)
     classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
-    if (answers < 0).any():
-        rows = rows_phrase(np.flatnonzero(answers < 0).tolist())
-        raise MapError(f"'answer' is missing in {rows} of the map; fill it in")
-    found = np.full(len(answer_names), -1, np.int64)
-    found[answers[::-1]] = classes[::-1]
-    clash = np.flatnonzero(found[answers] != classes)
+    refuse_missing(answers, ANSWER, "the map", error=MapError)
+    found, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
@@ -220,13 +209,13 @@ NO_ROWS = (np.zeros(0, np.int32),) * 3  # of tasks, workers and symbols: no abst
 
 
 @dataclass(frozen=True)
-class Silences:
-    """Which rows abstain, and how they say so."""
+class AbstainingRows:
+    """Which rows of a table abstain, and by which symbol."""
 
     rows: BoolArray  # which rows of the table
     symbol: IntArray  # of each of these rows, among the names
     names: pa.Array  # null for a blank field
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
 
     def beside(self, answers: Answers, task: IntArray, worker: IntArray) -> Answers:
         """Put the abstentions beside the answers; one that stands beside an answer of its worker gives way to it.
@@ -243,7 +232,7 @@ class Silences:
             answers.classes, np.arange(answers.n_classes), answers.label, *NO_ROWS
         )
         key = task.astype(np.int64) * n + worker
-        kept_key, first = np.unique(key, return_index=True)  # of several, the first that was said
+        kept_key, first = np.unique(key, return_index=True)  # of several, the first
         first = first[~is_among(kept_key, answers.task.astype(np.int64) * n + answers.worker)]
         answer_symbols = replace(
             base,
@@ -265,7 +254,7 @@ def abstentions_of(
     reading: ReadOptions,
     reasons: tuple[IntArray, pa.Array] | None = None,
     grades: Grades | None = None,
-) -> Silences | None:
+) -> AbstainingRows | None:
     """Find the rows that abstain; None where none may.
 
     Args:
@@ -301,8 +290,8 @@ def abstentions_of(
     symbol = place[labels]
     symbols = take(names, named)
     if reasons is not None and len(reasons[1]):
-        told = (labels < 0) & (reasons[0] >= 0)
-        symbol = np.where(told, len(symbols) + reasons[0], symbol)
+        has_reason = (labels < 0) & (reasons[0] >= 0)
+        symbol = np.where(has_reason, len(symbols) + reasons[0], symbol)
         symbols = _joined(symbols, reasons[1])
     if blanks:
         blank = (labels < 0) & (symbol < 0) & there
@@ -310,7 +299,7 @@ def abstentions_of(
             symbol = np.where(blank, len(symbols), symbol)
             symbols = pa.concat_arrays([symbols, pa.nulls(1, symbols.type)])
     rows = there & (symbol >= 0)
-    return Silences(rows, symbol[rows], symbols, unused_abstention_labels)
+    return AbstainingRows(rows, symbol[rows], symbols, unused_abstention_labels)
 
 
 def takes_blanks(reading: ReadOptions) -> bool:
@@ -371,19 +360,19 @@ def _as_text(names: pa.Array) -> pa.Array:
     return pa.array([None if name is None else str(name) for name in names.to_pylist()], pa.string())
 
 
-# Instead of a code: no answer has the label; whoever gives it abstains, and SILENT - k by the k-th of such labels.
-UNUSED, SILENT = -1, -2
+# Instead of a code: no answer has the label; whoever gives it abstains, and ABSTAINS - k by the k-th of such labels.
+UNUSED, ABSTAINS = -1, -2
 
 
 @dataclass(frozen=True)
 class Alphabet:
     """The labels by their numbers as they came in."""
 
-    code: IntArray  # of each label: among those given, UNUSED, or SILENT and below
+    code: IntArray  # of each label: among those given, UNUSED, or ABSTAINS and below
     given: pa.Array  # the labels that are answers, in order
     classes: pa.Array
     class_of_symbol: IntArray | None = None  # the class of each label given; None where labels are classes
-    unused_abstention_labels: tuple[str, ...] = ()  # what would have been an abstention, and nobody said
+    unused_abstention_labels: tuple[str, ...] = ()  # abstention labels that no answer has
     n_abstentions: int = 0  # labels by which workers abstain; a blank, where there is one, is the last of them
 
 
@@ -414,17 +403,17 @@ def alphabet_of(
     grades = grades_of(there, labels, reading, named, lambda _: "the answers")
     pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
     code = np.full(len(labels), UNUSED, np.int32)
-    silent = np.unique(pointless[pointless >= 0])
-    if len(silent):  # by name, for the labels came in whatever order the rows have
-        code[silent] = SILENT - order_classes(silent, labels, None)[0]
+    abstaining = np.unique(pointless[pointless >= 0])
+    if len(abstaining):  # by name, for the labels came in whatever order the rows have
+        code[abstaining] = ABSTAINS - order_classes(abstaining, labels, None)[0]
     answers = np.setdiff1d(there, pointless)
     if len(answers) == 0:
-        said = "lack a field" if len(there) == 0 else "lack a field or abstain"
-        raise NoRowsError(f"all {n_rows:,} rows {said}; no answer is left")
+        lacking = "lack a field" if len(there) == 0 else "lack a field or abstain"
+        raise NoRowsError(f"all {n_rows:,} rows {lacking}; no answer is left")
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
     unused_abstention_labels = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
-    n_abstentions = len(silent) + (blanks and takes_blanks(reading))
+    n_abstentions = len(abstaining) + (blanks and takes_blanks(reading))
     if grades is None:
         return Alphabet(code, given, given, None, unused_abstention_labels, n_abstentions)
     return Alphabet(

@@ -83,11 +83,11 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
             f"{len(pairs):,} answers to {m:,} labels each are too many questions; drop rare labels, or give the tasks "
             "in parts"
         )
-    said = np.zeros((len(pairs), m), dtype=np.int32)
+    is_chosen = np.zeros((len(pairs), m), dtype=np.int32)
     of_pair = np.full(len(tasks), -1)
     of_pair[kept] = place
-    told = kept[row]
-    said[of_pair[row[told]], codes[told]] = 1
+    is_kept = kept[row]
+    is_chosen[of_pair[row[is_kept]], codes[is_kept]] = 1
     asked = _asked(pairs // n, task_names, label_names, reading)
     question = (pairs // n * m)[:, None] + np.arange(m)
     order = np.lexsort([np.repeat(pairs % n, m), question.ravel()])
@@ -95,7 +95,7 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     return Answers(
         question.ravel()[order].astype(np.int32),
         np.repeat(pairs % n, m)[order].astype(np.int32),
-        said.ravel()[order],
+        is_chosen.ravel()[order],
         asked.names(),
         worker_names,
         from_strings(NO_YES),

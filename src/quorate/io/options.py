@@ -1,4 +1,4 @@
-"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed whole from here on."""
+"""`ReadOptions`: all that a caller can say about how answers are read; checked here, and passed on as one object."""
 
 import codecs
 import csv
@@ -182,7 +182,7 @@ class ReadOptions:
         return table
 
     def refuse_but(self, allowed: Collection[str], where: str, remedies: Mapping[str, str] = NO_REMEDIES) -> None:
-        """Refuse options that mean nothing in some place; none is passed over in silence.
+        """Refuse options that mean nothing in some place; none is ignored.
 
         Args:
             allowed: the names of those that mean something.

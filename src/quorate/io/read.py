@@ -47,8 +47,8 @@ class Reading:
 
         return answer_warnings(self.answers, self.options, with_counts=with_counts)
 
-    def told(self) -> dict[str, Any]:
-        """Return what a program must be told of them besides: nothing, unless they are a sample."""
+    def sample_fields(self) -> dict[str, Any]:
+        """Return fields for ``--json`` that state the sample; none, unless the answers are one."""
         return {}
 
 
@@ -188,16 +188,17 @@ def _read_export(export: Export, reading: ReadOptions) -> Answers:
     """Read the answers of an export, and the abstentions beside them: rows without a label, for a reason."""
     if export.abstentions is None or export.several:
         return read_rows(export.table, reading)
-    answered, silent = export.table.to_arrow(), export.abstentions.to_arrow()
-    whole = pa.concat_tables([answered, silent], promote_options="default")
-    return read_rows(whole, reading, reason="reason")
+    answered = export.table.to_arrow()
+    abstained = export.abstentions.to_arrow()
+    rows = pa.concat_tables([answered, abstained], promote_options="default")
+    return read_rows(rows, reading, reason="reason")
 
 
 def given(source: Answers | Reading | Source, reading: ReadKeywords) -> Reading:
     """Take answers as they are, and read anything else.
 
     Raises:
-        OptionError: the answers were read before, so that nothing can be said any more about how.
+        OptionError: the answers were read before, and reading options are given.
 
     >>> given({"item": [1], "worker": ["ann"], "label": ["cat"]}, {"task": "item"}).answers.n_tasks
     1

@@ -33,7 +33,7 @@ def read_times(
         source: what the answers were read from.
         answers: as `quorate.read` returned them.
         time: the column of times: numbers, dates, or text that is either, such as 2024-05-01 12:30:00.
-        reading: as `quorate.read` was told; ``skip_missing`` lets an answer without a time have none (NaN).
+        reading: as in `quorate.read`; ``skip_missing`` lets an answer without a time have none (NaN).
 
     Raises:
         BlankFieldError: a time is missing.

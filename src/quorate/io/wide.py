@@ -29,14 +29,14 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.column_names import match_name
+from quorate.io.columns import SKIP_REMEDY
 from quorate.io.exports.export import JOINT, NEVER, Export
 from quorate.io.frame import PATTERN, Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
 from quorate.io.options import ReadOptions
 from quorate.io.row_keys import id_columns
-from quorate.io.values import FROM_FILE, natural_order
+from quorate.io.values import FROM_FILE, integer_text, natural_order
 
-WHOLE_NUMBER = re.compile(r"([+-]?\d+)\.0+")
 LONGEST_CELL = 1_000_000  # characters of a field that is parsed as a list
 MOST_VOTES = 1_000  # of one class in one row, where fields count votes
 MOST_ANSWERS = 200_000_000  # that are made of one table
@@ -64,10 +64,10 @@ class LongRows:
 
 
 def read_layout(frame: Frame, reading: ReadOptions) -> Export:
-    """Read the answers of a table whose layout is said by the options.
+    """Read the answers of a table whose layout the options state.
 
     Args:
-        frame: the table, whole.
+        frame: the table, with all its rows.
         reading: ``task`` (one column or several), and ``worker`` and ``label``, or ``workers``, or ``fold``, ...
 
     Raises:
@@ -169,8 +169,8 @@ def _numbered(frame: Frame, rows: LongRows, why: str) -> list[str | None]:
 def _ids(frame: Frame, names: Sequence[str]) -> list[str | None]:
     """Return the ids in one column, or those that several columns make together; None where they are blank."""
     if len(names) == 1:
-        return [whole_number(text) for text in frame.texts(names[0])]
-    parts = [[whole_number(text) for text in frame.texts(name)] for name in names]
+        return _plain_texts(frame, names[0])
+    parts = [_plain_texts(frame, name) for name in names]
     keys = list(zip(*parts, strict=True))
     joined = [None if None in key else " / ".join(part or "" for part in key) for key in keys]
     if len(set(joined)) < len(set(keys)):  # a part holds the separator, or is blank
@@ -178,23 +178,16 @@ def _ids(frame: Frame, names: Sequence[str]) -> list[str | None]:
     return joined
 
 
-def whole_number(text: str | None) -> str | None:
-    """Write 1.0 as 1: a column of whole numbers with blanks is stored as fractions.
-
-    >>> whole_number("1.0"), whole_number("1.5"), whole_number("v1.0")
-    ('1', '1.5', 'v1.0')
-    """
-    if text is None or not text.endswith("0"):
-        return text
-    found = WHOLE_NUMBER.fullmatch(text)
-    return found[1] if found else text
+def _plain_texts(frame: Frame, name: str) -> list[str | None]:
+    """Return a column as text, in which 1.0 is 1; None where it is blank."""
+    return [None if text is None else integer_text(text) for text in frame.texts(name)]
 
 
 # --- layouts ---
 
 
 def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], label: str, rows: LongRows) -> None:
-    labels = frame.texts(label)
+    labels = _plain_texts(frame, label)
     workers, worker = _workers_of_rows(frame, reading)
     nested = frame.profiles[label].nested
     if worker is not None and nested and frame.profiles[worker].nested:
@@ -203,7 +196,6 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
     groups = _groups(frame, reading)
     missing = []
     for k, (task, who, value) in enumerate(zip(tasks, workers, labels, strict=True)):
-        value = whole_number(value)
         if task is None or who is None or (value is None and not reading.abstain):
             missing.append(k)
             continue
@@ -211,8 +203,8 @@ def _read_long(frame: Frame, reading: ReadOptions, tasks: list[str | None], labe
     if missing:
         if not reading.skip_missing:
             raise BlankFieldError(
-                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; fill it "
-                "in, or leave such rows out with skip_missing=True (--skip-missing)"
+                f"the task, the worker or {shown(label)} is missing in {rows_phrase(missing)} of {frame.name}; "
+                f"{SKIP_REMEDY}"
             )
         rows.left_out["with a blank field"] += len(missing)
 
@@ -227,8 +219,8 @@ def _workers_of_rows(frame: Frame, reading: ReadOptions) -> tuple[list[str | Non
         return list(frame.texts(FROM_FILE)), None
     names = columns_named(frame, reading.worker or "worker", "worker")
     if len(names) == 1:
-        return [whole_number(text) for text in frame.texts(names[0])], names[0]
-    parts = [[whole_number(text) for text in frame.texts(each)] for each in names]
+        return _plain_texts(frame, names[0]), names[0]
+    parts = [_plain_texts(frame, each) for each in names]
     return [None if None in key else " / ".join(map(str, key)) for key in zip(*parts, strict=True)], None
 
 
@@ -269,13 +261,13 @@ def _size(entries: list[Any] | None) -> str:
 def _add_entry(rows: LongRows, task: str, worker: str | None, answer: Any) -> None:
     """Add one entry of a list: a label, or a list of those that were chosen together."""
     chosen = answer if isinstance(answer, list) else [answer]
-    texts = [whole_number(text) for text in map(cell_text, chosen) if text is not None]
+    texts = [integer_text(text) for text in map(cell_text, chosen) if text is not None]
     if not texts or worker is None:
         rows.left_out["blank"] += 1
         return
     if len(texts) > 1:
         rows.several = True
-    rows.add(task, worker, JOINT.join(sorted({text or "" for text in texts})))
+    rows.add(task, worker, JOINT.join(sorted(set(texts))))
 
 
 def parse_list(text: str | None) -> list[Any] | None:
@@ -338,7 +330,7 @@ def _read_wide(
             _read_positions(frame, tasks, names[0], rows)
             return
     titles = worker_titles(names)
-    answers = [[whole_number(text) for text in frame.texts(name)] for name in names]
+    answers = [_plain_texts(frame, name) for name in names]
     for k, task in enumerate(tasks):
         answered = False
         for title, column in zip(titles, answers, strict=True):
@@ -425,7 +417,7 @@ def _read_folded(
     groups = _groups(frame, reading)
     titles = worker_titles(names)
     for title, name in zip(titles, names, strict=True):
-        for k, value in enumerate(frame.texts(name)):
+        for k, value in enumerate(_plain_texts(frame, name)):
             task = tasks[k]
             who = workers[k]
             if value is None:
@@ -433,8 +425,8 @@ def _read_folded(
             elif task is None or who is None:
                 raise BlankFieldError(f"the task or the worker is missing in row {k + 1:,} of {frame.name}; fill it in")
             else:
-                name = f"{task} / {title}" if task else title
-                rows.add(name, who, whole_number(value), groups[k])
+                task_id = f"{task} / {title}" if task else title
+                rows.add(task_id, who, value, groups[k])
     rows.notes.append(f"{count(len(names), 'column')} folded into tasks: {listing(names, 8)}")
 
 
@@ -498,7 +490,7 @@ def _marks(text: str | None, name: str, row: int) -> int:
     """Return how often a class is marked in a field."""
     plain = (text or "0").strip().lower()
     plain = {"true": "1", "yes": "1", "x": "1", "false": "0", "no": "0", "na": "0"}.get(plain, plain)
-    number = whole_number(plain) or ""
+    number = integer_text(plain)
     if not number.isdecimal() or int(number) > MOST_VOTES:
         raise ColumnTypeError(
             f"{shown(name)} holds {shown(text)} in row {row + 1:,}; a column per class holds 0 and 1, or counts of "
@@ -536,8 +528,7 @@ def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered:
     assert reading.gold_column is not None  # or there are none
     name = one_column(frame, reading.gold_column, "gold_column")
     known: dict[str, str] = {}
-    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
-        label = whole_number(text)
+    for k, (task, label) in enumerate(zip(tasks, _plain_texts(frame, name), strict=True)):
         if task is None or label is None:
             continue
         if known.setdefault(task, label) != label:

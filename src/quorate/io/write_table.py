@@ -1,4 +1,4 @@
-"""Tables -> files, each written whole or not at all."""
+"""Tables -> files, each written completely or not at all."""
 
 import io
 import json
@@ -85,7 +85,7 @@ SPREADSHEETS = (".xls", ".xlsm", ".xlsb", ".ods")
 
 
 def write_json(value: Any, path: str | Path) -> None:
-    """Write one JSON value, whole or not at all; ``-`` is standard output.
+    """Write one JSON value, completely or not at all; ``-`` is standard output.
 
     >>> write_json([{"id": 1}], "-")
     [{"id": 1}]
@@ -94,7 +94,7 @@ def write_json(value: Any, path: str | Path) -> None:
 
 
 def write_text(text: str, path: str | Path) -> None:
-    """Write text, whole or not at all; ``-`` is standard output.
+    """Write text, completely or not at all; ``-`` is standard output.
 
     >>> write_text("a page", "-")
     a page

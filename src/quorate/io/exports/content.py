@@ -102,7 +102,7 @@ def log_in(loaded: Loaded) -> dict[str, Any]:
             if not isinstance(log, dict):
                 raise WrongFormatError(f"{loaded.name}: {head.filename} is no JSON object: {shown(log)}")
             return {"status": "started", **log, "samples": [_parsed(archive, info, loaded) for info in samples]}
-    except QuorateError:  # some are ValueErrors, and have said what is wrong
+    except QuorateError:  # some are ValueErrors, and state what is wrong
         raise
     except DAMAGES as error:
         raise WrongFormatError(f"{loaded.name} is a damaged archive: {reason(error)}") from None
@@ -161,7 +161,7 @@ def logs_in(folder: Path) -> list[Path]:
 HEAD = 1 << 18  # bytes that are looked at to recognise a format
 MOST_CELLS = 1_000_000  # that are looked at to recognise a format
 
-WHOLE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
+MLFLOW_TRACE = {"info", "data"}  # a trace of MLflow, which has two parts and is no list of two
 PAGE = {"meta", "next_cursor", "object", "first_id", "last_id", "has_more", "pagination"}  # what a page says besides
 
 Record = dict[str, Any]
@@ -213,7 +213,7 @@ class Content:
         return () if self.layout != "rows" else self._rows_and_padding[1]
 
     def check_readable(self) -> None:
-        """Refuse a CSV file that cannot be parsed, before anybody is told that its columns have other names.
+        """Refuse a CSV file that cannot be parsed, before an error is about the names of its columns.
 
         Raises:
             InputError: a quote is never closed, or rows have more or fewer fields than the header.
@@ -273,8 +273,8 @@ class Content:
         return self._parsed_rows(_decoded(head(self.source, size), self.reading.encoding), size, MOST_CELLS)
 
     def _parsed_rows(self, text: str, size: int, most: int) -> list[Record]:
-        whole = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
-        reader = csv.reader(io.StringIO(whole, newline=""), delimiter=self.reading.delimiter or ",")
+        complete = text if len(text) < size else text.rpartition("\n")[0]  # the last row may be cut
+        reader = csv.reader(io.StringIO(complete, newline=""), delimiter=self.reading.delimiter or ",")
         rows: list[list[str]] = []
         with suppress(csv.Error):  # a field of more than 128 kB: what comes before it tells enough
             for row in reader:
@@ -346,7 +346,7 @@ def look(source: Source, reading: ReadOptions = AS_USUAL) -> Content:
 def _rows(table: pa.Table, name: str) -> list[Record]:
     try:
         rows: list[Record] = table.to_pylist()
-    except Exception as error:  # dates beyond all calendars, text that is none: each type has ways of its own
+    except Exception as error:  # dates out of range, text that is none: each type has ways of its own
         raise ColumnTypeError(f"{name} has a column whose values cannot be read: {reason(error)}") from None
     return rows
 
@@ -359,7 +359,7 @@ def as_records(data: Any, name: str) -> list[Record]:
     """
     if isinstance(data, Mapping) and is_page(data):
         data = data["data"]
-    if isinstance(data, Mapping) and set(data) != WHOLE:
+    if isinstance(data, Mapping) and set(data) != MLFLOW_TRACE:
         values = list(data.values())
         if values and all(isinstance(value, list) and len(value) == len(values[0]) for value in values):
             return [dict(zip(data, row, strict=True)) for row in zip(*values, strict=True)]
@@ -433,7 +433,7 @@ def _record_fields(text: str) -> tuple[str, ...] | None:
         return None
     if isinstance(first, dict) and is_page(first):
         first = first["data"][0]
-    elif isinstance(first, dict) and first.keys() != WHOLE and _all_records(first.values()):
+    elif isinstance(first, dict) and first.keys() != MLFLOW_TRACE and _all_records(first.values()):
         first = next(iter(first.values()), None)  # objects by their id
     return tuple(first) if isinstance(first, dict) else ()
 

@@ -1,4 +1,4 @@
-"""Another tool's export -> `Export`: the format told by its first bytes, the answers to one question read."""
+"""Another tool's export -> `Export`: the format recognised by its first bytes, the answers to one question read."""
 
 from dataclasses import replace
 from typing import Any, Unpack

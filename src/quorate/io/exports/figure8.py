@@ -53,14 +53,14 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts = [name for name in names if name not in usable]
         names = usable
         notes = (f"left out as free text or marks: {listing(texts, 6)}",) if texts else ()
-    told = Asked(
+    about = Asked(
         {name: kind.about for name, kind in kinds.items()},
         {"question": usable[0]} if usable else {},
         content.files,
         f"Figure Eight full report: {count(len(content.column(UNIT)), 'judgment')}.",
     )
     return assemble(
-        "figure8", content, reading, names, lambda q: _find(content, reading, q, columns[q]), notes=notes, told=told
+        "figure8", content, reading, names, lambda q: _find(content, reading, q, columns[q]), notes=notes, about=about
     )
 
 
@@ -115,10 +115,10 @@ def _are_positions(values: Sequence[Any]) -> bool:
 
 
 def _refuse(content: Content, kinds: Mapping[str, QuestionKind]) -> None:
-    said = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
+    listed = ", ".join(f"{name} ({count(kind.n_values, 'value')})" for name, kind in list(kinds.items())[:6])
     raise ColumnTypeError(
         f"{content.name} is a full report of Figure Eight in which workers marked spans or wrote free text: "
-        f"{said or 'no column differs within a unit'}. Quorate needs a limited set of labels"
+        f"{listed or 'no column differs within a unit'}. Quorate needs a limited set of labels"
     )
 
 

@@ -38,8 +38,8 @@ def _read(content: Content, reading: ReadOptions) -> Export:
     unfinished = [log for log in content.records if log.get("status") not in ("success", "started", None)]
     notes = tuple(f"the run {_run(log)} ended as {as_text(log.get('status'))!r}" for log in unfinished)
     if not any(log.get("samples") for log in content.records):
-        said = f": {notes[0]}" if notes else ""
-        raise NoRowsError(f"{content.name} holds no samples{said}. Run the evaluation to its end, and give that log")
+        why = f": {notes[0]}" if notes else ""
+        raise NoRowsError(f"{content.name} holds no samples{why}. Run the evaluation to its end, and give that log")
     verdicts = _same_marks(list(_verdicts(content.records, reading)), pooled=reading.question == "*")
     return judged("inspect", content, reading, verdicts, (*content.notes, *notes))
 
@@ -146,9 +146,9 @@ def _of_score(log: Record, name: str, model: Any, task: Any, score: Record, wher
             yield Verdict(name, task, voter, vote, where, abstained="" if as_text(vote) is not None else UNPARSED)
         return
     graded = part(score, "metadata", "grading")
-    said_by = part(graded[-1], "model") if isinstance(graded, list) and graded else None
-    bound = part(log, "eval", "model_roles", "grader", "model") if said_by or graded else None
-    judge = next((each for each in (said_by, model, bound) if isinstance(each, str) and each), None)
+    grader = part(graded[-1], "model") if isinstance(graded, list) and graded else None
+    bound = part(log, "eval", "model_roles", "grader", "model") if grader or graded else None
+    judge = next((each for each in (grader, model, bound) if isinstance(each, str) and each), None)
     value = score.get("value")
     for inner, each in value.items() if isinstance(value, dict) and value else [("", value)]:
         yield Verdict(

@@ -100,10 +100,10 @@ def _classes(content: Content, names: list[str]) -> list[str]:
 
 def _is_free(values: list[Any]) -> bool:
     """Whether these are texts, each of its own, or marks; a class is a few words, and comes again."""
-    told = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
-    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in told):
+    values_in = [unwrapped for unwrapped in map(_class_in_flat, values) if unwrapped not in (None, "")]
+    if any(isinstance(each, Mapping) or (isinstance(each, list) and _of_records(each)) for each in values_in):
         return True
-    texts = [each for each in told if isinstance(each, str)]
+    texts = [each for each in values_in if isinstance(each, str)]
     if len(texts) < FEW_VALUES or 2 * len(set(texts)) <= len(texts):
         return False
     return sorted(len(text.split()) for text in texts)[len(texts) // 2] >= WORDS
@@ -125,11 +125,11 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
     for number, row in enumerate(content.records, start=1):
         cancelled = (as_text(row.get("was_cancelled")) or "").lower() in YES
         value, where, task = _class_in_flat(row.get(question)), f"row {number:,}", row.get(name)
-        told = as_text(row.get(KNOWN)) or ""
-        is_known = told.lower() in YES
+        ground_truth = as_text(row.get(KNOWN)) or ""
+        is_known = ground_truth.lower() in YES
         yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)
-        if told and told.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
-            yield FoundAnswer(task, None, told, f"{KNOWN} of row {number:,}", known=True, is_row=False)
+        if ground_truth and ground_truth.lower() not in (*YES, *NO):  # the label itself, where the task's data have it
+            yield FoundAnswer(task, None, ground_truth, f"{KNOWN} of row {number:,}", known=True, is_row=False)
 
 
 def _class_in_flat(value: Any) -> Any:
@@ -210,10 +210,10 @@ def _refuse_marks(content: Content) -> None:
             for result in annotation.get("result") or [] if isinstance(annotation, dict) else []:
                 kinds[str(result.get("type"))] += 1
     if kinds:
-        said = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
+        kinds_found = ", ".join(f"{n:,} {MARKS.get(kind, kind)}" for kind, n in kinds.most_common(4))
         raise NoRowsError(
-            f"{content.name} holds {said}, and no answers that are one of several classes (choices, rating, pairwise). "
-            "Spans, boxes and free text cannot be combined"
+            f"{content.name} holds {kinds_found}, and no answers that are one of several classes (choices, rating, "
+            "pairwise). Spans, boxes and free text cannot be combined"
         )
 
 

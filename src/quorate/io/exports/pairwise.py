@@ -15,17 +15,8 @@ from quorate.io.exports.content import Content, Record, as_text, look
 from quorate.io.exports.label_studio import name_of
 from quorate.io.open_file import hold
 from quorate.io.options import AS_USUAL, ReadOptions
-from quorate.io.pairs import (
-    ITEM_NAMES,
-    PairLayout,
-    PairOptions,
-    PairProposal,
-    PairRows,
-    find_layout,
-    looks_like_pairs,
-    normal_name,
-    read_pair_rows,
-)
+from quorate.io.pair_layouts import ITEM_NAMES, PairLayout, PairOptions, find_layout, normal_name
+from quorate.io.pairs import PairProposal, PairRows, looks_like_pairs, read_pair_rows
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source, read_table
 
