@@ -29,9 +29,9 @@ from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, recognise_content
 from quorate.io.exports.formats import FORMATS
 from quorate.io.exports.pairwise import propose_rank
-from quorate.io.layouts import frame_for, names_resolved
+from quorate.io.frame import frame_of
 from quorate.io.open_file import Loaded, compression_of, head, hold
-from quorate.io.options import AS_USUAL, ReadOptions
+from quorate.io.options import AS_USUAL, ReadOptions, names_resolved
 from quorate.io.plan import Plan
 from quorate.io.proposals import PURPOSES, command_line, has_command, other_commands
 from quorate.io.read import Reading, read_source
@@ -169,7 +169,7 @@ def examine(source: Source, reading: ReadOptions = AS_USUAL) -> Examination:
         tool = recognise_content(content, resolved) if reading.tool == "auto" else reading.tool
         what = _describe(content, tool)
         if tool in (LAYOUT, TABLE):
-            plan = detect(frame_for(content, sample=True), resolved)
+            plan = detect(frame_of(content, sample=True), resolved)
             columns = _columns(content, resolved, plan, tool)
         elif tool in FORMATS:
             columns = (f"recognised by {FORMATS[tool].signs}",)

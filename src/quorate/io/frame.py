@@ -21,11 +21,11 @@ from quorate.io.exports.content import Content
 from quorate.io.json_documents import cell_text, tabulate
 from quorate.io.json_lines import each_line
 from quorate.io.open_file import Loaded, head
-from quorate.io.options import join_names, split_names
+from quorate.io.options import PATTERN, join_names, split_names
 from quorate.io.read_table import read_table
-from quorate.io.values import parse_number
+from quorate.io.several_files import short_titles
+from quorate.io.values import FROM_FILE, parse_number
 
-PATTERN = "*?["  # what makes a name a pattern
 INDEX = "index"  # the column of a data frame's row labels, where they have no name
 MOST_BYTES_READ = 1 << 23  # of a file that is profiled completely
 SAMPLE_SIZE = 1 << 16  # bytes of a larger one that are looked at: some thousands of rows
@@ -90,7 +90,7 @@ class Frame:
 
 
 def frame_of(content: Content, *, sample: bool) -> Frame:
-    """Read the columns of a source.
+    """Read the columns of a source, of one file or of several.
 
     Args:
         content: the source, looked at.
@@ -103,6 +103,8 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
     >>> frame_of(look({"item": [1, 2], "ann": ["x", "y"]}), sample=False).texts("item")
     ['1', '2']
     """
+    if content.parts:
+        return _frame_of_files(content, sample=sample)
     is_large = sample and _size(content.source) > MOST_BYTES_READ
     if content.layout == "records":
         return _frame_of_records(content, is_large)
@@ -120,6 +122,38 @@ def frame_of(content: Content, *, sample: bool) -> Frame:
         notes.append(f"{_and(content.padding)} are empty in every row, and the rows end before them")
     shape = "no header" if content.headerless else "table"
     return Frame(content.name, columns, n_rows, shape, tuple(notes), index, is_large, content.files)
+
+
+def _frame_of_files(content: Content, *, sample: bool) -> Frame:
+    """Put the tables of several files below each other; the column ``from_file`` names the file of each row."""
+    frames = [frame_of(part, sample=sample) for part in content.parts]
+    titles = short_titles([frame.name for frame in frames])
+    names = dict.fromkeys(name for frame in frames for name in frame.columns)
+    common = [name for name in names if all(name in frame.columns for frame in frames)]
+    if not common:
+        raise MissingColumnError(f"{content.name} have no column in common; give files of one layout")
+    columns: dict[str, pa.ChunkedArray] = {}
+    for name in names:
+        pieces = [
+            pa.array([cell_text(value) for value in frame.columns[name].to_pylist()], pa.string())
+            if name in frame.columns
+            else pa.nulls(frame.n_rows, pa.string())
+            for frame in frames
+        ]
+        columns[name] = pa.chunked_array(pieces, pa.string())
+    origin = [pa.array([title] * frame.n_rows, pa.string()) for title, frame in zip(titles, frames, strict=True)]
+    columns[FROM_FILE] = pa.chunked_array(origin, pa.string())
+    notes = tuple(dict.fromkeys(note for frame in frames for note in frame.notes))
+    return Frame(
+        content.name,
+        columns,
+        sum(frame.n_rows for frame in frames),
+        frames[0].shape,
+        (*content.notes, *notes),
+        (),
+        any(frame.is_sample for frame in frames),
+        content.files,
+    )
 
 
 def _beginning(content: Content) -> pa.Table:

@@ -4,10 +4,11 @@ import codecs
 import csv
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, TypedDict
 
 from quorate.errors import OptionError, shown, unknown
+from quorate.io.column_names import match_name
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
@@ -28,6 +29,7 @@ ROLES = ("task", "worker", "label")
 # A line end cannot separate fields, and a quote has a meaning of its own.
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
+PATTERN = "*?["  # what makes a name a pattern
 NO_HEADER, HEADER = ("none",), ("header",)  # what `column_names` may say instead of names
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
@@ -264,3 +266,53 @@ def _is_for_reading(name: str, value: Any) -> bool:
     if name in ("classes", "group"):
         return isinstance(value, str) == (name == "group")
     return True
+
+
+def names_resolved(reading: ReadOptions, names: tuple[str, ...]) -> ReadOptions:
+    """Return options whose columns are spelled as the file spells them.
+
+    >>> names_resolved(ReadOptions(task="item id"), ("Item ID", "label")).task
+    'Item ID'
+    """
+    there = list(names)
+    changed: dict[str, Any] = {}
+    for role in ("task", "worker", "label", "group"):
+        name = getattr(reading, role)
+        if name is not None and name not in there and match_name(name, there) in there:
+            changed[role] = match_name(name, there)
+    return replace(reading, **changed) if changed else reading
+
+
+def layout_is_plain(reading: ReadOptions) -> bool:
+    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
+
+    >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
+    (True, False)
+    """
+    special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
+    names = (reading.task, reading.worker, reading.label)
+    marks = (*PATTERN, ",")
+    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
+
+
+def without_layout(reading: ReadOptions) -> ReadOptions:
+    """Return the options that still mean something once there is one row per answer.
+
+    >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
+    'first'
+    """
+    return replace(
+        reading,
+        task=None,
+        worker=None,
+        label="label",
+        workers=None,
+        worker_name=None,
+        gold_column=None,
+        fold=None,
+        column_names=None,
+        group=None if reading.group is None or reading.workers is not None else "group",
+        tool="table",
+        format=None,
+        delimiter=None,
+    )

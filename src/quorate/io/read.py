@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
@@ -13,14 +13,25 @@ from quorate.errors import OptionError
 from quorate.io.exports.content import Content
 from quorate.io.exports.detect import LAYOUT, TABLE, export_of, recognise_content
 from quorate.io.exports.export import GROUP, JOINT, Export
-from quorate.io.layouts import LayoutReading, names_resolved, read_unknown_layout
 from quorate.io.open_file import Loaded, hold
-from quorate.io.options import AS_USUAL, JUDGES, ReadKeywords, ReadOptions, TableKeywords, read_options
+from quorate.io.options import (
+    AS_USUAL,
+    JUDGES,
+    ReadKeywords,
+    ReadOptions,
+    TableKeywords,
+    layout_is_plain,
+    names_resolved,
+    read_options,
+    without_layout,
+)
 from quorate.io.pipes import keep_pipes
 from quorate.io.read_table import Source
 from quorate.io.rows import read_rows
 from quorate.io.several_files import content_of, expand_files
-from quorate.io.wide import layout_is_plain, without_layout
+
+if TYPE_CHECKING:
+    from quorate.io.layouts import LayoutReading
 
 PLAIN = TableKeywords.__optional_keys__ | {"tool"}  # how a plain table may be read
 
@@ -121,6 +132,8 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         reading = names_resolved(reading, content.fields)
         tool = recognise_content(content, reading) if tool == "auto" else LAYOUT
     if tool == LAYOUT and content is not None:
+        from quorate.io.layouts import read_unknown_layout  # which a plain table does not need
+
         found = read_unknown_layout(content, reading)
         if found.export is not None:
             return _read_layout(found, source, reading)
@@ -172,7 +185,7 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
 
 
-def _read_layout(found: LayoutReading, source: Source, reading: ReadOptions) -> Reading:
+def _read_layout(found: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
     """Read the answers that were found in a table of another layout than one row per answer."""
     assert found.export is not None  # or the table is plain
     plain = without_layout(found.options)

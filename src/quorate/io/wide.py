@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -31,7 +31,7 @@ from quorate.errors import (
 from quorate.io.column_names import match_name
 from quorate.io.columns import SKIP_REMEDY
 from quorate.io.exports.export import JOINT, NEVER, Export
-from quorate.io.frame import PATTERN, Frame, columns_named, one_column
+from quorate.io.frame import Frame, columns_named, one_column
 from quorate.io.json_documents import cell_text
 from quorate.io.options import ReadOptions
 from quorate.io.row_keys import id_columns
@@ -543,38 +543,3 @@ def _gold(frame: Frame, reading: ReadOptions, tasks: list[str | None], answered:
         )
     columns = {"task": pa.array(list(known), pa.string()), "label": pa.array(list(known.values()), pa.string())}
     return Table(table_of(columns))
-
-
-def layout_is_plain(reading: ReadOptions) -> bool:
-    """Whether the options name one column for each role, as `quorate.io.rows` reads them.
-
-    >>> layout_is_plain(ReadOptions(task="item")), layout_is_plain(ReadOptions(task="a,b"))
-    (True, False)
-    """
-    special = (reading.workers, reading.worker_name, reading.gold_column, reading.fold)
-    names = (reading.task, reading.worker, reading.label)
-    marks = (*PATTERN, ",")
-    return all(each is None for each in special) and not any(mark in (name or "") for name in names for mark in marks)
-
-
-def without_layout(reading: ReadOptions) -> ReadOptions:
-    """Return the options that still mean something once there is one row per answer.
-
-    >>> without_layout(ReadOptions(task="item", workers="a,b", on_conflict="first")).on_conflict
-    'first'
-    """
-    return replace(
-        reading,
-        task=None,
-        worker=None,
-        label="label",
-        workers=None,
-        worker_name=None,
-        gold_column=None,
-        fold=None,
-        column_names=None,
-        group=None if reading.group is None or reading.workers is not None else "group",
-        tool="table",
-        format=None,
-        delimiter=None,
-    )
