@@ -756,3 +756,40 @@ def test_messages_in_python_name_arguments_and_on_the_command_line_flags(tmp_pat
         in_shell.reset(token)
     assert "Run:" not in str(caught.value)
     assert caught.value.commands[0].startswith("quorate aggregate ")
+
+
+def test_the_end_of_a_path_names_a_nested_field(tmp_path: Path) -> None:
+    rows = [{"id": t, "judge": w, "parsed": {"winner": x, "n": 3}} for t, w, x in sorted_rows(CROWD)]
+    path = tmp_path / "file.json"
+    path.write_text(json.dumps({"run": 1, "rows": rows}, indent=1))
+    answers = quorate.read(path, task="id", worker="judge", label="parsed.winner")
+    assert (answers.n_tasks, answers.n_answers) == (len({task for task, _, _ in CROWD}), len(CROWD))
+    assert quorate.read(path, label="parsed.winner").n_answers == len(CROWD)
+
+
+def _warnings(labels: list[Any]) -> list[str]:
+    from quorate.io.options import AS_USUAL
+    from quorate.io.warnings import answer_warnings
+
+    n = len(labels)
+    table = {"task": [k // 3 for k in range(n)], "worker": [f"w{k % 3}" for k in range(n)], "label": labels}
+    return answer_warnings(quorate.read(table), AS_USUAL)
+
+
+def test_numbers_of_a_scale_are_no_free_text() -> None:
+    (warning,) = _warnings([str(7 * k % 97) for k in range(90)])
+    assert "numbers from 0 to 96" in warning
+    assert "quorate rate" in warning
+    (warning,) = _warnings([f"some words {k}" for k in range(90)])
+    assert "free text" in warning
+
+
+@pytest.mark.parametrize(
+    ("classes", "is_pair"),
+    [("A B", True), ("[[A]] [[B]] [[C]]", True), ("left right tie", True), ("A B C D", False), ("a b c", False)],
+)
+def test_only_two_sides_and_a_tie_look_like_pairs(classes: str, is_pair: bool) -> None:
+    names = classes.split()
+    rng = random.Random(0)
+    warnings = _warnings([rng.choice(names) for _ in range(90)])
+    assert any("quorate rank" in warning for warning in warnings) == is_pair

@@ -345,12 +345,18 @@ def plain_name(name: str) -> str:
 def match_name(given: str, there: list[str]) -> str:
     """Return the column that is meant: the name itself, or the only one that differs by case, spaces and underscores.
 
+    Of nested fields the end of the path is enough, where only one ends so.
+
     >>> match_name("item id", ["Item ID", "Text"]), match_name("nothing", ["Item ID"])
     ('Item ID', 'nothing')
+    >>> match_name("parsed.winner", ["rows.id", "rows.parsed.winner"])
+    'rows.parsed.winner'
     """
     if given in there:
         return given
     alike = [name for name in there if plain_name(name) == plain_name(given)]
+    if not alike:
+        alike = [name for name in there if plain_name(name).endswith(f".{plain_name(given)}")]
     return alike[0] if len(alike) == 1 else given
 
 

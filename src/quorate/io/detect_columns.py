@@ -61,8 +61,10 @@ def detect(frame: Frame, reading: ReadOptions) -> Plan:
     if frame.n_rows == 0:
         return Plan("nothing", problem=f"{frame.name} has columns, but no rows")
     chosen = {role: getattr(reading, role) for role in ROLES if getattr(reading, role) is not None}
-    for name, value in chosen.items():
-        chosen[name] = join_names(columns_named(frame, value, name)) if name != "label" else value
+    for role, option in chosen.items():
+        names = columns_named(frame, option, role)
+        if role != "label" or len(names) == 1:  # several labels are a column per class, and stay a pattern
+            chosen[role] = join_names(names)
     wide = (find_wide_scores, find_wide) if reading.is_score else (find_wide, find_wide_scores)
     finders = (_find_mappings, _find_headerless, _find_lists, find_long, find_classes, *wide, _find_single)
     for find in finders:

@@ -9,7 +9,6 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.errors import count, listing
 from quorate.io.options import ReadOptions
-from quorate.io.proposals import has_command
 from quorate.io.values import as_text
 
 FREE_TEXT = 0.5  # different answers per answer, from which on they are no classes
@@ -17,6 +16,8 @@ FEWEST_TASKS = 20  # on which perfect agreement is remarkable
 MANY_CLASSES = 50  # classes, from which on the words of the answers are looked at
 MOST_GRADES = 11  # classes of a numeric scale that is still read as classes
 SPAN = re.compile(r"^\s*[\[{(].*(?:start|end|x|y|width|height|points|offset|left|top).*[\]})]\s*$", re.IGNORECASE)
+SIDES = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
+TIES = {"tie", "ties", "draw", "equal", "same", "both", "neither", "none", "both bad", "tie (bothbad)", "a=b", "a~b"}
 JOINED = {"|": "|", "\n": "\n"}
 
 
@@ -57,17 +58,21 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         found.append(
             "the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal"
         )
+    elif _is_scale(texts):
+        many = n_classes > MOST_GRADES
+        remedy = (
+            "quorate rate combines them into one score per task"
+            if many
+            else "say --ordered; quorate rate combines numbers"
+        )
+        numbers = sorted(texts, key=float)
+        found.append(
+            f"the {n_classes:,} classes are numbers from {numbers[0]} to {numbers[-1]}: if they are a scale, {remedy}"
+        )
     elif n_answers >= 20 and n_classes > max(FREE_TEXT * n_answers, 20):
         found.append(
-            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a "
-            "choice. Quorate needs "
-            "a limited set of labels"
-        )
-    elif _is_scale(texts):
-        rate = "; quorate rate combines numbers" if has_command("rate") else ""
-        found.append(
-            f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say "
-            f"--ordered{rate}"
+            f"{n_classes:,} different answers among {n_answers:,}: this looks like free text, not a choice. Quorate "
+            "needs a limited set of labels"
         )
     elif n_classes > MANY_CLASSES:
         found.append(
@@ -118,12 +123,12 @@ def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
 
 
 def _pairs(texts: Sequence[str]) -> list[str]:
-    plain = {text.strip().lower().strip("[]") for text in texts}
-    sides = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
-    if len(plain) > 5 or not any(side <= plain for side in sides):
+    """Warn where the classes are two sides, and perhaps a tie; further options, as in A to D, are no sides."""
+    plain = {text.strip().lower() for text in texts}
+    plain = {"tie" if text == "[[c]]" else text.strip("[]") for text in plain}  # as judges of MT-bench write it
+    if not any(sides <= plain <= sides | TIES for sides in SIDES):
         return []
-    rank = "; quorate rank estimates which thing is best" if has_command("rank") else ""
     return [
         f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
-        f"task; look at the order in which the sides were shown{rank}"
+        "task; look at the order in which the sides were shown; quorate rank estimates which thing is best"
     ]
