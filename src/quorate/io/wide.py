@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -322,12 +322,8 @@ def _read_wide(
             )
     _check_tasks(frame, reading, tasks)
     if len(names) == 1:
-        nested = frame.profiles[names[0]].nested
-        if nested == "object":
-            _read_mappings(frame, tasks, names[0], rows)
-            return
-        if nested:
-            _read_positions(frame, tasks, names[0], rows)
+        if frame.profiles[names[0]].nested:
+            _read_entries(frame, tasks, names[0], rows)
             return
     titles = worker_titles(names)
     answers = [_plain_texts(frame, name) for name in names]
@@ -363,34 +359,30 @@ def worker_titles(names: Sequence[str]) -> list[str]:
     return titles if all(titles) and len(set(titles)) == len(titles) else list(names)
 
 
-def _read_positions(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
+    """Read a column whose fields hold several answers each: a mapping from worker to answer, or a list without names."""
+    is_mapping = frame.profiles[name].nested == "object"
     for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
         if text is None:
             rows.left_out[NEVER] += 1
             continue
-        entries = parse_list(text)
+        entries: Mapping[Any, Any] | None = parse_object(text)
+        if not is_mapping:
+            answers = parse_list(text)
+            entries = None if answers is None else {f"position {n}": each for n, each in enumerate(answers, start=1)}
         if entries is None:
-            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no list: {shown(text)}")
-        for place, entry in enumerate(entries, start=1):
-            _add_entry(rows, task or "", f"position {place}", entry)
+            kind = "mapping" if is_mapping else "list"
+            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no {kind}: {shown(text)}")
+        for worker, entry in entries.items():
+            _add_entry(rows, task or "", cell_text(worker), entry)
+    if is_mapping:
+        rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
+        return
     rows.anonymous = True
     rows.notes.append(
         f"{shown(name)} does not name who answered, so answers are distinguished by their position in the list: a "
         "position is not a person. Use the labels, not the workers' skills"
     )
-
-
-def _read_mappings(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
-    for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
-        if text is None:
-            rows.left_out[NEVER] += 1
-            continue
-        found = parse_object(text)
-        if found is None:
-            raise ColumnTypeError(f"row {k + 1:,} of {frame.name}: {shown(name)} is no mapping: {shown(text)}")
-        for worker, entry in found.items():
-            _add_entry(rows, task or "", cell_text(worker), entry)
-    rows.notes.append(f"each entry of {shown(name)} is one worker's answer")
 
 
 def _check_tasks(frame: Frame, reading: ReadOptions, tasks: list[str | None]) -> None:

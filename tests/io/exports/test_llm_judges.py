@@ -29,8 +29,9 @@ from tests.io.exported import JUDGED, SAMPLES, place, rows
 def test_judges_have_families_and_replies_without_a_verdict_abstain(sample: str) -> None:
     export = read_export(SAMPLES / sample)
     assert export.abstentions is not None
-    silent = {(place(export, row["task"]), row["worker"].rpartition("/")[2]) for row in export.abstentions.to_pylist()}
-    assert silent == {("3", "bob"), ("2", "cy")}
+    rows_abstained = export.abstentions.to_pylist()
+    abstained = {(place(export, row["task"]), row["worker"].rpartition("/")[2]) for row in rows_abstained}
+    assert abstained == {("3", "bob"), ("2", "cy")}
     assert set(export.abstentions["reason"].to_pylist()) == {"no verdict in the reply"}
     answers = quorate.read(SAMPLES / sample)
     assert (answers.n_answers, answers.n_abstained, answers.n_skipped) == (7, 2, 0)
@@ -47,7 +48,7 @@ def test_an_expectation_of_mlflow_is_a_known_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "said"),
+    ("judge", "expected"),
     [
         ("openai/gpt-4o", "openai"),
         ("openai:/gpt-4.1-mini", "openai"),
@@ -62,8 +63,8 @@ def test_an_expectation_of_mlflow_is_a_known_label() -> None:
         ("42", "42"),
     ],
 )
-def test_the_family_is_the_maker_or_what_the_name_begins_with(judge: str, said: str) -> None:
-    assert family(judge) == said
+def test_the_family_is_the_maker_or_what_the_name_begins_with(judge: str, expected: str) -> None:
+    assert family(judge) == expected
 
 
 def inspect_log(scores: dict[str, Any], **sample: Any) -> dict[str, Any]:
@@ -209,8 +210,8 @@ def test_choices_of_lm_eval_are_numbers_and_its_files_name_models_by_their_folde
     with pytest.raises(OptionError, match="'arc_easy', 'boolq'"):  # each benchmark asks something else
         read_export(tmp_path)
     found = read_export(tmp_path, question="boolq")
-    told = sorted(tuple(row.values()) for row in found.table.to_pylist())
-    assert told == [("0", "mistral", "0", "mistral"), ("0", "openai/a", "1", "openai")]
+    triples_found = sorted(tuple(row.values()) for row in found.table.to_pylist())
+    assert triples_found == [("0", "mistral", "0", "mistral"), ("0", "openai/a", "1", "openai")]
 
 
 def test_a_folder_without_logs_or_with_logs_of_two_tools_is_refused(tmp_path: Path, capsys: Any) -> None:
@@ -234,7 +235,7 @@ def test_a_reply_without_a_verdict_has_none(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "verdict"),
     [
         ('```json\n{"verdict": "B", "score": 3}\n```', "B"),
         ("The first is better.\n\nVerdict: [[A]]", "A"),
@@ -244,11 +245,11 @@ def test_a_reply_without_a_verdict_has_none(reply: str) -> None:
         ("true", True),
     ],
 )
-def test_the_verdict_is_found_in_a_reply(reply: str, said: Any) -> None:
-    assert verdict_in(reply) == said
+def test_the_verdict_is_found_in_a_reply(reply: str, verdict: Any) -> None:
+    assert verdict_in(reply) == verdict
 
 
-def test_a_batch_tells_why_there_is_no_verdict() -> None:
+def test_a_batch_states_why_a_reply_has_no_verdict() -> None:
     def line(k: int, **body: Any) -> dict[str, Any]:
         return {"custom_id": str(k), "model": "gpt-4o", "response": {"body": {"model": "gpt-4o", **body}}}
 

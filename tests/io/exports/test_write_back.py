@@ -99,7 +99,7 @@ def test_suggestions_find_their_record_in_every_layout(sample: str) -> None:
     assert found == dict(zip(labels["task"].to_pylist(), labels["label"].to_pylist(), strict=True))
 
 
-def test_results_find_their_task_by_the_field_that_told_tasks_apart() -> None:
+def test_results_find_their_task_by_the_field_that_identified_it() -> None:
     labels = {"task": ["It purrs."], "label": ["cat"]}
     tasks, records = (
         results_for(read_export(SAMPLES / sample, question="animal", task="text"), labels)
@@ -132,25 +132,25 @@ def test_convert_writes_what_read_takes(ending: str, tmp_path: Path, capsys: Any
     written = quorate.read(out).to_table()
     assert written == quorate.read(export.table).to_table()
     assert gold.read_text() == "task,label\n1,cat\n"
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "left out: 1 rejected, 1 expired" in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "left out: 1 rejected, 1 expired" in printed.err
 
 
 def test_convert_without_output_prints_the_answers_only(capfdbinary: Any) -> None:
     run(SAMPLES / "cleanlab.csv")
-    said = capfdbinary.readouterr()
-    assert said.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
-    assert b"5 blank" in said.err
+    printed = capfdbinary.readouterr()
+    assert printed.out.splitlines()[:2] == [b"task,worker,label", b"1,ann,cat"]
+    assert b"5 blank" in printed.err
 
 
-def test_convert_tells_what_it_did_as_json(tmp_path: Path, capsys: Any) -> None:
+def test_convert_reports_as_json(tmp_path: Path, capsys: Any) -> None:
     run(SAMPLES / "prodigy_binary.jsonl", "--question", "CAT", "-o", tmp_path / "answers.csv", "--json")
-    told = json.loads(capsys.readouterr().out)
-    assert told["format"] == "prodigy"
-    assert told["questions"] == ["CAT", "LOUD"]
-    assert told["left_out"] == {"ignored": 1, "to another question": 2}
-    assert (told["answers"], told["workers"], told["tasks"]) == (7, 3, 3)
+    report = json.loads(capsys.readouterr().out)
+    assert report["format"] == "prodigy"
+    assert report["questions"] == ["CAT", "LOUD"]
+    assert report["left_out"] == {"ignored": 1, "to another question": 2}
+    assert (report["answers"], report["workers"], report["tasks"]) == (7, 3, 3)
 
 
 def test_convert_writes_labels_back(tmp_path: Path) -> None:
