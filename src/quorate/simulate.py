@@ -266,7 +266,8 @@ def star(n: int, *, odd_cycle: bool = True) -> Edges:
     >>> [ends.tolist() for ends in star(4)]
     [[0, 0, 0, 1], [1, 2, 3, 2]]
     """
-    i, j = np.zeros(n - 1, np.int64), np.arange(1, n)
+    i = np.zeros(n - 1, np.int64)
+    j = np.arange(1, n)
     return (np.append(i, 1), np.append(j, 2)) if odd_cycle else (i, j)
 
 

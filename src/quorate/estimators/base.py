@@ -108,7 +108,9 @@ class Estimator(Parameters):
     result_: Result
 
     def __init__(self, *, on_conflict: str = "error", skip_missing: bool = False, **options: Any) -> None:
-        self.on_conflict, self.skip_missing, self.options = on_conflict, skip_missing, options
+        self.on_conflict = on_conflict
+        self.skip_missing = skip_missing
+        self.options = options
         self._options = _translate(self.method, options)
 
     def __repr__(self) -> str:
@@ -170,20 +172,23 @@ class Estimator(Parameters):
         return read_rows(table, ReadOptions(on_conflict=self.on_conflict, skip_missing=self.skip_missing))
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
-        pd, answers = load_pandas(), result.answers
+        pd = load_pandas()
+        answers = result.answers
         self.labels_, self.probas_ = self._outcome(answers, result.task_vote, data)
         workers = index_of(answers.worker_names, data, "worker")
         right = accuracy(result.skills, answers.n_classes) if accuracies is None else accuracies
         columns = {"skill": result.skills, "accuracy": right, "weight": result.weights}
         frame = self._ordered(pd.DataFrame(columns, index=workers), answers.worker_names, "worker")
-        self.accuracies_, self.weights_ = frame["accuracy"], frame["weight"]
+        self.accuracies_ = frame["accuracy"]
+        self.weights_ = frame["weight"]
         self.skills_ = frame[self.scale].rename("skill")
         self.result_ = result
         return self
 
     def _outcome(self, answers: Answers, task_vote: Vote, data: Source) -> tuple[Any, Any]:
         pd = load_pandas()
-        tasks, classes = index_of(answers.task_names, data, "task"), index_of(answers.classes, data, "label")
+        tasks = index_of(answers.task_names, data, "task")
+        classes = index_of(answers.classes, data, "label")
         chosen = classes.take(task_vote.label)
         if (task_vote.label < 0).any():  # of tasks that nobody answered
             chosen = pd.Series(chosen).where(task_vote.label >= 0).to_numpy()
@@ -315,7 +320,8 @@ def confusion_frame(result: Result, matrices: FloatArray) -> Any:
     >>> confusion_frame(result, np.zeros((2, 2, 2))).shape
     (4, 2)
     """
-    pd, answers = load_pandas(), result.answers
+    pd = load_pandas()
+    answers = result.answers
     classes = answers.classes.to_pylist()
     rows = pd.MultiIndex.from_product([answers.worker_names.to_pylist(), classes], names=["worker", "label"])
     frame = pd.DataFrame(matrices.reshape(len(rows), -1), index=rows, columns=pd.Index(classes))

@@ -67,7 +67,8 @@ def _matrices(answers: Answers, frame: Any, *, complete: bool) -> FloatArray:
     names = list(getattr(getattr(frame, "index", None), "names", []))
     if names != ["worker", "label"]:
         raise InputError(f"the index of initial_error must be worker and label, not {listing(names) or 'none'}")
-    workers, classes = answers.worker_names.to_pylist(), answers.classes.to_pylist()
+    workers = answers.worker_names.to_pylist()
+    classes = answers.classes.to_pylist()
     if lacking := [name for name in classes if name not in frame.columns]:
         raise InputError(f"initial_error has no column for {listing(lacking)}; it needs one for each class")
     there = set(frame.index)
@@ -199,7 +200,8 @@ class OneCoinDawidSkene(_ByExpectation):
         return result_in_memory(self.method, answers, known, fitted_one_coin(blocks, em))
 
     def _matrices(self, answers: Answers) -> FloatArray:
-        m, p = answers.n_classes, self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
+        m = answers.n_classes
+        p = self.accuracies_.reindex(answers.worker_names.to_pylist()).to_numpy()[:, None, None]
         matrices: FloatArray = np.where(np.eye(m, dtype=bool), p, (1 - p) / max(m - 1, 1))
         return matrices
 
@@ -239,8 +241,11 @@ class GLAD(Estimator):
         **options: Any,
     ) -> None:
         super().__init__(**{"n_iter": n_iter, "tol": tol, **options})
-        self.silent, self.m_step_max_iter, self.m_step_tol = silent, m_step_max_iter, m_step_tol
-        self.labels_priors, self.alphas_priors_mean = labels_priors, alphas_priors_mean
+        self.silent = silent
+        self.m_step_max_iter = m_step_max_iter
+        self.m_step_tol = m_step_tol
+        self.labels_priors = labels_priors
+        self.alphas_priors_mean = alphas_priors_mean
         self.betas_priors_mean = betas_priors_mean
 
     @property
@@ -266,7 +271,8 @@ class GLAD(Estimator):
         return glad_result(answers, fit, known)
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:
-        pd, answers = load_pandas(), result.answers
+        pd = load_pandas()
+        answers = result.answers
         ability, ease = self._found
         alphas = pd.Series(ability, index=index_of(answers.worker_names, data, "worker"), name="alpha")
         betas = pd.Series(ease, index=index_of(answers.task_names, data, "task"), name="beta")
@@ -319,7 +325,8 @@ class MACE(Estimator):
             "beta": beta,
         }
         super().__init__(**given, default_noise=default_noise, random_state=random_state, **options)
-        self.smoothing, self.verbose = smoothing, verbose
+        self.smoothing = smoothing
+        self.verbose = verbose
 
     def _run(self, answers: Answers, gold: Source) -> Result:
         known = known_classes(gold, answers)

@@ -39,12 +39,14 @@ class MajorityVote(Estimator):
             raise unknown(on_missing_skill, ["error", "ignore", "value"], "policy for missing skills")
         if on_missing_skill == "value" and default_skill is None:
             raise OptionError("on_missing_skill='value' needs a default_skill")
-        self.default_skill, self.on_missing_skill = default_skill, on_missing_skill
+        self.default_skill = default_skill
+        self.on_missing_skill = on_missing_skill
 
     def fit(self, data: Source, skills: Any = None, true_labels: Any = None) -> Self:  # type: ignore[override]
         """Vote; ``skills`` are crowd-kit's word for the weight of each worker's vote, a Series by worker."""
         super().fit(data, true_labels)
-        result, answers = self.result_, self.result_.answers
+        result = self.result_
+        answers = self.result_.answers
         if skills is not None:
             others = {"error": None, "ignore": 0.0, "value": self.default_skill}[self.on_missing_skill]
             weights = by_worker(answers, skills.to_dict(), "given a skill", others)

@@ -91,7 +91,8 @@ class Agreement:
     @cached_property
     def groups(self) -> Table:
         """One row a group of workers: group, n_workers, n_answers, and each coefficient among them."""
-        group, names = self.answers.group, self.answers.group_names
+        group = self.answers.group
+        names = self.answers.group_names
         if group is None or names is None:
             return beside({"group": pa.nulls(0, pa.string())}, ())
         member = np.where(group < 0, len(names), group)
@@ -143,7 +144,8 @@ class Agreement:
         >>> agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}).line()
         "agreement: two answers to a task are alike 50% of the time; Krippendorff's alpha 0.00"
         """
-        alpha, alike = self.overall[ALPHA], self.overall[PERCENT]
+        alpha = self.overall[ALPHA]
+        alike = self.overall[PERCENT]
         if alike.value is None:
             return "agreement: no task has two answers, so nothing can be alike or not"
         sentence = f"agreement: two answers to a task are alike {alike.value:.0%} of the time"

@@ -64,7 +64,9 @@ def unlock(held: int | None) -> None:
         os.close(held)
 
 
-PREFIX, SUFFIX = ".quorate-", ".part"  # of the hidden folders
+# of the hidden folders
+PREFIX = ".quorate-"
+SUFFIX = ".part"
 REMEDIES = {  # where it is not that the folder is missing
     errno.ENOSPC: "Make room, or choose another disk",
     errno.EDQUOT: "Make room, or choose another disk",

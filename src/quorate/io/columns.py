@@ -213,7 +213,8 @@ def encode(
     check_values(names, name)
     if exact is not None and not is_quantity:
         _refuse_inexact(names, f"column {name!r} holds", exact)
-    absent, codes = _is_missing(names, is_label), to_numpy(encoded.indices)
+    absent = _is_missing(names, is_label)
+    codes = to_numpy(encoded.indices)
     if encoded.null_count:
         codes = np.where(to_numpy(encoded.is_valid()), codes, -1)
     if absent.any():  # blank text and NaN are values to Arrow, and absent to us

@@ -8,7 +8,9 @@ from quorate.errors import CostError, listing, shown
 from quorate.io.columns import as_type, encode, number_column, positions, refuse_missing
 from quorate.io.read_table import Source, read_table
 
-GIVEN, TRUE, COST = "said", "true", "cost"
+GIVEN = "said"
+TRUE = "true"
+COST = "cost"
 REMEDY = "Of the costs, the columns 'said', 'true' and 'cost' are read; rename yours"
 
 

@@ -81,8 +81,10 @@ def _quotes(found: Bytes, start: int) -> Iterator[NDArray[np.intp]]:
 def _are_tidy(found: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], start: int, inside: bool) -> bool:
     """Whether quotes open and close by turns, each at an end of a field or beside another quote."""
     opens = (np.arange(len(quotes)) + inside) % 2 == 0
-    first, last = quotes[opens], quotes[~opens]
-    before, after = found[np.maximum(first - 1, 0)], found[np.minimum(last + 1, len(found) - 1)]
+    first = quotes[opens]
+    last = quotes[~opens]
+    before = found[np.maximum(first - 1, 0)]
+    after = found[np.minimum(last + 1, len(found) - 1)]
     well_opened = (first == start) | ends[before] | ((before == QUOTE) & (first > start))
     well_closed = (last + 1 == len(found)) | ends[after] | (after == QUOTE)
     return bool(well_opened.all() and well_closed.all())
@@ -91,7 +93,8 @@ def _are_tidy(found: Bytes, quotes: NDArray[np.intp], ends: NDArray[np.bool_], s
 def _walk(raw: memoryview, name: str, ends: NDArray[np.bool_], start: int) -> None:
     """Follow every quote, one by one."""
     found = np.frombuffer(raw, np.uint8)
-    opened, skip = -1, -1
+    opened = -1
+    skip = -1
     for q in (int(each) for quotes in _quotes(found, start) for each in quotes):
         if q == skip:
             continue
@@ -211,9 +214,12 @@ def with_header(first: Callable[[int], str]) -> str:
     >>> len(with_header(lambda size: ("a," * HEAD + "z\n1,2\n")[:size])) == 2 * HEAD + 6
     True
     """
-    size, text, before = HEAD, first(HEAD), ""
+    size = HEAD
+    text = first(HEAD)
+    before = ""
     while not LINE_END.search(text.lstrip()) and len(text) > len(before) and size < LONGEST_HEADER:
-        size, before = 8 * size, text
+        size = 8 * size
+        before = text
         text = first(size)
     return text
 
@@ -276,7 +282,8 @@ def is_data_row(text: str, delimiter: str) -> bool:
     first, *others = rows
     if _counts_columns(first):
         return False
-    data, names = 0, 0
+    data = 0
+    names = 0
     for k, field in enumerate(first):
         below = {row[k].strip() for row in others if k < len(row)} - {""}
         cell = field.strip()
@@ -402,7 +409,9 @@ class _Metered(io.RawIOBase):
     """A file in memory that says how much of it has been read."""
 
     def __init__(self, data: pa.Buffer, on_progress: Observer) -> None:
-        self.data, self.at, self.on_progress = memoryview(data), 0, on_progress
+        self.data = memoryview(data)
+        self.at = 0
+        self.on_progress = on_progress
 
     def readable(self) -> bool:
         return True

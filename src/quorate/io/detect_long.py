@@ -317,7 +317,8 @@ def _long_plan(
         options["on_conflict"] = "first"
         why.append(f"{share:.1%} of the rows are second, different answers of a worker to one task: the first counts")
     if profile is not None and is_scale and not reading.is_score:
-        low, high = short_number(profile.low), short_number(profile.high)
+        low = short_number(profile.low)
+        high = short_number(profile.high)
         if 0 < share < MOSTLY:
             options["on_conflict"] = "mean"
         return Plan(

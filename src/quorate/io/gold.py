@@ -91,7 +91,8 @@ def read_labels(
     )
     if skip_blank_labels:
         has_label = labels >= 0
-        tasks, labels = tasks[has_label], labels[has_label]
+        tasks = tasks[has_label]
+        labels = labels[has_label]
         used, tasks = np.unique(tasks, return_inverse=True)
         task_names = take(task_names, used)
     refuse_missing(tasks, task, what)
@@ -206,7 +207,8 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
         labels = respelled(labels, found.answers.classes)
     if found.is_sample:
         here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
-        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
+        tasks = tasks.filter(from_numpy(here))
+        labels = labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 

@@ -235,7 +235,8 @@ def _chunks(data: pa.Buffer, name: str) -> Iterator[tuple[int, int, list[dict[st
         lines = piece.replace(b"\r\n", b"\n").removesuffix(b"\n").decode().split("\n")
         records = _quickly([line for line in lines if line]) or _one_by_one(lines, number, name)
         yield at, row, records
-        row, number = row + len(records), number + len(lines)
+        row = row + len(records)
+        number = number + len(lines)
 
 
 def _quickly(lines: list[str]) -> list[dict[str, Any]]:

@@ -114,7 +114,9 @@ def respelled(labels: pa.Array, classes: pa.Array) -> pa.Array:
     return from_strings([known.get(spelled(label), label) for label in labels.to_pylist()])
 
 
-ANSWER, CLASS = "answer", "class"  # the columns of such a table
+# the columns of such a table
+ANSWER = "answer"
+CLASS = "class"
 REMEDY = "Of the map, the columns 'answer' and 'class' are read; rename yours"
 
 
@@ -225,7 +227,8 @@ class AbstainingRows:
             task: code of each row of the table.
             worker: code of each row of the table.
         """
-        task, worker = task[self.rows], worker[self.rows]
+        task = task[self.rows]
+        worker = worker[self.rows]
         n = answers.n_workers
         # Grades of their own, or the classes themselves.
         base = answers.answer_symbols or AnswerSymbols(
@@ -361,7 +364,8 @@ def _as_text(names: pa.Array) -> pa.Array:
 
 
 # Instead of a code: no answer has the label; whoever gives it abstains, and ABSTAINS - k by the k-th of such labels.
-UNUSED, ABSTAINS = -1, -2
+UNUSED = -1
+ABSTAINS = -2
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,8 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
     if len(label_names) == 0 or not kept.any():
         raise NoRowsError(f"no row of {names[2]!r} holds a label")
     codes, label_names = order_classes(codes, label_names, None if reading.classes is None else list(reading.classes))
-    n, m = len(worker_names), len(label_names)
+    n = len(worker_names)
+    m = len(label_names)
     pair = tasks.astype(np.int64) * n + workers
     pairs, place = np.unique(pair[kept], return_inverse=True)
     if len(pairs) * m > MOST_CELLS:
@@ -108,7 +109,8 @@ def read_several(table: pa.Table, reading: ReadOptions) -> Answers:
 
 
 def _asked(answered: IntArray, task_names: pa.Array, label_names: pa.Array, reading: ReadOptions) -> Asked:
-    n, m = len(task_names), len(label_names)
+    n = len(task_names)
+    m = len(label_names)
     per_task = np.bincount(answered, minlength=n)
     separator = USUAL_SEPARATOR if reading.multi is None else reading.multi
     return Asked(np.repeat(np.arange(n), m), np.tile(np.arange(m), n), task_names, label_names, per_task, separator)
@@ -136,7 +138,8 @@ def _labels(column: pa.ChunkedArray, name: str, reading: ReadOptions) -> tuple[I
         lists = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         lists = lists.chunk(0) if isinstance(lists, pa.ChunkedArray) else lists
         given = to_numpy(lists.is_valid())
-        row, flat = to_numpy(pc.list_parent_indices(lists)).astype(np.int64), pc.list_flatten(lists)
+        row = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
+        flat = pc.list_flatten(lists)
         if pa.types.is_nested(flat.type):
             raise ColumnTypeError(f"column {name!r} holds {column.type} values; several labels are one list of text")
     else:

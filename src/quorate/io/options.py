@@ -30,7 +30,9 @@ ROLES = ("task", "worker", "label")
 DELIMITERS = frozenset(chr(code) for code in range(1, 128)) - set('\n\r"')
 NAMED_DELIMITERS = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "pipe": "|"}
 PATTERN = "*?["  # what makes a name a pattern
-NO_HEADER, HEADER = ("none",), ("header",)  # what `column_names` may say instead of names
+# what `column_names` may say instead of names
+NO_HEADER = ("none",)
+HEADER = ("header",)
 
 # The keyword arguments of public functions, for type checkers and editors; a test holds them to the fields below.
 NO_REMEDIES: Mapping[str, str] = {}
@@ -197,7 +199,8 @@ class ReadOptions:
         >>> ReadOptions(task="item").refuse_but(["task"], "in a ledger")
         """
         for field in fields(self):
-            value, usual = getattr(self, field.name), field.default
+            value = getattr(self, field.name)
+            usual = field.default
             if field.name not in allowed and value is not usual and (type(value) is not type(usual) or value != usual):
                 remedy = remedies.get(field.name, "leave it out")
                 raise OptionError(f"{field.name}= means nothing {where}; {remedy}")

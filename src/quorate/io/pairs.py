@@ -32,7 +32,9 @@ from quorate.io.pair_layouts import PairOptions as PairOptions
 from quorate.io.pair_layouts import find_layout as find_layout
 from quorate.io.values import id_text, parse_number
 
-LEFT, TIE, RIGHT = 1, 0, -1
+LEFT = 1
+TIE = 0
+RIGHT = -1
 UNKNOWN = 9  # a label that is none of those known
 ABSTAINED = 8
 

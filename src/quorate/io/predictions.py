@@ -45,7 +45,8 @@ class Predictions:
 
     def notes(self) -> list[str]:
         """Count what was left out."""
-        missing, strange = int((~self.is_there).sum()), int((self.label == STRANGE).sum())
+        missing = int((~self.is_there).sum())
+        strange = int((self.label == STRANGE).sum())
         lines = []
         if self.n_unknown_ids:
             lines.append(
@@ -101,7 +102,8 @@ def _is_source(value: object) -> bool:
 
 
 def _read(name: str, source: Source, answers: Answers, task: str, label: str) -> Predictions:
-    what, p = f"the predictions of {name}", None
+    what = f"the predictions of {name}"
+    p = None
     if isinstance(source, Mapping) and task in source:  # columns: `read_labels` would take others for tasks
         source = read_table(source, dict.fromkeys(map(str, source), ""), fixed=True)
     try:

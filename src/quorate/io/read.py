@@ -137,7 +137,9 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
         found = read_unknown_layout(content, reading)
         if found.export is not None:
             return _read_layout(found, source, reading)
-        tool, reading, notes = TABLE, found.options, found.notes
+        tool = TABLE
+        reading = found.options
+        notes = found.notes
     elif tool == TABLE and content is not None and content.layout == "rows":
         notes = content.notes
         if (

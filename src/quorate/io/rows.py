@@ -66,7 +66,9 @@ def resolve_conflicts(task: IntArray, worker: IntArray, label: IntArray, policy:
     if policy == "mean":
         return ResolvedRows(*in_order)
     order = np.lexsort([worker, task])  # stable: the rows of a repeat stay in their order
-    task, worker, label = task[order], worker[order], label[order]
+    task = task[order]
+    worker = worker[order]
+    label = label[order]
     keep, clash = _kept_rows(task, worker, label, policy)
     n_conflicting = int((~keep & clash).sum())
     n_repeats = int((~keep).sum()) - n_conflicting
@@ -195,10 +197,13 @@ def _answers_of(
     """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart."""
     tasks, workers, labels = codes
     if not present.all():
-        tasks, workers, labels = tasks[present], workers[present], labels[present]
+        tasks = tasks[present]
+        workers = workers[present]
+        labels = labels[present]
     found = resolve_conflicts(tasks, workers, labels, reading.on_conflict)
     if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
-        rows, clash = np.flatnonzero(present)[found.clashing], found.clashing
+        rows = np.flatnonzero(present)[found.clashing]
+        clash = found.clashing
         policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
         _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
     if len(found.task) == 0:
@@ -207,7 +212,8 @@ def _answers_of(
     if grades is None:
         labels, class_names = order_classes(found.label, names[2], reading.classes)
     else:
-        labels, class_names = grades.class_of[found.label].astype(np.int32), grades.classes
+        labels = grades.class_of[found.label].astype(np.int32)
+        class_names = grades.classes
         symbol, symbols = order_classes(found.label, names[2], None)
         answer_symbols = AnswerSymbols(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
     return Answers(

@@ -441,7 +441,8 @@ def looks_like_scores(
         if column != usual:
             named += [f"--{role}", column]
     command = shlex.join(["quorate", "rate", file or "FILE", *named])
-    low, high = float(values.min()), float(values.max())
+    low = float(values.min())
+    high = float(values.max())
     text = (
         f"the labels are {len(values):,} different numbers from {low:g} to {high:g}, and each is taken for a class; "
         f"if they are scores on a scale, run: {command}"

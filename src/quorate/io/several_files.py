@@ -186,7 +186,8 @@ def short_titles(names: Sequence[str]) -> list[str]:
         return [str(name) for name in names]
     if len(stems) == 1:
         return stems
-    least, most = min(stems), max(stems)
+    least = min(stems)
+    most = max(stems)
     same = next((k for k, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), min(len(least), len(most)))
     prefix = least[:same]
     cut = max((match.end() for match in re.finditer(r"[_\s]|__|--", prefix)), default=0)

@@ -16,7 +16,8 @@ from quorate.errors import ColumnTypeError, shown
 
 # What is blank, to Arrow, to Python's `strip` and in every engine: these six, and no other kind of space.
 BLANKS = " \t\n\r\v\f"
-INT64, UINT64 = 1 << 63, 1 << 64
+INT64 = 1 << 63
+UINT64 = 1 << 64
 EXACT = 1 << 53  # up to which every whole number is a fraction too
 # Types of which one column may hold several; a time is a day too, to Python.
 FAMILIES: tuple[tuple[str, tuple[type, ...]], ...] = (

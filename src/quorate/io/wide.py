@@ -321,10 +321,9 @@ def _read_wide(
                 f"workers= (--workers) names a column per worker, so that {role}= means nothing beside it; leave it out"
             )
     _check_tasks(frame, reading, tasks)
-    if len(names) == 1:
-        if frame.profiles[names[0]].nested:
-            _read_entries(frame, tasks, names[0], rows)
-            return
+    if len(names) == 1 and frame.profiles[names[0]].nested:
+        _read_entries(frame, tasks, names[0], rows)
+        return
     titles = worker_titles(names)
     answers = [_plain_texts(frame, name) for name in names]
     for k, task in enumerate(tasks):
@@ -360,7 +359,7 @@ def worker_titles(names: Sequence[str]) -> list[str]:
 
 
 def _read_entries(frame: Frame, tasks: list[str | None], name: str, rows: LongRows) -> None:
-    """Read a column whose fields hold several answers each: a mapping from worker to answer, or a list without names."""
+    """Read a column whose fields hold several answers: a mapping from worker to answer, or a list without names."""
     is_mapping = frame.profiles[name].nested == "object"
     for k, (task, text) in enumerate(zip(tasks, frame.texts(name), strict=True)):
         if text is None:

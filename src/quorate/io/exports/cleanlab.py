@@ -58,7 +58,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         texts_of_ids = [as_text(name) or "" for name in names.to_pylist()]
         tasks = ["" if code < 0 else texts_of_ids[code] for code in codes.tolist()]
         _check_ids(tasks, id_column, content.name, is_chosen=reading.task is not None)
-    rows, columns, labels = [], [], []
+    rows = []
+    columns = []
+    labels = []
     for k, name in enumerate(annotators):
         codes, names = encode(content.table.column(name), name, is_label=True)
         answered = np.flatnonzero(codes >= 0)
@@ -66,7 +68,9 @@ def _read(content: Content, reading: ReadOptions) -> Export:
         rows.append(answered)
         columns.append(np.full(len(answered), k))
         labels.append(texts[codes[answered]] if len(answered) else np.array([], dtype=object))
-    row, column, label = np.concatenate(rows), np.concatenate(columns), np.concatenate(labels)
+    row = np.concatenate(rows)
+    column = np.concatenate(columns)
+    label = np.concatenate(labels)
     if not len(row):
         raise NoRowsError(f"{content.name} has columns, but no answers in them")
     order = np.lexsort([column, row])  # by task, then by annotator, as one reads it

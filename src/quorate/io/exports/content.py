@@ -43,7 +43,9 @@ ZIP = b"PK\x03\x04"
 MARK = b"\xef\xbb\xbf"
 ZSTANDARD = 93  # the number of the method in a ZIP file, which Python knows from 3.14 on
 LOCAL = struct.Struct("<4s5H3I2H")  # what stands before a member's name: the last two are the lengths of name and extra
-HEAD_FILE, START, SAMPLES = "header.json", "_journal/start.json", "samples/"
+HEAD_FILE = "header.json"
+START = "_journal/start.json"
+SAMPLES = "samples/"
 LOGS = (".json", ".jsonl", ".ndjson", ".eval")  # how the names of logs end
 
 
@@ -127,7 +129,8 @@ DAMAGES = (
 
 
 def _check_room(members: list[zipfile.ZipInfo], loaded: Loaded) -> None:
-    size, most = sum(info.file_size for info in members), room_for(len(loaded.data))
+    size = sum(info.file_size for info in members)
+    most = room_for(len(loaded.data))
     if size > most:
         raise TooLargeError(f"{loaded.name} unpacks to more than {most / 1e9:.3g} GB, far more than a log does")
 

@@ -54,7 +54,8 @@ def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ..
     """
     if not multiple:
         return ()
-    (where, chosen), n = multiple[0], len(multiple)
+    (where, chosen) = multiple[0]
+    n = len(multiple)
     return (
         f"{count(n, 'answer')} {'chooses' if n == 1 else 'choose'} several labels ({where} has {listing(chosen)}): "
         "each label is a question of its own, yes or no; join_choices=True (--join-choices) takes each combination "

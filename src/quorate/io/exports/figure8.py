@@ -17,7 +17,8 @@ from quorate.io.exports.export import Asked, Export, Format, FoundAnswer, assemb
 from quorate.io.exports.mturk import QuestionKind, describe_question
 from quorate.io.options import ReadOptions
 
-UNIT, WORKER = "_unit_id", "_worker_id"
+UNIT = "_unit_id"
+WORKER = "_worker_id"
 GOLD = "_gold"
 CONFIDENCE = re.compile(r"(.+):confidence")
 FLAGS = {"true": True, "false": False}

@@ -23,7 +23,8 @@ from quorate.io.options import ReadOptions
 NAMES = ("email", "first_name", "last_name", "username", "id")
 PERSON = Either(VALUE, dict.fromkeys(NAMES, VALUE))  # an object where the export was asked for users, an id where not
 KNOWN = "ground_truth"
-YES, NO = ("true", "1", "1.0", "yes"), ("false", "0", "0.0", "no", "none", "null")
+YES = ("true", "1", "1.0", "yes")
+NO = ("false", "0", "0.0", "no", "none", "null")
 ROW = {"id": VALUE, "annotator": PERSON, "was_cancelled": VALUE, KNOWN: VALUE}
 ADDED = (
     *("id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time", "was_cancelled", "agreement"),
@@ -124,7 +125,9 @@ def _find_flat(content: Content, reading: ReadOptions, question: str) -> Iterato
     name = reading.task or "id"
     for number, row in enumerate(content.records, start=1):
         cancelled = (as_text(row.get("was_cancelled")) or "").lower() in YES
-        value, where, task = _class_in_flat(row.get(question)), f"row {number:,}", row.get(name)
+        value = _class_in_flat(row.get(question))
+        where = f"row {number:,}"
+        task = row.get(name)
         ground_truth = as_text(row.get(KNOWN)) or ""
         is_known = ground_truth.lower() in YES
         yield FoundAnswer(task, name_of(row.get("annotator")), value, where, "cancelled" if cancelled else "", is_known)

@@ -77,7 +77,8 @@ def _verdicts(scores: list[Record], records: list[Record], reading: ReadOptions)
         usual = next((score[name] for name in JUDGED if as_text(score.get(name)) is not None), None)
         name = as_text(score.get("name")) or "score"
         unpacked_score = {**score, "metadata": unpacked(score.get("metadata"))}
-        model, author = model_in(unpacked_score), as_text(score.get("authorUserId"))
+        model = model_in(unpacked_score)
+        author = as_text(score.get("authorUserId"))
         kind = (as_text(score.get("dataType")) or "").upper()
         words = kind in WORDS and "stringValue" in score
         yield Verdict(

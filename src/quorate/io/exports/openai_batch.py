@@ -97,7 +97,8 @@ def _verdict(line: Record, body: Record) -> tuple[Any, str]:
         return None, FAILED
     message = part((body.get("choices") or [{}])[0], "message")
     given = [message, *(each for each in body.get("output") or [] if isinstance(each, dict))]
-    texts, refused = [], bool(message.get("refusal"))
+    texts = []
+    refused = bool(message.get("refusal"))
     for each in given:
         content = each.get("content")
         parts = content if isinstance(content, list) else [{"text": content}]
