@@ -17,7 +17,7 @@ Edges = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class Crowd:
-    """Simulated answers, and what no real crowd tells."""
+    """Simulated answers with the true labels and skills."""
 
     answers: Answers
     truth: IntArray  # the class code of each task

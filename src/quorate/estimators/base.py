@@ -1,6 +1,6 @@
-"""What the classes share: options by two names, answers in, pandas objects out.
+"""Base classes of the estimators: options under crowd-kit's and our names, answers in, pandas objects out.
 
-Parameters as scikit-learn asks for them, so that `sklearn.clone` and searches work on every class.
+`get_params` and `set_params` are those of scikit-learn, so that `sklearn.clone` and searches work.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from quorate.voting.vote import Vote, accuracy, plug_in_vote, weighted_majority
 
 
 class Parameters:
-    """What a class was made with, by name; made anew with the same, it does the same.
+    """Constructor parameters by name, as scikit-learn's ``get_params`` and ``set_params``.
 
     >>> from quorate.estimators import KOS
     >>> KOS(n_iter=5).set_params(random_state=3)
@@ -159,11 +159,11 @@ class Estimator(Parameters):
         return aggregate(answers, self.method, gold=gold, **self._options)
 
     def fit_predict(self, data: Source, *more: Any, **named: Any) -> Any:
-        """Do what `fit` does, and return `labels_`."""
+        """Fit, and return `labels_`."""
         return self.fit(data, *more, **named).labels_
 
     def fit_predict_proba(self, data: Source, *more: Any, **named: Any) -> Any:
-        """Do what `fit` does, and return `probas_`."""
+        """Fit, and return `probas_`."""
         return self.fit(data, *more, **named).probas_
 
     def _read(self, data: Source) -> Answers:

@@ -1,7 +1,4 @@
-"""The models that crowd-kit has too, with its options and its defaults: those of Dawid and Skene, GLAD and MACE.
-
-What is known of the workers before: crowd-kit's ``initial_error``, from which Dawid and Skene's EM then starts.
-"""
+"""Probabilistic estimators with crowd-kit's options and defaults: Dawid–Skene (with ``initial_error``), GLAD, MACE."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Several labels a task: one question for each label, whether it applies, and a class for each question."""
+"""BinaryRelevance: several labels per task, one yes/no question for each label."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -70,7 +70,7 @@ class BinaryRelevance(Parameters):
         return self
 
     def fit_predict(self, data: Any) -> Any:
-        """Do what `fit` does, and return `labels_`."""
+        """Fit, and return `labels_`."""
         return self.fit(data).labels_
 
 

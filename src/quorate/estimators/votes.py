@@ -1,7 +1,4 @@
-"""The votes that crowd-kit has too, with its options, its defaults and its scales.
-
-The classes that crowd-kit has not.
-"""
+"""Voting estimators: crowd-kit's, with its options, defaults and scales, and our own (`RankOne`, `IWMV`, …)."""
 
 from dataclasses import replace
 from typing import Any, Self
@@ -133,7 +130,7 @@ class MMSR(Voter):
         return self._scores(answers, by_worker(answers, self.weights_.to_dict(), "fitted"), data)
 
     def fit_predict_score(self, data: Source) -> Any:
-        """Do what `fit` does, and return `scores_`."""
+        """Fit, and return `scores_`."""
         return self.fit(data).scores_
 
     def _keep(self, result: Result, data: Source, accuracies: FloatArray | None = None) -> Self:

@@ -139,7 +139,7 @@ class Agreement:
         return {"scale": self.scale, "level": self.level, **as_dict(self.overall)}
 
     def line(self) -> str:
-        """Say in one line how alike the answers are.
+        """Return percent agreement and alpha in one line.
 
         >>> agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyx")}).line()
         "agreement: two answers to a task are alike 50% of the time; Krippendorff's alpha 0.00"
@@ -155,7 +155,7 @@ class Agreement:
         return f"{sentence}; {WORDS[ALPHA]} {alpha.value:.2f}{ends}"
 
     def lines(self) -> list[str]:
-        """Say how alike the answers are.
+        """Return the summary: agreement overall, by class and by worker.
 
         >>> found = agreement({"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xxyy")})
         >>> found.lines()[1]
@@ -189,7 +189,7 @@ def agreement(
     seed: int = 0,
     **reading: Unpack[ReadKeywords],
 ) -> Agreement:
-    """Say how alike the answers are: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
+    """Compute inter-annotator agreement: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2, percent agreement.
 
     The cost is linear in the answers. Intervals are those of the Bayesian bootstrap over tasks with one unseen task
     added, on which workers may agree or differ, so that unanimous tasks do not make agreement certain. Those of single

@@ -10,10 +10,8 @@ weight as random as theirs, wherever it moves the end of the interval the furthe
 prior strength one [Walley96], [Benavoli15]. For the agreement of two workers that is the interval of Clopper and
 Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
 
-How often answers to one task are alike: sums over tasks that every coefficient of agreement is made of.
-
-A task that r workers answered, n_c of them with class c, has r·(r-1) ordered pairs of answers; n_c·(r-n_c) of them are
-c and something else. Such counts are all that a coefficient needs, so the cost is linear in the answers, however many
+All coefficients are functions of sums over tasks. A task that r workers answered, n_c of them with class c, has r·(r-1)
+ordered pairs of answers; n_c·(r-n_c) of them are c and another class. So the cost is linear in the answers, however many
 workers share a task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
 """
 

@@ -3,7 +3,7 @@
 The folder is locked while its writer lives. What a killed writer left is free to be locked, and the next one to write
 there takes it away.
 
-Locks on folders: they leave nothing behind, and go with the process, however that ends.
+Locks are on folders, so that they leave no file behind, and end with the process.
 """
 
 import errno

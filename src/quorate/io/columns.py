@@ -88,7 +88,7 @@ def one_zero(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
 
 
 def exact_up_to(kind: pa.DataType) -> int | None:
-    """Return the number from which on fractions of a type do not tell whole numbers apart; None for other types.
+    """Return the largest integer up to which a float type is exact; None for other types.
 
     >>> exact_up_to(pa.float64()) == 2**53, exact_up_to(pa.int64())
     (True, None)

@@ -1,6 +1,6 @@
 """The bytes of a CSV or TSV file -> an Arrow table of the columns asked for, every field as text.
 
-Whether quotes in a CSV file open and close where fields do: a stray one swallows all rows up to the next.
+`check_quotes` refuses a stray quote first, because a parser would take all rows up to the next quote for one field.
 """
 
 import codecs
@@ -374,7 +374,7 @@ def _parse(data: pa.Buffer, columns: Columns, delimiter: str, reading: dict[str,
 
 
 def _explain_ragged(data: pa.Buffer, name: str, columns: Columns, delimiter: str, reading: dict[str, Any]) -> None:
-    """Say which rows have more or fewer fields than the header, if some have."""
+    """Raise an error that names the rows with more or fewer fields than the header, if there are any."""
     numbers: list[int] = []
     first: list[Any] = []
 
@@ -430,7 +430,7 @@ def _other_encoding(encoding: str) -> str:
 
 
 def explain_bytes(data: pa.Buffer, name: str, encoding: str, remedy: str = "") -> None:
-    """Say in which line the first byte stands that is not of an encoding, if there is one.
+    """Raise an error that names the line of the first byte that is not of an encoding, if there is one.
 
     Raises:
         NotUtf8Error: there is; ``remedy`` is what can be done besides converting the file.

@@ -141,7 +141,7 @@ def check_columns(found: Collection[str], columns: Columns, name: str) -> None:
 
 
 def _guess(found: Collection[str]) -> str:
-    """Say what a table without the usual columns may be."""
+    """Return a hint at what a table without the usual columns may be."""
     first = next(iter(found), "").lstrip().lower()
     if first.startswith(("<!doctype", "<html")):
         return "It is a web page, perhaps one that asks to log in: download the table itself"
@@ -201,7 +201,7 @@ def _aligned(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _array(values: Any, name: str) -> Any:
-    """Make an Arrow array of a column, whatever holds it."""
+    """Make an Arrow array of a column of any kind of table."""
     if isinstance(values, list | tuple):
         return array_of_values(values, name)
     from_pandas = _made_by(values, "pandas")

@@ -1,15 +1,9 @@
 """The bytes of a file of JSON lines -> an Arrow table of the columns asked for.
 
-Parsed by Python, unless they are proven to be plain (`json_lines.py`): numbers keep every digit, text that looks like
-a date stays text, and whatever a line holds, the worst that can happen is an exception. (Arrow's own reader makes of
-large numbers the nearest fraction, and of some lines that are no objects a fault that ends the process.)
-
-JSON lines that are all written alike, as a program writes them: proven plain by their bytes, then read by Arrow.
-
-Arrow reads ten times as fast as Python, but makes dates of texts and fractions of large numbers, and some lines end the
-process. So it is given only lines of which a pattern, made of the first one, says that each is an object of the same
-fields in the same order, whose values are texts without escapes, whole numbers of at most 18 digits, or true and false;
-which gets the types. Everything else is for `json_lines.py`.
+Arrow's reader is ten times as fast as Python's, but turns texts into dates and large integers into floats, and some
+lines that are no objects end the process. So Arrow reads only files in which every line matches a pattern made of the
+first: an object with the same fields in the same order, whose values are texts without escapes, integers of at most 18
+digits, true or false. All other files are parsed by Python, which keeps every digit and every text.
 """
 
 import json
@@ -191,7 +185,7 @@ def parse_line(line: str, where: str) -> Any:
 
 
 def what_is_wrong(error: Exception, text: str) -> str:
-    """Say why a text could not be parsed: it is no JSON, or none that can be held.
+    """Return why a text could not be parsed: it is no JSON, or its numbers or nesting are too large.
 
     >>> what_is_wrong(RecursionError(), "'[[[[['…")
     "has lists or records in each other, too deep to be read: '[[[[['…"
@@ -311,7 +305,7 @@ class _Column:
         return pa.array(self.values, pa.float64() if float in self.kinds else None)
 
     def _lists(self) -> pa.Array:
-        """Make lists of text, whatever their entries are."""
+        """Make lists of text of entries of any type."""
         try:
             return pa.array([None if row is None else [_entry(value) for value in row] for row in self.values])
         except TypeError:

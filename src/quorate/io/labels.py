@@ -46,7 +46,7 @@ def likenesses(classes: pa.Array) -> list[list[str]]:
 
 
 def spelling_notes(classes: pa.Array) -> list[str]:
-    """Say which labels differ only by case or spaces, in a line at the most.
+    """Return a note on labels that differ only by case or spaces; none where there are no such labels.
 
     >>> spelling_notes(pa.array(["cat", "dog"]))
     []
@@ -324,7 +324,7 @@ def is_blank(value: Any) -> bool:
 
 
 def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
-    """Find the labels that are no answers among names, whatever type these have; -1 for one that is not there.
+    """Return the code of each abstention label among names of any type; -1 for one that is not there.
 
     Raises:
         OptionError: one of them is among the classes that the caller lists.

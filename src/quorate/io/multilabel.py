@@ -1,4 +1,4 @@
-"""Several labels a task: each becomes a question of its own, which is answered yes by whoever gave the label."""
+"""Several labels per task: each label becomes a yes/no question, answered yes by the workers who gave the label."""
 
 from typing import Any
 

@@ -39,7 +39,7 @@ NO_REMEDIES: Mapping[str, str] = {}
 
 
 class FileKeywords(TypedDict, total=False):
-    """How a file is read, whatever is in it."""
+    """How a file of any content is read."""
 
     task: str | None
     worker: str | None

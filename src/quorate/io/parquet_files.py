@@ -92,7 +92,7 @@ def _refuse(name: str, size: float) -> None:
 
 @contextmanager
 def _parsing(name: str) -> Iterator[None]:
-    """Let whatever the library stumbles over say that this is no Parquet file."""
+    """Turn any exception of the Parquet library into an error that names the file."""
     try:
         yield
     except QuorateError:

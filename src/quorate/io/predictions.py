@@ -1,4 +1,4 @@
-"""A model's predictions, read and found among the tasks; a table of tasks, for estimates by what it says of them."""
+"""A model's labels or probabilities -> codes of the tasks; a column of a task table, for estimates by its values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -53,7 +53,7 @@ class Reading:
         return render_address(self.source) if isinstance(self.source, str | Path) else None
 
     def warnings(self, *, with_counts: bool = True) -> list[str]:
-        """Say what about the answers may not be as it seems, each with its remedy."""
+        """Return warnings about the answers, each with its remedy."""
         from quorate.io.warnings import answer_warnings
 
         return answer_warnings(self.answers, self.options, with_counts=with_counts)

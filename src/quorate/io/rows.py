@@ -231,7 +231,7 @@ def _answers_of(
 
 
 def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhrase) -> None:
-    """Say which column lacks a value, and in which rows; where these have no numbers, show one by what it has."""
+    """Raise an error that names the column and the rows; rows without numbers are shown by their other fields."""
     name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
     value = table.column(name)[int(rows[0])].as_py()
     where = tell(rows.tolist())

@@ -1,4 +1,4 @@
-"""What is known of workers from before: the table that `aggregate --workers-out` writes, or a mapping, read again."""
+"""Skills of workers from an earlier run: the table of `aggregate --workers-out`, or a mapping -> `SkillTable`."""
 
 import re
 from collections.abc import Mapping

@@ -49,7 +49,7 @@ def read_times(
 
 
 def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions = AS_USUAL) -> FloatArray:
-    """Do what `read_times` does.
+    """Return the time of each answer, as a number; `read_times` with options in one object.
 
     >>> import quorate
     >>> table = {"task": [1], "worker": ["a"], "label": ["x"], "when": [3]}

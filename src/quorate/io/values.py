@@ -1,4 +1,4 @@
-"""Python values -> an Arrow array of one type, in which no two of them have become one."""
+"""Single values: text of ids, numbers and missing values; Python values -> an Arrow array of one type."""
 
 import datetime
 import decimal

@@ -1,4 +1,4 @@
-"""What about answers that were read may not be as it seems: scales, pairs, several labels, free text, one worker."""
+"""Warnings about answers, with remedies: numeric scales, pairs, several labels, spans, free text, a single worker."""
 
 import re
 from collections.abc import Sequence

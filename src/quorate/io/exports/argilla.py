@@ -66,7 +66,7 @@ FORMAT = Format(
 
 
 def _responses(record: Record, number: int) -> Iterator[Response]:
-    """Give every response of a record, whatever its layout."""
+    """Yield every response of a record, in any of the three layouts."""
     given = record.get("responses")
     if isinstance(given, Mapping):  # to_json: {question: [{value, user_id}]}
         for question, responses in given.items():

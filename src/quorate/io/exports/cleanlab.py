@@ -126,7 +126,7 @@ def _not_in_index(content: Content) -> list[str]:
 
 
 def _row_labels(content: Content) -> list[str]:
-    """Return the labels that a data frame has for its rows, if they tell the rows apart; else number the rows."""
+    """Return the row labels of a data frame if they are unique; else number the rows."""
     index: Any = getattr(content.source, "index", None)
     if getattr(index, "nlevels", 0) == 1 and index.is_unique:
         labels = [id_text(label) for label in index.tolist()]

@@ -1,6 +1,6 @@
-"""A source of unknown format -> what its first bytes tell, and all of it once somebody knows how to read it.
+"""`Content`: a source of unknown format, its fields by the first bytes, and its rows or records when they are needed.
 
-What holds several files -> the records in them: the archive of an Inspect log, and a folder of logs.
+`look` reads the first bytes; `log_in` unpacks the archive of an Inspect log; `logs_in` lists a folder of logs.
 """
 
 import csv

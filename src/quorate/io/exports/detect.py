@@ -169,7 +169,7 @@ def read_export(source: Source, tool: str = "auto", **reading: Unpack[ExportKeyw
 
 
 def export_of(source: Source, reading: ReadOptions) -> Export:
-    """Do what `read_export` does.
+    """Read the answers to one question from another tool's export; `read_export` without keyword arguments.
 
     >>> export_of([{"_input_hash": 7, "_annotator_id": "ann", "answer": "accept"}], AS_USUAL).tool
     'prodigy'

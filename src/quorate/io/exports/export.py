@@ -1,6 +1,6 @@
-"""What was found in an export -> `Export`: the answers to one question, the known labels, and what was left out.
+"""`Export`: the answers to one question of a tool's export, the gold labels, and counts of what was left out.
 
-Several choices in one answer of an export: one text with a bar between two, and the note about it.
+`assemble` makes it of the answers that a format finds; several choices in one answer are one text with `JOINT` between.
 """
 
 from collections import Counter
@@ -47,7 +47,7 @@ def check_choices(where: str, chosen: Sequence[str]) -> tuple[str, Sequence[str]
 
 
 def several_note(multiple: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
-    """Say how answers of several choices are read; nothing where there are none.
+    """Return a note on how answers of several choices are read; none without such answers.
 
     >>> several_note([("row 1", ["cat", "dog"])])[0][:60]
     "1 answer chooses several labels (row 1 has 'cat', 'dog'): ea"
@@ -128,11 +128,11 @@ class Export:
         }
 
     def omissions(self) -> list[str]:
-        """Say what the export held that was not read, and why, a sentence each."""
+        """Return what was not read, and why: a sentence each."""
         return [f"{n:,} left out of the export: {why}" for why, n in self.left_out.items()]
 
     def lines(self) -> list[str]:
-        """Say what was read, and what was left out."""
+        """Return what was read and what was left out, a line each."""
         counts = self.to_dict()
         asked = f"question {self.question!r}" + (f" of {len(self.questions)}" if len(self.questions) > 1 else "")
         lines = [

@@ -1,12 +1,8 @@
-"""Label Studio: its JSON export, and results as its predictions. The flat exports have a file of their own.
+"""Label Studio: its JSON export, its flat exports (JSON_MIN, CSV, TSV), and labels as its predictions.
 
-Field names: https://labelstud.io/guide/task_format (tasks and annotations) and https://labelstud.io/guide/predictions
-(what is imported as a prediction). Before version 1.0 annotations were called completions.
-
-Label Studio's flat exports: JSON_MIN, CSV and TSV, one row an annotation.
-
-Field names: https://labelstud.io/guide/export (JSON_MIN, CSV). A row holds the task's own data, one field for each
-control, and these, which Label Studio adds.
+Field names: https://labelstud.io/guide/task_format (tasks and annotations), https://labelstud.io/guide/export (flat)
+and https://labelstud.io/guide/predictions. Before version 1.0 annotations were called completions. A row of a flat
+export is one annotation: the task's data, one field for each control, and the fields that Label Studio adds.
 """
 
 import json
@@ -206,7 +202,7 @@ def _read(content: Content, reading: ReadOptions) -> Export:
 
 
 def _refuse_marks(content: Content) -> None:
-    """Say what annotations hold that are no classes."""
+    """Describe annotations that are no classes."""
     kinds: Counter[str] = Counter()
     for task in content.records:
         for annotation in [*(task.get("annotations") or []), *(task.get("completions") or [])]:

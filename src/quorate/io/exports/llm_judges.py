@@ -181,7 +181,7 @@ def as_text_of(value: Any) -> str | None:
 
 
 def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
-    """Return what tells tasks apart: the field that the caller named, wherever it stands, or else the usual one.
+    """Return the id of the task: the field that the caller named, in any of the records, or else the usual one.
 
     >>> first_of("number", 7, {"id": 1}, {"number": 2}), first_of(None, 7)
     (2, 7)
@@ -192,7 +192,7 @@ def first_of(name: str | None, usual: Any, *parts: Any) -> Any:
 
 
 def passed(value: Any) -> Any:
-    """Write true as ``pass`` and false as ``fail``, as people speak of tests.
+    """Write true as ``pass`` and false as ``fail``, as in reports of tests.
 
     >>> passed(True), passed(None)
     ('pass', None)

@@ -120,7 +120,7 @@ def natural_questions(questions: dict[str, list[Any]]) -> dict[str, list[Any]]:
 
 
 def describe_question(values: Sequence[Any], tasks: Sequence[Any] = ()) -> QuestionKind:
-    """Say what the answers to a question are: a choice, tick-boxes, a scale, or free text.
+    """Classify the answers to a question: a choice, tick-boxes, a scale, or free text.
 
     Args:
         values: the answers.
