@@ -11,8 +11,8 @@ prior strength one [Walley96], [Benavoli15]. For the agreement of two workers th
 Pearson; the added task is one of n+1, so that in large samples it is the bootstrap's own.
 
 All coefficients are functions of sums over tasks. A task that r workers answered, n_c of them with class c, has r·(r-1)
-ordered pairs of answers; n_c·(r-n_c) of them are c and another class. So the cost is linear in the answers, however many
-workers share a task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
+ordered pairs of answers; n_c·(r-n_c) of them are c and another class. So the cost is linear in the answers, for any
+number of workers per task. The sums are kept for groups of tasks dealt at random, which the bootstrap draws from.
 """
 
 from collections.abc import Sequence

@@ -156,12 +156,12 @@ def _as_text(column: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return column.cast(pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:
         for row, value in enumerate(column):
-            found = value.as_py()
+            content = value.as_py()
             try:
-                (found or b"").decode()
+                (content or b"").decode()
             except UnicodeDecodeError:
                 raise ColumnTypeError(
-                    f"column {name!r} holds {shown(found)} in row {row + 1:,}: bytes that are no text; write ids and "
+                    f"column {name!r} holds {shown(content)} in row {row + 1:,}: bytes that are no text; write ids and "
                     "labels as text"
                 ) from None
         raise
@@ -350,48 +350,50 @@ def as_type(values: Sequence[Any] | pa.Array, kind: pa.DataType, what: str) -> p
     ['1', '2']
     """
     try:
-        given = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
+        array = values if isinstance(values, pa.Array) else array_of_values(list(values), what)
     except ColumnTypeError:
         raise
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise ColumnTypeError(f"the {what} cannot be used ({reason(error)}); make them one type") from None
-    exact = exact_up_to(given.type)
+    exact = exact_up_to(array.type)
     if exact is not None:
-        _refuse_inexact(given, f"the {what} hold", exact)
-        given = one_zero(given)
-    if given.type == kind:
-        return given
-    if _is_zoned(given.type) is not _is_zoned(kind) and None not in (_is_zoned(given.type), _is_zoned(kind)):
+        _refuse_inexact(array, f"the {what} hold", exact)
+        array = one_zero(array)
+    if array.type == kind:
+        return array
+    if _is_zoned(array.type) is not _is_zoned(kind) and None not in (_is_zoned(array.type), _is_zoned(kind)):
         raise ColumnTypeError(
-            f"the {what} are {given.type} values, those of the answers {kind}: a time with a time zone and one without "
+            f"the {what} are {array.type} values, those of the answers {kind}: a time with a time zone and one without "
             "are not the same moment; give both a zone, or neither"
         )
     try:
-        brought = _texts(given).cast(kind) if kind in TEXT else given.cast(kind)
-        back = given if kind in TEXT or given.type in TEXT else brought.cast(given.type)
+        brought = _texts(array).cast(kind) if kind in TEXT else array.cast(kind)
+        back = array if kind in TEXT or array.type in TEXT else brought.cast(array.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         raise ColumnTypeError(
             f"the {what} are not of the type that the answers have ({kind}); write both alike"
         ) from None
-    _refuse_changed(given, brought, back, what)
+    _refuse_changed(array, brought, back, what)
     return brought
 
 
-def _refuse_changed(given: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
+def _refuse_changed(original: pa.Array, brought: pa.Array, back: pa.Array, what: str) -> None:
     """Refuse values of which the type of the answers has no equal, and two that become one.
 
     A value is the same if it comes back, or is written alike: 0.1 is 0.1 in single and in double precision.
     """
-    differs = [] if back is given else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(given, back), True))).tolist()
+    differs = (
+        [] if back is original else np.flatnonzero(~to_numpy(pc.fill_null(pc.equal(original, back), True))).tolist()
+    )
     for k in differs:
-        if as_text(given[k].as_py()) != as_text(_short(brought[k])):
+        if as_text(original[k].as_py()) != as_text(_short(brought[k])):
             raise ColumnTypeError(
-                f"the {what} hold {shown(given[k].as_py())}, which as {brought.type}, the type that the answers have, "
-                f"would become {shown(brought[k].as_py())}; write both alike"
+                f"the {what} hold {shown(original[k].as_py())}, which as {brought.type}, the type that the answers "
+                f"have, would become {shown(brought[k].as_py())}; write both alike"
             )
-    if len(brought.unique()) < len(given.unique()):
+    if len(brought.unique()) < len(original.unique()):
         first: dict[Any, Any] = {}
-        for value, became in zip(given.to_pylist(), brought.to_pylist(), strict=True):
+        for value, became in zip(original.to_pylist(), brought.to_pylist(), strict=True):
             if first.setdefault(became, value) != value:
                 raise ColumnTypeError(
                     f"the {what} hold {shown(first[became])} and {shown(value)}, which as {brought.type}, the type "
@@ -424,8 +426,8 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
     >>> positions(pa.array(["b", "z"]), pa.array(["a", "b"])).tolist()
     [1, -1]
     """
-    found = pc.index_in(values, value_set=among)
-    return np.where(to_numpy(found.is_valid()), to_numpy(found), -1).astype(np.int64)
+    index = pc.index_in(values, value_set=among)
+    return np.where(to_numpy(index.is_valid()), to_numpy(index), -1).astype(np.int64)
 
 
 def order_classes(labels: IntArray, names: pa.Array, classes: Sequence[Any] | None) -> tuple[IntArray, pa.Array]:
@@ -500,14 +502,14 @@ def usual_columns(fields: Sequence[str], chosen: Mapping[str, str | None]) -> di
     >>> usual_columns(["x", "y"], {"task": None, "worker": None, "label": None})
     """
     plain = {plain_name(name): name for name in reversed(fields)}
-    found: dict[str, str] = {}
+    column_of_role: dict[str, str] = {}
     for role, names in USUAL.items():
-        given = chosen[role]
-        column = given or next((plain[name] for name in names.split() if name in plain), None)
-        if column is None or column in found.values() or column not in fields:
+        named = chosen[role]
+        column = named or next((plain[name] for name in names.split() if name in plain), None)
+        if column is None or column in column_of_role.values() or column not in fields:
             return None
-        found[role] = column
-    return found
+        column_of_role[role] = column
+    return column_of_role
 
 
 def column_options(columns: Mapping[str, str]) -> str:

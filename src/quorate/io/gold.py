@@ -187,7 +187,7 @@ def read_alike(
     return read_labels(source, task=task, label=label, what=what)
 
 
-def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:
+def labels_for(reading: Reading, source: Source | None, what: str = "the known labels") -> Any:
     """Read labels that go with answers which have been read; None for none.
 
     Takes what `read_alike` takes.
@@ -199,20 +199,20 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     """
     if source is None:
         return None
-    if found.answers.asked is not None:
-        task, _, label = AS_USUAL.columns if found.export else found.options.columns
-        return several_gold(source, found.answers.asked, task=task, label=label, what=what)
-    tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
-    if found.options.merge_spellings:
-        labels = respelled(labels, found.answers.classes)
-    if found.is_sample:
-        here = _match(tasks, found.answers.task_names, "tasks").codes >= 0
+    if reading.answers.asked is not None:
+        task, _, label = AS_USUAL.columns if reading.export else reading.options.columns
+        return several_gold(source, reading.answers.asked, task=task, label=label, what=what)
+    tasks, labels = read_alike(source, AS_USUAL if reading.export else reading.options, what)
+    if reading.options.merge_spellings:
+        labels = respelled(labels, reading.answers.classes)
+    if reading.is_sample:
+        here = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
         tasks = tasks.filter(from_numpy(here))
         labels = labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 
-def gold_for(found: Reading, source: Source | None) -> Any:
+def gold_for(reading: Reading, source: Source | None) -> Any:
     """Read known labels that go with answers; where none are given, those that another tool's export says are known.
 
     >>> import quorate
@@ -220,9 +220,9 @@ def gold_for(found: Reading, source: Source | None) -> Any:
     >>> gold_for(Reading(quorate.read({"task": [1], "worker": ["ann"], "label": ["cat"]})), None) is None
     True
     """
-    if source is None and found.export is not None:
-        return labels_for(found, found.export.gold) if found.export.several else found.export.gold
-    return labels_for(found, source)
+    if source is None and reading.export is not None:
+        return labels_for(reading, reading.export.gold) if reading.export.several else reading.export.gold
+    return labels_for(reading, source)
 
 
 def answers_and_gold(source: Answers | Source, gold: Source | None, reading: ReadKeywords) -> tuple[Answers, Any]:
@@ -257,10 +257,10 @@ class LocalGold:
     def codes_of(self, names: pa.Array) -> IntArray:
         """Return which known label each of these tasks has, -1 for none."""
         place = positions(as_type(self.tasks, names.type, "known tasks"), names)
-        found: IntArray = np.flatnonzero(place >= 0)
-        self.seen[found] = True
+        known: IntArray = np.flatnonzero(place >= 0)
+        self.seen[known] = True
         codes = np.full(len(names), -1, np.int32)
-        codes[place[found]] = found
+        codes[place[known]] = known
         return codes
 
     def check(self, classes: pa.Array) -> None:

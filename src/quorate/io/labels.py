@@ -39,10 +39,10 @@ def likenesses(classes: pa.Array) -> list[list[str]]:
     """
     if classes.type not in TEXT or len(classes) > MOST:
         return []
-    found: dict[str, list[str]] = {}
+    spellings: dict[str, list[str]] = {}
     for label in classes.to_pylist():
-        found.setdefault(spelled(label), []).append(label)
-    return [labels for labels in found.values() if len(labels) > 1]
+        spellings.setdefault(spelled(label), []).append(label)
+    return [labels for labels in spellings.values() if len(labels) > 1]
 
 
 def spelling_notes(classes: pa.Array) -> list[str]:
@@ -51,12 +51,12 @@ def spelling_notes(classes: pa.Array) -> list[str]:
     >>> spelling_notes(pa.array(["cat", "dog"]))
     []
     """
-    found = likenesses(classes)
-    if not found:
+    groups = likenesses(classes)
+    if not groups:
         return []
-    more = f", and {len(found) - 1:,} more such" if len(found) > 1 else ""
+    more = f", and {len(groups) - 1:,} more such" if len(groups) > 1 else ""
     return [
-        f"labels that differ only by case or spaces count as different: {listing(found[0])}{more}; "
+        f"labels that differ only by case or spaces count as different: {listing(groups[0])}{more}; "
         "merge_spellings=True (--merge-spellings) makes them one"
     ]
 
@@ -142,7 +142,7 @@ def grades_of(
         names: the labels behind the codes.
         reading: the map, a mapping or what `quorate.read` takes with the columns answer and class, and the classes.
         ignored: codes that need not be in the map, for they are no answers.
-        tell: how messages speak of rows.
+        tell: how messages name rows.
 
     Raises:
         MapError: it misses an answer, names one twice, or points to a class that is not listed.
@@ -180,21 +180,21 @@ def _read(source: Any) -> tuple[pa.Array, IntArray, pa.Array]:
     answers, answer_names = encode(table.column(ANSWER), ANSWER)
     classes, class_names = encode(table.column(CLASS), CLASS, is_label=True)
     refuse_missing(answers, ANSWER, "the map", error=MapError)
-    found, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
+    class_of_answer, clash = first_value_of_each(answers, classes.astype(np.int64), len(answer_names))
     if len(clash):
         name = answer_names[int(answers[clash[0]])].as_py()
         rows = rows_phrase(clash.tolist())
         raise MapError(f"the map says twice, and otherwise, what {shown(name)} points to: see {rows}; keep one")
-    return answer_names, found, class_names
+    return answer_names, class_of_answer, class_names
 
 
 def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[IntArray, pa.Array]:
     """Give the classes codes in their order: as the caller lists them, or numbers by value and text by alphabet."""
-    given = codes >= 0
-    if not given.any():
+    has_class = codes >= 0
+    if not has_class.any():
         raise MapError("no answer of the map points to a class; name the classes in its column 'class'")
     try:
-        new, classes = order_classes(codes[given], names, reading.classes)
+        new, classes = order_classes(codes[has_class], names, reading.classes)
     except OptionError:
         listed = as_type(reading.classes or (), names.type, "classes")
         unknown_ids = take(names, np.flatnonzero(positions(names, listed) < 0)).to_pylist()
@@ -203,7 +203,7 @@ def _ordered(codes: IntArray, names: pa.Array, reading: ReadOptions) -> tuple[In
             f"are {listing(listed.to_pylist(), 12)}"
         ) from None
     numbered = np.full(len(codes), -1, np.int64)
-    numbered[given] = new
+    numbered[has_class] = new
     return numbered, classes
 
 
@@ -338,7 +338,7 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
         raise OptionError(
             f"{shown(both[0])} is both a class (classes=, --classes) and no answer (abstain=, --abstain); choose one"
         )
-    found = np.full(len(reading.abstain), -1, np.int64)
+    codes = np.full(len(reading.abstain), -1, np.int64)
     for k, value in enumerate(reading.abstain):
         if is_blank(value):
             continue
@@ -346,8 +346,8 @@ def codes_of(reading: ReadOptions, names: pa.Array) -> IntArray:
             one = as_type([value], names.type, "labels that are no answers")
         except ColumnTypeError:
             continue  # labels of another type cannot be it
-        found[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
-    return found
+        codes[k] = positions(respelled(one, names) if reading.merge_spellings else one, names)[0]
+    return codes
 
 
 def _joined(names: pa.Array, more: pa.Array) -> pa.Array:
@@ -400,23 +400,25 @@ def alphabet_of(
     >>> found.code.tolist(), found.classes.to_pylist()
     ([-2, 1, 0], ['x', 'y'])
     """
-    there: IntArray = np.flatnonzero(used)
+    used_labels: IntArray = np.flatnonzero(used)
     if reading.is_score:
-        return _numbers(labels, there, n_rows, reading)
+        return _numbers(labels, used_labels, n_rows, reading)
     named = codes_of(reading, labels)
-    grades = grades_of(there, labels, reading, named, lambda _: "the answers")
+    grades = grades_of(used_labels, labels, reading, named, lambda _: "the answers")
     pointless = named if grades is None else np.concatenate([named, np.flatnonzero(grades.class_of < 0)])
     code = np.full(len(labels), UNUSED, np.int32)
     abstaining = np.unique(pointless[pointless >= 0])
     if len(abstaining):  # by name, for the labels came in whatever order the rows have
         code[abstaining] = ABSTAINS - order_classes(abstaining, labels, None)[0]
-    answers = np.setdiff1d(there, pointless)
+    answers = np.setdiff1d(used_labels, pointless)
     if len(answers) == 0:
-        lacking = "lack a field" if len(there) == 0 else "lack a field or abstain"
+        lacking = "lack a field" if len(used_labels) == 0 else "lack a field or abstain"
         raise NoRowsError(f"all {n_rows:,} rows {lacking}; no answer is left")
     code[answers], given = order_classes(answers, labels, None if grades else reading.classes)
     pairs = zip(reading.abstain, named, strict=True)
-    unused_abstention_labels = tuple(str(value) for value, place in pairs if not is_blank(value) and place not in there)
+    unused_abstention_labels = tuple(
+        str(value) for value, place in pairs if not is_blank(value) and place not in used_labels
+    )
     n_abstentions = len(abstaining) + (blanks and takes_blanks(reading))
     if grades is None:
         return Alphabet(code, given, given, None, unused_abstention_labels, n_abstentions)
@@ -425,13 +427,15 @@ def alphabet_of(
     )
 
 
-def _numbers(labels: pa.Array, there: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
+def _numbers(labels: pa.Array, used_labels: IntArray, n_rows: int, reading: ReadOptions) -> Alphabet:
     """Return labels that are scores: the classes are the distinct numbers, ascending."""
     from quorate.arrays import take
     from quorate.io.scores import as_scores
 
     code = np.full(len(labels), UNUSED, np.int32)
-    code[there], values = as_scores(np.arange(len(there)), take(labels, there), reading, lambda _: "the answers")
+    code[used_labels], values = as_scores(
+        np.arange(len(used_labels)), take(labels, used_labels), reading, lambda _: "the answers"
+    )
     if (code < 0).all():
         raise NoRowsError(f"all {n_rows:,} rows lack a field or abstain; no score is left")
     return Alphabet(code, values, values)

@@ -187,16 +187,16 @@ def read_source(source: Source, reading: ReadOptions = AS_USUAL) -> Reading:
     return Reading(replace(_read_export(export, plain), judges=judges), source, reading, export)
 
 
-def _read_layout(found: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
+def _read_layout(layout: "LayoutReading", source: Source, reading: ReadOptions) -> Reading:
     """Read the answers that were found in a table of another layout than one row per answer."""
-    assert found.export is not None  # or the table is plain
-    plain = without_layout(found.options)
-    if found.export.several and plain.multi is None:
+    assert layout.export is not None  # or the table is plain
+    plain = without_layout(layout.options)
+    if layout.export.several and plain.multi is None:
         plain = replace(plain, multi=JOINT)
     if plain.is_score:
         plain = replace(plain, label="label")  # as every layout names the column of answers
-    answers = read_rows(found.export.table, plain)
-    return Reading(replace(answers, judges=reading.judges), source, reading, found.export)
+    answers = read_rows(layout.export.table, plain)
+    return Reading(replace(answers, judges=reading.judges), source, reading, layout.export)
 
 
 def _read_export(export: Export, reading: ReadOptions) -> Answers:

@@ -146,20 +146,20 @@ def read_rows(
     if reading.merge_spellings:
         columns[2] = merged(*columns[2])
     why = None if reason is None else in_order_of_ids(*encode(table.column(reason), reason))
-    there = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
-    present = there & (columns[2][0] >= 0)
-    tell = rows_phrase if ordered else _rows_counted
-    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), tell)
-    abstentions = abstentions_of(*columns[2], there, reading, why, grades)
+    has_ids = np.logical_and.reduce([codes >= 0 for k, (codes, _) in enumerate(columns) if k != 2])
+    present = has_ids & (columns[2][0] >= 0)
+    phrase_rows = rows_phrase if ordered else _rows_counted
+    grades = grades_of(*columns[2], reading, codes_of(reading, columns[2][1]), phrase_rows)
+    abstentions = abstentions_of(*columns[2], has_ids, reading, why, grades)
     if reading.is_score:
         from quorate.io.scores import as_scores  # which reads by this module
 
-        columns[2] = as_scores(*columns[2], reading, tell)
-        present = there & (columns[2][0] >= 0)
+        columns[2] = as_scores(*columns[2], reading, phrase_rows)
+        present = has_ids & (columns[2][0] >= 0)
     is_stated = present if abstentions is None else present | abstentions.rows
     if not is_stated.all() and not reading.skip_missing:
         lacking = {name: np.where(is_stated, 0, codes) for name, (codes, _) in zip(names, columns, strict=True)}
-        _refuse_missing(table, lacking, tell)
+        _refuse_missing(table, lacking, phrase_rows)
     counts = present if abstentions is None else present & ~abstentions.rows
     if not counts.any():
         lacking_phrase = "lack a field" if abstentions is None else "lack a field or abstain"
@@ -167,13 +167,13 @@ def read_rows(
     del table  # the text is the largest thing in memory
     coded = [codes for codes, _ in columns[:3]], [values for _, values in columns[:3]]
     kept = present if why is None else present | (why[0] >= 0)  # what abstains for a reason lacks nothing
-    answers = replace(_answers_of(*coded, counts, reading, tell, grades), n_skipped=int((~kept).sum()))
+    answers = replace(_answers_of(*coded, counts, reading, phrase_rows, grades), n_skipped=int((~kept).sum()))
     if abstentions is not None and not reading.is_score:
         answers = abstentions.beside(answers, *coded[0][:2])
     if len(columns) == 3:
         return answers
     _, worker, _, group = columns
-    return replace(answers, group=group_of_workers(*worker, *group, there, tell), group_names=group[1])
+    return replace(answers, group=group_of_workers(*worker, *group, has_ids, phrase_rows), group_names=group[1])
 
 
 def _is_csv(source: Source, reading: ReadOptions) -> bool:
@@ -191,7 +191,7 @@ def _answers_of(
     names: list[pa.Array],
     present: BoolArray,
     reading: ReadOptions,
-    tell: RowsPhrase,
+    phrase_rows: RowsPhrase,
     grades: Grades | None,
 ) -> Answers:
     """Make `Answers` of codes: one answer for each task and worker, classes in order, grades set apart."""
@@ -200,42 +200,44 @@ def _answers_of(
         tasks = tasks[present]
         workers = workers[present]
         labels = labels[present]
-    found = resolve_conflicts(tasks, workers, labels, reading.on_conflict)
-    if reading.on_conflict == "error" and found.clashing is not None and len(found.clashing):
-        rows = np.flatnonzero(present)[found.clashing]
-        clash = found.clashing
+    resolved = resolve_conflicts(tasks, workers, labels, reading.on_conflict)
+    if reading.on_conflict == "error" and resolved.clashing is not None and len(resolved.clashing):
+        rows = np.flatnonzero(present)[resolved.clashing]
+        clash = resolved.clashing
         policies = "'mean', 'first', 'last' or 'drop'" if reading.is_score else "'first', 'last' or 'drop'"
-        _refuse_conflicts(rows, tell, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True))
-    if len(found.task) == 0:
+        _refuse_conflicts(
+            rows, phrase_rows, policies, *zip((tasks[clash], workers[clash], labels[clash]), names, strict=True)
+        )
+    if len(resolved.task) == 0:
         raise NoRowsError(f"all {len(present):,} rows conflict; no answer is left. Keep the 'first' or the 'last'")
     answer_symbols = None
     if grades is None:
-        labels, class_names = order_classes(found.label, names[2], reading.classes)
+        labels, class_names = order_classes(resolved.label, names[2], reading.classes)
     else:
-        labels = grades.class_of[found.label].astype(np.int32)
+        labels = grades.class_of[resolved.label].astype(np.int32)
         class_names = grades.classes
-        symbol, symbols = order_classes(found.label, names[2], None)
+        symbol, symbols = order_classes(resolved.label, names[2], None)
         answer_symbols = AnswerSymbols(symbols, grades.class_of[positions(symbols, names[2])], symbol, *NO_ROWS)
     return Answers(
-        found.task,
-        found.worker,
+        resolved.task,
+        resolved.worker,
         labels,
         names[0],
         names[1],
         class_names,
         n_rows=len(present),
-        n_repeats=found.n_repeats,
-        n_conflicting=found.n_conflicting,
+        n_repeats=resolved.n_repeats,
+        n_conflicting=resolved.n_conflicting,
         answer_symbols=answer_symbols,
     )
 
 
-def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhrase) -> None:
+def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], phrase_rows: RowsPhrase) -> None:
     """Raise an error that names the column and the rows; rows without numbers are shown by their other fields."""
     name, rows = next((name, np.flatnonzero(column < 0)) for name, column in codes.items() if (column < 0).any())
     value = table.column(name)[int(rows[0])].as_py()
-    where = tell(rows.tolist())
-    if tell is _rows_counted:
+    where = phrase_rows(rows.tolist())
+    if phrase_rows is _rows_counted:
         fields = (f"{other} {table.column(other)[int(rows[0])].as_py()!r}" for other in codes if other != name)
         where = f"{where}, one of them with {', '.join(fields)}"
     if value is not None and str(value).strip().lower() == "nan":
@@ -243,16 +245,18 @@ def _refuse_missing(table: pa.Table, codes: dict[str, IntArray], tell: RowsPhras
     raise BlankFieldError(f"{name!r} is missing in {where}; {SKIP_REMEDY}")
 
 
-def _refuse_conflicts(rows: IntArray, tell: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]) -> None:
+def _refuse_conflicts(
+    rows: IntArray, phrase_rows: RowsPhrase, policies: str, *columns: tuple[IntArray, pa.Array]
+) -> None:
     pairs: dict[tuple[Any, Any], list[tuple[int, Any]]] = {}
     (tasks, task_names), (workers, worker_names), (labels, label_names) = columns
     for k in range(len(rows)):
         who = (task_names[int(tasks[k])].as_py(), worker_names[int(workers[k])].as_py())
         pairs.setdefault(who, []).append((int(rows[k]), label_names[int(labels[k])].as_py()))
-    (task, worker), given = min(pairs.items(), key=lambda item: item[1][0])
+    (task, worker), answers = min(pairs.items(), key=lambda item: item[1][0])
     raise ConflictingAnswersError(
         f"{len(pairs):,} worker{'s' if len(pairs) > 1 else ''} answered a task in two ways; "
-        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in given])} "
-        f"in {tell([row for row, _ in given])}. "
+        f"worker {shown(worker)} gave task {shown(task)} {listing([label for _, label in answers])} "
+        f"in {phrase_rows([row for row, _ in answers])}. "
         f"Choose on_conflict={policies} (--on-conflict)"
     )

@@ -44,10 +44,10 @@ def expand_files(source: Any) -> list[str] | None:
     if isinstance(source, list | tuple):
         if not source or not all(isinstance(each, str | Path) for each in source):
             return None
-        found: dict[str, None] = {}
+        paths: dict[str, None] = {}
         for each in source:
-            found |= dict.fromkeys(expand_files(each) or [str(each)])
-        return list(found)
+            paths |= dict.fromkeys(expand_files(each) or [str(each)])
+        return list(paths)
     if not isinstance(source, str | Path) or not str(source) or "://" in str(source):
         return None
     path = Path(source)

@@ -87,9 +87,11 @@ def times_of(source: Source, answers: Answers, time: str, reading: ReadOptions =
             f"{time!r} is missing in {rows_phrase(missing.tolist())}; fill it in, or let such answers have no time "
             "with skip_missing=True (--skip-missing)"
         )
-    found = np.full(answers.n_answers, np.inf)
-    np.minimum.at(found, place[counted], np.where(np.isnan(when), np.inf, when)[counted])  # a repeat: the first time
-    return np.where(np.isinf(found), np.nan, found)
+    first_time = np.full(answers.n_answers, np.inf)
+    np.minimum.at(
+        first_time, place[counted], np.where(np.isnan(when), np.inf, when)[counted]
+    )  # a repeat: the first time
+    return np.where(np.isinf(first_time), np.nan, first_time)
 
 
 def _keys(codes: list[IntArray], n_workers: int, n_labels: int) -> IntArray:
