@@ -77,6 +77,7 @@ class PairOptions:
         covariates: numeric columns, oriented left minus right; ``a,b`` is the difference of two columns.
         tie_below: scores that differ by less are a tie.
         by: a column; each of its values is a group of comparisons.
+        criterion: a column; each of its values is a criterion by which items were compared.
         skip_missing: leave out rows with a missing field instead of refusing.
         drop_self: leave out rows in which a judge compares itself.
     """
@@ -91,6 +92,7 @@ class PairOptions:
     covariates: Sequence[str] = ()
     tie_below: float = 0.0
     by: str | None = None
+    criterion: str | None = None
     skip_missing: bool = False
     drop_self: bool = False
 
@@ -106,6 +108,12 @@ class PairOptions:
         return (self.winner,) if isinstance(self.winner, str) else tuple(self.winner)
 
     @property
+    def extra_columns(self) -> list[str]:
+        """The columns that are read beside those of the layout: of covariates, groups and criteria."""
+        named = [part for pair in self.covariate_columns.values() for part in pair]
+        return named + [column for column in (self.by, self.criterion) if column is not None]
+
+    @property
     def covariate_columns(self) -> dict[str, tuple[str, ...]]:
         """Name of each covariate -> its column, or its two columns."""
         return {name: tuple(part.strip() for part in name.split(",")) for name in self.covariates}
@@ -116,9 +124,10 @@ class PairLayout:
     """Where a table holds comparisons.
 
     Attributes:
-        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings`` or ``scores``.
-        left, right: columns of the items; empty for rankings.
-        values: columns of the answers: winners, counts, scores, picks or ranks.
+        kind: ``winner``, ``wide``, ``preference``, ``chosen``, ``counts``, ``swapped``, ``rankings``, ``scores`` or
+            ``matrix`` (rows and columns are items, a cell counts the wins of its row over its column).
+        left, right: columns of the items; empty for rankings. Of a matrix, ``left`` is the column that names the rows.
+        values: columns of the answers: winners, counts, scores, picks, ranks, or the columns of a matrix.
         items: of rankings, the columns of the items, one for each of ``values``.
         ties: column of tie counts.
         judge, task: columns, where there are any.
@@ -136,13 +145,15 @@ class PairLayout:
     @property
     def columns(self) -> list[str]:
         """Every column that is read, each once."""
+        if self.kind == "matrix":  # whose first column may have no name
+            return [self.left, *self.values]
         named = [self.left, self.right, *self.values, *self.items, self.ties, self.judge, self.task]
         return list(dict.fromkeys(name for name in named if name))
 
     @property
     def has_sides(self) -> bool:
         """Whether the table says which item was shown on the left."""
-        return self.kind not in ("chosen", "counts", "rankings")
+        return self.kind not in ("chosen", "counts", "rankings", "matrix")
 
     def makes_tasks(self, options: PairOptions) -> bool:
         """Whether a row makes several comparisons and is the task that they share."""
@@ -176,7 +187,7 @@ def find_layout(names: Sequence[str], options: PairOptions) -> PairLayout | None
     Raises:
         MissingColumnError: a column that the caller named is not there.
     """
-    for role in ("left", "right", "judge", "task", "by"):
+    for role in ("left", "right", "judge", "task", "by", "criterion"):
         _require(names, getattr(options, role), role)
     for column in options.winners:
         _require(names, column, "winner")
