@@ -793,3 +793,11 @@ def test_only_two_sides_and_a_tie_look_like_pairs(classes: str, is_pair: bool) -
     rng = random.Random(0)
     warnings = _warnings([rng.choice(names) for _ in range(90)])
     assert any("quorate rank" in warning for warning in warnings) == is_pair
+
+
+def test_a_column_with_a_very_long_name_is_read(tmp_path: Path) -> None:
+    columns = {"ann": list("xyxy"), "bob": list("yyxy"), "[" * 100_000 + "cy": list("xxxy")}
+    (tmp_path / "file.json").write_text(json.dumps({"ids": [1, 2, 3, 4], "by_judge": columns}))
+    answers = quorate.read(tmp_path / "file.json", task="ids", workers="by_judge.*")
+    assert (answers.n_tasks, answers.n_workers) == (4, 3)
+    assert proposed_or_read(tmp_path / "file.json").answers.n_answers == 12

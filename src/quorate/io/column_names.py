@@ -370,9 +370,22 @@ def quoted(name: str) -> str:
 
 
 def name_family(name: str) -> str:
-    """Return what the names of columns that belong together have in common: all but the last word or number."""
-    found = re.match(r"(.*?)[\W_]*([^\W_]+|\d+)$", re.sub(r"([A-Za-z])(\d+)$", r"\1_\2", name))
-    return found[1] if found else name
+    """Return what the names of columns that belong together have in common: all but the last word or number.
+
+    >>> name_family("judge_a"), name_family("scores.gpt-4"), name_family("q10"), name_family("label")
+    ('judge', 'scores.gpt', 'q', '')
+    """
+    digits = len(name) - len(name.rstrip("0123456789"))
+    start = len(name) - digits
+    if not (digits and name[start - 1 : start].isalpha()):  # else the number is the last word
+        start = len(name)
+        while start and name[start - 1].isalnum():
+            start -= 1
+    if start == len(name):  # the name ends in a mark
+        return name
+    while start and not name[start - 1].isalnum():
+        start -= 1
+    return name[:start]
 
 
 def columns_named_as(names: Iterable[str], role: str) -> list[tuple[int, str]]:

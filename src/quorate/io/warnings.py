@@ -54,7 +54,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
         )
     if answers.asked is not None:
         return found
-    if any(SPAN.match(text) for text in texts[:20]):
+    if any(map(_is_span, texts[:20])):
         found.append(
             "the answers look like spans, boxes or other marks, not classes: two of them are hardly ever equal"
         )
@@ -102,11 +102,16 @@ def _is_scale(texts: Sequence[str]) -> bool:
     return len(steps) == 1 or len(numbers) > MOST_GRADES
 
 
+def _is_span(text: str) -> bool:
+    """Whether a text is a record of a span, a box or a shape: by its first characters and its last."""
+    return SPAN.match(text if len(text) <= 1_000 else f"{text[:500]}{text[-500:]}") is not None
+
+
 def _several_labels(texts: Sequence[str], reading: ReadOptions) -> list[str]:
     if reading.multi is not None:
         return []
     listed = [text for text in texts if re.match(r"^\s*\[.*\]\s*$", text, re.DOTALL)]
-    if len(listed) > 1 and not any(SPAN.match(text) for text in listed[:20]):
+    if len(listed) > 1 and not any(map(_is_span, listed[:20])):
         return [
             f"some labels are lists ({listing(listed[:2])}): write several labels with one separator, and use --multi"
         ]
