@@ -31,6 +31,7 @@ from quorate.interrater.coefficients import (
     with_intervals,
 )
 from quorate.interrater.intraclass import Intraclass, intraclass_of
+from quorate.io.columns import numbers_in
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import given
@@ -72,7 +73,7 @@ class Agreement:
     @cached_property
     def intraclass(self) -> Intraclass | None:
         """Absolute agreement and consistency of numeric answers; None on another scale, or without two raters."""
-        numbers = _numbers(self.answers.classes.to_pylist()) if self.scale == INTERVAL else None
+        numbers = _numbers(self.answers.classes) if self.scale == INTERVAL else None
         if numbers is None or self.n_paired == 0:
             return None
         return intraclass_of(self.answers.task, self.answers.worker, numbers[self.answers.label])
@@ -256,7 +257,7 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
             raise OptionError("an order of the classes says nothing on a nominal scale; choose ordinal (--scale)")
         return None
     names = classes.to_pylist()
-    numbers = _numbers(names)
+    numbers = _numbers(classes)
     if scale == INTERVAL:
         if numbers is None or order is not None:
             raise OptionError(
@@ -325,9 +326,7 @@ def against_rest(answers: Answers, counted: Tallied, level: float = LEVEL) -> Wo
     return WorkerAgreement(n, observed, kappa, low, high)
 
 
-def _numbers(names: Sequence[Any]) -> FloatArray | None:
-    try:
-        values = np.array([float(name) for name in names])
-    except (TypeError, ValueError):
-        return None
-    return values if np.isfinite(values).all() else None
+def _numbers(classes: pa.Array) -> FloatArray | None:
+    """Return the classes as numbers; None where one is none."""
+    numbers = numbers_in(classes.cast(pa.int8()) if pa.types.is_boolean(classes.type) else classes)
+    return None if np.isnan(numbers).any() else numbers
