@@ -31,7 +31,7 @@ class EngineOptions:
     """
 
     engine: str | None = None  # duckdb (the default) or spark
-    memory: str | None = None  # what may be used here, as in 4GB; beyond it, DuckDB spills to disk
+    memory: str | None = None  # what may be used here, as in 4GB; above it, DuckDB spills to disk
     temp: str | None = None  # the folder that it spills to
     master: str | None = None  # of Spark, as in local[4] or spark://host:7077; by default what its own settings say
     connect: str | None = field(default=None, repr=False)  # an ibis connection string, for any other engine
@@ -232,14 +232,15 @@ def _connect_url(url: str, where: EngineOptions) -> Engine:
 @contextmanager
 def _watching(backend: Backend, stage: str) -> Iterator[None]:
     """Ask DuckDB now and then how far it is, if anybody listens; other engines say nothing of it."""
-    told, done = listener.get(), threading.Event()
-    if told is None or backend.name != "duckdb":
+    on_progress = listener.get()
+    done = threading.Event()
+    if on_progress is None or backend.name != "duckdb":
         yield
         return
 
     def ask() -> None:
         while not done.wait(0.2):
-            told(stage, max(int(backend.con.query_progress()), 0), 100)
+            on_progress(stage, max(int(backend.con.query_progress()), 0), 100)
 
     asking = threading.Thread(target=ask, daemon=True)
     asking.start()
