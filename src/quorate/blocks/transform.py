@@ -178,7 +178,7 @@ class TransformedBlocks:
         """Return a sample of whole tasks in memory, changed."""
         some = self.blocks.sample(enough)
         answers = some.answers
-        changed = self.change(replace(memory_blocks(answers).whole, known=some.known))
+        changed = self.change(replace(memory_blocks(answers).all_tasks, known=some.known))
         names = {"task_names": answers.task_names, "classes": answers.classes}
         return Sampled(
             replace(answers_in(changed), **names, answer_symbols=symbols_in(changed, self.class_of_symbol)),
