@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from quorate.evaluation.metrics import expected_error as expected_error
     from quorate.evaluation.metrics import log_loss as log_loss
     from quorate.integrations.inspect_ai import inspect_reducer as inspect_reducer
+    from quorate.integrations.judge_panels import consensus as consensus
     from quorate.interrater.agreement import Agreement as Agreement
     from quorate.interrater.agreement import agreement as agreement
     from quorate.io.exports.detect import read_export as read_export
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from quorate.io.write_table import write_table as write_table
     from quorate.ledger import Ledger as Ledger
     from quorate.methods.consensus import Consensus as Consensus
-    from quorate.methods.consensus import consensus as consensus
     from quorate.methods.registry import aggregate as aggregate
     from quorate.methods.registry import majority_vote as majority_vote
     from quorate.ranking.rank import rank as rank
@@ -108,7 +108,7 @@ _HOMES = {
     "compare": "evaluation.compare",
     "complete": "skills.completion",
     "complete_rank_one": "skills.completion",
-    "consensus": "methods.consensus",
+    "consensus": "integrations.judge_panels",
     "diagnose": "diagnostics.diagnose",
     "diagnose_result": "diagnostics.diagnose",
     "estimate": "estimation.estimate",

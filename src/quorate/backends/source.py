@@ -22,6 +22,7 @@ from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.partition import hashes_of, plain_column
 from quorate.backends.transfer import quoted
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -44,7 +45,6 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.io.rows import read_rows
-from quorate.methods.fit_blocks import BLOCK_METHODS
 
 # What can be said about reading answers in an engine.
 MEANINGFUL = (
@@ -360,7 +360,7 @@ class EngineSource:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            f"{', '.join(BLOCK_METHODS)} (--method) run beyond memory"
+            f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run beyond memory"
         )
 
 

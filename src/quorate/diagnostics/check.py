@@ -27,7 +27,6 @@ from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED
-from quorate.rating.rate import rate
 from quorate.result import Result, sizes
 from quorate.skills.identification import DETERMINED
 
@@ -378,7 +377,9 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     if limits.fail_on:
         raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
     scores = read_scores(source, **reading)
-    found = rate(scores, gold=gold)
+    import quorate  # by its public name: ratings are a later layer
+
+    found = quorate.rate(scores, gold=gold)
     checks = [*_alike(scores.answers, limits)]
     more = "collect more answers per task"
     if limits.min_reliability is not None:
