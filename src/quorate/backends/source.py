@@ -121,10 +121,10 @@ def open_table(
         raise OptionError("give files or a table (--table), not both")
     if source is None and where.table is None and where.connect is None:
         raise OptionError("no answers: give files, or the name of a table (--table)")
-    is_there = type(source).__module__.partition(".")[0] == "ibis"
-    home = Engine(source.get_backend()) if is_there else connect(where)
+    ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
+    home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        found = source if is_there else found_in(home, source, reading, where)
+        found = found_in(home, source, reading, where) if ibis_table is None else ibis_table
         record_engine_inputs(home, found, source)
         found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):

@@ -133,7 +133,7 @@ def label_consensus(skills: Source | Result, *, classes: Sequence[Any] | None = 
     return Consensus(held, mean, many, None if classes is None else tuple(classes))
 
 
-def _columns(skills: Source) -> dict[str, Any]:
+def _columns(skills: Any) -> dict[str, Any]:
     """Return the columns of the table of workers: workers as text, and numbers, NaN where there is none."""
     if isinstance(skills, Result):
         skills = skills.workers
