@@ -143,7 +143,7 @@ def test_gold_and_workers_have_no_columns_to_name_and_no_format_to_choose(tmp_pa
             _message(quorate.aggregate, ANSWERS, gold=path),
             _message(quorate.compare, ANSWERS, path, methods=["majority"]),
             _message(quorate.advise, ANSWERS, 1, available=path),
-            _message(quorate.evaluation.metrics.score_labels, path, path),
+            _message(quorate.score, path, path),
             _message(quorate.estimators.MajorityVote().fit, path),
         ]
         for message in said:

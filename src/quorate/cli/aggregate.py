@@ -162,7 +162,7 @@ def aggregate(
     from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.errors import OptionError
     from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_results
+    from quorate.io.exports.write_back import write_back
     from quorate.io.write_table import to_json, write_table, write_tables
     from quorate.methods.registry import aggregate
 
@@ -182,7 +182,7 @@ def aggregate(
     lines = result.summary().splitlines()
     with together():  # the files appear all or none
         if to is not None and reading.export is not None:
-            write_results(reading.export, result.labels, output or "-", to)
+            write_back(reading.export, result.labels, output or "-", to)
         places = (None if to else output, workers_out, posterior_out)
         tables = (lambda: result.labels, lambda: result.workers, lambda: result.posterior)
         write_tables(zip(tables, places, strict=True), format, excel_safe=excel_safe)

@@ -227,7 +227,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class CheckedAnswers:
+class CheckReport:
     """Every limit that was asked for."""
 
     answers: Answers
@@ -307,7 +307,7 @@ def check(
     config: str | Path | None = None,
     gold: Source = None,
     **reading: Unpack[ReadKeywords],
-) -> CheckedAnswers:
+) -> CheckReport:
     """Compare answers with limits, for a pipeline that goes on only where they hold.
 
     Args:
@@ -364,10 +364,10 @@ def check(
         found += _labels(result, limits)
         if limits.fail_on:
             found += _findings(diagnose_result(result, gold=known), limits)
-    return CheckedAnswers(answers, tuple(found))
+    return CheckReport(answers, tuple(found))
 
 
-def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckedAnswers:
+def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckReport:
     """Compare answers that are scores with limits."""
     for name in ("max_error", "max_unsure", "max_undetermined"):
         if getattr(limits, name) is not None:
@@ -393,7 +393,7 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
         value = float(np.median((tasks.high - tasks.low)[rated])) / 2
         remedy = f"{more} (`quorate advise --scores --budget N --max-half-width {limits.max_half_width:g}`)"
         checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
-    return CheckedAnswers(scores.answers, tuple(checks))
+    return CheckReport(scores.answers, tuple(checks))
 
 
 def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:

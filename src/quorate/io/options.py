@@ -4,9 +4,12 @@ import codecs
 import csv
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from quorate.errors import OptionError, shown, unknown
+
+if TYPE_CHECKING:
+    from quorate.arrays import IntArray
 
 POLICIES = ("error", "first", "last", "drop")  # what to do when a worker gave one task two different labels
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "json", "xlsx", "yaml")
@@ -51,7 +54,7 @@ class TableKeywords(FileKeywords, total=False):
 
     on_conflict: str
     classes: Sequence[Any] | None
-    group: str | None
+    group: "str | Mapping[Any, Any] | IntArray | None"  # a column; aggregate also takes a mapping or codes
     judges: bool | None
     merge_spellings: bool
     multi: str | None
