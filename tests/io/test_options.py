@@ -18,7 +18,6 @@ TABLE = {"task": [1, 1, 1, 2], "worker": list("abca"), "label": list("xxyy")}
 ANSWERS = quorate.read(TABLE)
 CALLS: dict[str, Any] = {
     "aggregate": quorate.aggregate,
-    "majority_vote": quorate.majority_vote,
     "diagnose": quorate.diagnose,
     "advise": lambda source, **reading: quorate.advise(source, 1, **reading),
     "compare": lambda source, **reading: quorate.compare(source, methods=["majority"], **reading),
