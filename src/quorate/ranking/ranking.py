@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.stats import norm
 
 from quorate.arrays import FloatArray, Shown, Table, from_numpy, from_strings, table_of
@@ -48,6 +49,7 @@ class Ranking(Shown):
         warnings: what to know before using the ranking.
         left_out: rows that were not used, by reason.
         groups: the ranking of each group, with ``by``.
+        criteria: the ranking by each criterion, with ``criterion``.
     """
 
     comparisons: Comparisons
@@ -67,11 +69,21 @@ class Ranking(Shown):
     seed: int = 0
     source: str | None = None
     groups: Mapping[str, "Ranking"] = field(default_factory=dict)
+    criteria: Mapping[str, "Ranking"] = field(default_factory=dict)
 
     @property
     def strengths(self) -> FloatArray:
         """Strength of each item of ``comparisons.items``: log-odds as the typical judge sees them, mean zero."""
         return self.fit.parameters.strength
+
+    @property
+    def mean_skill(self) -> float:
+        """Mean skill of the judges. Strengths times it are log-odds as the mean judge sees them.
+
+        Strengths themselves are log-odds of the skill-weighted judge, so that judges who answer at random, or reversed,
+        do not shrink them; see `quorate.ranking.judges.skill_scale`.
+        """
+        return float(self.fit.parameters.skill.mean())
 
     @property
     def parts(self) -> list[list[str]]:
@@ -105,6 +117,21 @@ class Ranking(Shown):
             level=self.level,
             baseline=None if self.baseline is None else self._place(self.baseline),
         )
+
+    def by_criterion(self, name: str) -> Table:
+        """Return ``items``, ``judges`` or ``pairs`` of all comparisons and of each criterion, one below the other.
+
+        Without criteria it is the table itself; with them, the first column is ``criterion``, null for all comparisons.
+        """
+        table: Table = getattr(self, name)
+        if not self.criteria:
+            return table
+        parts = []
+        for criterion, ranking in [(None, self), *self.criteria.items()]:
+            rows = getattr(ranking, name).to_arrow()
+            column = pa.array([criterion] * rows.num_rows, pa.string())
+            parts.append(rows.add_column(0, "criterion", column))
+        return Table(pa.concat_tables(parts, promote_options="permissive"))
 
     @cached_property
     def judges(self) -> Table:
@@ -228,7 +255,8 @@ class Ranking(Shown):
             n: number of pairs.
             aim: ``information``, ``order`` (which of two is better) or ``best`` (which is first).
             random_share: of the pairs that are chosen at random. Adaptive choice lowers the coverage of later
-                intervals (0.95 to 0.82 for ``order`` and 0.91 for ``information`` in simulations).
+                intervals: from 0.96 to 0.88 for ``information``, 0.89 for ``order`` (0.80 without random pairs) and not
+                for ``best``, in 8 simulated panels (`python -m experiments.ranking.adaptive`).
         """
         i, j, gain, is_random = next_pairs(
             self.strengths,
@@ -324,7 +352,7 @@ class Ranking(Shown):
         )
 
     def summary(self) -> str:
-        """Tell the result in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def _tables(self) -> tuple[Table, ...]:
@@ -347,11 +375,16 @@ class Ranking(Shown):
                 "loss_with": self.choice.loss_with,
                 "loss_without": self.choice.loss_without,
             },
+            "mean_skill": self.mean_skill,
             "flipped": self.fit.flipped,
             "dispersion": None if np.isnan(self.dispersion) else self.dispersion,
             "left_out": dict(self.left_out),
             "warnings": [{"kind": warning.kind, "text": warning.text} for warning in self.warnings],
-        } | ({"groups": {name: each.to_dict() for name, each in self.groups.items()}} if self.groups else {})
+        } | {
+            kind: {name: each.to_dict() for name, each in rankings.items()}
+            for kind, rankings in (("groups", self.groups), ("criteria", self.criteria))
+            if rankings
+        }
 
 
 def _figure(value: float, effect: str) -> str:

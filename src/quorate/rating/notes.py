@@ -1,11 +1,10 @@
 """What a reader of scores must know: each warning with its figure and its remedy."""
 
-import shlex
-
 import numpy as np
 
 from quorate.arrays import take
 from quorate.errors import count, in_shell, listing
+from quorate.io.scores import ScoreOptions, rate_command
 from quorate.notes import Note
 from quorate.rating.fit import Fit
 from quorate.rating.gold import MIN_KNOWN, MIN_KNOWN_FOR_PULLS, GoldFit
@@ -42,18 +41,18 @@ def rating_notes(
     gold: GoldFit | None,
     *,
     n_known: int,
-    held: str,
+    restriction: str,
 ) -> tuple[tuple[Note, ...], bool]:
     """Every note, and whether the plain mean is to be listed beside the score."""
     notes: list[Note] = []
-    shows_mean = not fit.converged or bool(held)
+    shows_mean = not fit.converged or bool(restriction)
     unit = table.unit
-    if held:
+    if restriction:
         notes.append(
             Note(
                 SIMPLER_MODEL,
-                f"Warning: {held}, because the fit with a scale of each rater did not converge or predicts worse. The "
-                "column mean has the plain mean for comparison.",
+                f"Warning: {restriction}, because the fit with a scale of each rater did not converge or predicts "
+                "worse. The column mean has the plain mean for comparison.",
             )
         )
     elif not fit.converged:
@@ -240,10 +239,4 @@ def _command(table: ScoreBlocks, option: str) -> str:
     """Return the command that the user would run next; in Python the keyword."""
     if not in_shell.get():
         return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
-    words = ["quorate", "rate", table.name or "FILE"]
-    options = table.options
-    if options is not None:
-        for role, given in (("task", options.task), ("worker", options.worker), ("score", options.label)):
-            if given is not None and given != role:
-                words += [f"--{role}", given]
-    return f"{shlex.join(words)} {option}"
+    return f"{rate_command(table.name, table.options or ScoreOptions())} {option}"

@@ -54,6 +54,7 @@ class TaskScores:
     mean: FloatArray  # plain mean of the answers
     panel_score: FloatArray  # on the panel's scale, where gold changed it
     panel_variance: FloatArray
+    unit_variance: FloatArray  # part of se² due to the panel's unit, which further answers to a task do not reduce
     is_known: BoolArray
     above: FloatArray | None = None  # P(score > cut)
 
@@ -145,8 +146,8 @@ class Rating(Shown):
                 columns["group"] = from_numpy(raters.group.astype(np.int64), mask=raters.group < 0)
             else:
                 columns["group"] = take(pa.concat_arrays([names, pa.nulls(1, names.type)]), raters.group)
-        whole = table_of(columns)
-        return Table(whole if self.has_workers else whole.slice(0, 0))
+        rows = table_of(columns)
+        return Table(rows if self.has_workers else rows.slice(0, 0))
 
     @property
     def intercept(self) -> FloatArray:
@@ -201,7 +202,7 @@ class Rating(Shown):
         return self.centre + bias + scale * x, variance, df
 
     def summary(self) -> str:
-        """Tell it in a few lines."""
+        """Return the summary, a few lines."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
@@ -227,7 +228,7 @@ class Rating(Shown):
         model = self.reliability
         one, many = model.consistency(), model.consistency(model.k)
         if one is None or many is None or one <= 0:
-            return "Reliability: not determined; the tasks do not differ beyond the raters' noise."
+            return "Reliability: not determined; the tasks differ no more than the raters' noise explains."
         needed = [f"{target:g} needs {model.raters_needed(target):,}" for target in TARGETS]
         return (
             f"Reliability: {one:.2f} for one rater, {many:.2f} for the {model.k:.1f} answers of a task (consistency; "

@@ -157,7 +157,6 @@ def complete_rank_one(
     )
 
 
-
 @dataclass(frozen=True)
 class _Scaled:
     """Entries in units in which every entry of x has a size of about one."""
