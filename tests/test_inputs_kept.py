@@ -465,7 +465,7 @@ def test_the_pairs_are_of_commands_that_run_and_write(command: str, runner: Runn
 # --- the library ---
 
 # The public functions and methods that take the path of a file, by whether they both read and write.
-READ_AND_WRITE = {"backends.aggregate", "write_results"}
+READ_AND_WRITE = {"backends.aggregate", "write_back"}
 READ_OR_WRITE = {
     "Ledger.load": "writes nothing",
     "Ledger.save": "reads nothing",
@@ -550,7 +550,7 @@ def test_write_results_does_not_replace_the_labels(spelling: str, folder: Path) 
     output, _ = spelled(folder, "export_labels.csv", spelling)
     before = hashes(folder)
     with pytest.raises(OptionError, match="would replace"):
-        quorate.write_results(export, "export_labels.csv", output, "labelstudio")
+        quorate.write_back(export, "export_labels.csv", output, "labelstudio")
     assert hashes(folder) == before
 
 

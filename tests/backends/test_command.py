@@ -16,6 +16,7 @@ from quorate.blocks.sampling import hash_ids
 from quorate.cli.app import app
 from quorate.errors import EngineError, MissingColumnError, NotInMemoryError, OptionError, UnwritableFileError
 from quorate.io.options import ReadOptions
+from quorate.io.read_table import read_table
 from quorate.io.write_table import write_table
 from tests.backends.alike import by_id
 
@@ -41,7 +42,7 @@ def run(command: str) -> None:
 
 
 def labels_of(path: str) -> dict[Any, Any]:
-    table = quorate.io.read_table.read_table(path, {"task": "", "label": ""})
+    table = read_table(path, {"task": "", "label": ""})
     return {task: row["label"] for task, row in by_id(table, "task").items()}
 
 
@@ -184,7 +185,7 @@ def test_other_commands_look_at_a_sample(command: str, capsys: Any, monkeypatch:
 
 @pytest.mark.usefixtures("folder")
 def test_a_sample_is_drawn_by_the_ids_and_not_by_the_rows() -> None:
-    rows = quorate.io.read_table.read_table("answers.csv", {"task": "", "worker": "", "label": ""})
+    rows = read_table("answers.csv", {"task": "", "worker": "", "label": ""})
     drawn = []
     for order in (range(240), range(239, -1, -1)):
         held = find_answers(rows.take(list(order)), ReadOptions(), EngineOptions(most=150))

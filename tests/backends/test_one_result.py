@@ -67,7 +67,7 @@ def test_the_labels_are_read_when_they_are_asked_for() -> None:
     assert found.engine_table.count().to_pyarrow().as_py() == 60
     assert found.labels["task"].to_pylist() == sorted(ANSWERS.task_names.to_pylist())
     with pytest.raises(OptionError, match="they are in memory"):
-        quorate.majority_vote(ANSWERS).engine_table  # noqa: B018
+        quorate.aggregate(ANSWERS, "majority").engine_table  # noqa: B018
 
 
 @pytest.mark.parametrize("method", METHODS)

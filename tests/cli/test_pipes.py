@@ -103,13 +103,13 @@ NEEDS: dict[str, dict[str, Any]] = {
     "adaptive_skills": {"answers": CROWD.answers},
     "advise": {"budget": 5},
     "advise_result": {"budget": 5},
-    "advise_gold": {"n": 5},
+    "suggest_gold": {"n": 5},
     "advise_scores": {"budget": 5},
     "compare": {"methods": ["majority", "quorate"]},
     "check": {"min_answers": 1},
     "report": {"methods": []},
     "read_times": {"answers": CROWD.answers},
-    "write_results": {"to": "labelstudio"},
+    "write_back": {"to": "labelstudio"},
 }
 
 
@@ -153,7 +153,7 @@ def test_every_argument_that_names_an_input_takes_a_pipe(
         needed.setdefault("source", answers)
     if "result" in inspect.signature(function).parameters:
         needed["result"] = quorate.aggregate(CROWD.answers)
-    if name == "write_results":
+    if name == "write_back":
         (tmp_path / "export.json").write_text(EXPORT)
         needed |= {"export": quorate.read_export(tmp_path / "export.json"), "path": tmp_path / "labels.json"}
         content = EXPORT_LABELS

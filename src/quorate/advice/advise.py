@@ -12,7 +12,7 @@ from quorate.advice.repair import ComponentRepair, repair_component
 from quorate.advice.stopping import Need, drift, need
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
-from quorate.errors import OptionError, TooLargeError
+from quorate.errors import OptionError, TooLargeError, refuse_with_result
 from quorate.graph.components import Identifiability
 from quorate.io.gold import answers_and_gold
 from quorate.io.options import ReadKeywords
@@ -29,7 +29,7 @@ USUAL_TARGET = 0.05  # the error at which the summary looks if no target is give
 
 @keep_pipes()
 def advise(
-    source: Answers | Source,
+    source: Answers | Result | Source,
     budget: int,
     *,
     available: Source = None,
@@ -48,7 +48,7 @@ def advise(
     `quorate.aggregate` says by default: its confidence.
 
     Args:
-        source: what `quorate.read` returned, or anything that it reads.
+        source: a result, what `quorate.read` returned, or anything that it reads.
         budget: how many further answers there can be.
         available: who can be asked: a table with the column ``worker``, or a list of ids. They may be new: then they
             are taken to have the crowd's mean skill. By default everyone who has answered.
@@ -74,10 +74,14 @@ def advise(
     """
     if isinstance(source, Answers) and "workers" in reading:
         raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
-    answers, gold = answers_and_gold(source, gold, reading)
-    _check(budget, target_error, width, dependence or 0.0)
-    check_classes(answers)
-    result = believed(answers, gold)
+    if isinstance(source, Result):
+        refuse_with_result({"gold": gold, **reading})
+        result = source
+    else:
+        answers, gold = answers_and_gold(source, gold, reading)
+        _check(budget, target_error, width, dependence or 0.0)
+        check_classes(answers)
+        result = believed(answers, gold)
     return advise_result(
         result,
         budget,

@@ -77,7 +77,7 @@ class GoldAdvice(Shown):
         """Return what `quorate advise --expert N --json` prints; the list may be left out.
 
         >>> import quorate
-        >>> advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).to_dict(tasks=False)["drawn_at_random"]
+        >>> suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).to_dict(tasks=False)["drawn_at_random"]
         2
         """
         listed: dict[str, Any] = {
@@ -97,7 +97,7 @@ class GoldAdvice(Shown):
         """Tell in a few lines what to label, why, and what it should bring.
 
         >>> import quorate
-        >>> print(advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
+        >>> print(suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6).summary())
         6 tasks to label yourself: 4 of which the labels are least sure, and 2 drawn at random among the others, so ...
         about ... of their 6 labels should be wrong now; of all labels, ... %
         what such labels bring: over 22 public crowds 30 labels of the least sure tasks took the error ...
@@ -123,7 +123,7 @@ class GoldAdvice(Shown):
 
 
 @keep_pipes()
-def advise_gold(
+def suggest_gold(
     source: Answers | Source, n: int, *, gold: Source = None, seed: int = 0, **reading: Unpack[ReadKeywords]
 ) -> GoldAdvice:
     """Say which tasks an expert should label.
@@ -143,7 +143,7 @@ def advise_gold(
         InputError: the answers or the known labels cannot be used.
 
     >>> import quorate
-    >>> found = advise_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
+    >>> found = suggest_gold(quorate.simulate.crowd(50, 8, 3, seed=0).answers, 6)
     >>> found.tasks["inclusion_probability"].to_pylist().count(1.0), int(found.drawn.sum())
     (4, 2)
     """
@@ -152,7 +152,7 @@ def advise_gold(
 
 
 def gold_tasks(result: Result, n: int, *, seed: int = 0) -> GoldAdvice:
-    """Say which tasks of a result an expert should label; `advise_gold` is this after `quorate.aggregate`.
+    """Say which tasks of a result an expert should label; `suggest_gold` is this after `quorate.aggregate`.
 
     Args:
         result: of any method whose posterior is one; tasks whose label it was given are not asked for.

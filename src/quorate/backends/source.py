@@ -22,6 +22,7 @@ from quorate.backends.expressions import EngineTable
 from quorate.backends.input_files import record_engine_inputs
 from quorate.backends.partition import hashes_of, plain_column
 from quorate.backends.transfer import quoted
+from quorate.blocks.block import OUT_OF_CORE_METHODS
 from quorate.errors import (
     BlankFieldError,
     ColumnTypeError,
@@ -44,7 +45,6 @@ from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.io.rows import read_rows
-from quorate.methods.fit_blocks import BLOCK_METHODS
 
 # Options for reading answers in an engine.
 MEANINGFUL = (
@@ -121,10 +121,10 @@ def open_table(
         raise OptionError("give files or a table (--table), not both")
     if source is None and where.table is None and where.connect is None:
         raise OptionError("no answers: give files, or the name of a table (--table)")
-    is_there = type(source).__module__.partition(".")[0] == "ibis"
-    home = Engine(source.get_backend()) if is_there else connect(where)
+    ibis_table: Any = source if type(source).__module__.partition(".")[0] == "ibis" else None
+    home = connect(where) if ibis_table is None else Engine(ibis_table.get_backend())
     try:
-        found = source if is_there else found_in(home, source, reading, where)
+        found = found_in(home, source, reading, where) if ibis_table is None else ibis_table
         record_engine_inputs(home, found, source)
         found = _completed(found, reading)
         if not set(reading.columns) <= set(found.columns):
@@ -360,7 +360,7 @@ class EngineSource:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            f"{', '.join(BLOCK_METHODS)} (--method) run on data larger than memory"
+            f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run on data larger than memory"
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -42,7 +42,6 @@ from quorate.blocks.numpy_kernels import unite
 from quorate.blocks.sampling import trimmed
 from quorate.io.gold import LocalGold
 from quorate.io.options import ReadOptions
-from quorate.methods.fit import Fitted, Labelling
 from quorate.voting.vote import ConfidenceStats, ConfidenceTotals, LabelRows
 
 LARGE = 1 << 28  # bytes of all partitions' sums, above which they are added up by the executors
@@ -302,16 +301,17 @@ def _known(gold: LocalGold | None, row_totals: list[RowTotals], classes: pa.Arra
     return gold.classed(np.append(np.arange(len(gold.tasks)), -1), classes)
 
 
+Labelling: TypeAlias = Callable[[Block], LabelRows]  # labels of a block; can be pickled
 ONE = "spark.sql.execution.arrow.maxRecordsPerBatch"  # rows that Spark hands to Python together; ours are large
 
 
-def spark_label_batches(fitted: Fitted, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
+def spark_label_batches(labelling: Labelling, blocks: SparkBlocks, tally: LabelTally) -> Iterator[pa.RecordBatch]:
     """Vote on every block where it lies, and hand the labels out piece by piece.
 
     >>> spark_label_batches  # doctest: +ELLIPSIS
     <function spark_label_batches at ...>
     """
-    parts = blocks.each_named(_voted_on, fitted.labelling, blocks.crowd_info.classes)
+    parts = blocks.each_named(_voted_on, labelling, blocks.crowd_info.classes)
     return larger_batches(parts, tally, blocks.n_tasks)
 
 
@@ -322,20 +322,20 @@ def _voted_on(
     return part, labels_of_part(part, names, classes)
 
 
-def spark_confidence_stats(fitted: Fitted, blocks: SparkBlocks) -> ConfidenceStats:
+def spark_confidence_stats(labelling: Labelling, blocks: SparkBlocks, *, has_costs: bool) -> ConfidenceStats:
     """Tell how sure the labels are, by a pass of its own: a part that is written twice must not count twice.
 
     >>> spark_confidence_stats  # doctest: +ELLIPSIS
     <function spark_confidence_stats at ...>
     """
-    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, fitted.labelling)[0].tolist()
+    n, n_stated, total, doubtful, ties, cost, n_unlabelled = blocks.sum(_sure, labelling)[0].tolist()
     return ConfidenceTotals(
         n=int(n),
         n_stated=int(n_stated),
         total=total,
         doubtful=int(doubtful),
         ties=int(ties),
-        cost=None if fitted.costs is None else cost,
+        cost=cost if has_costs else None,
         n_unlabelled=int(n_unlabelled),
     ).confidence_stats()
 
@@ -349,7 +349,7 @@ def _sure(blocks: Iterable[Block], labelling: Labelling) -> Sums:
 
 
 @contextmanager
-def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
+def label_frame(labelling: Labelling, blocks: SparkBlocks) -> Iterator[Any]:
     """Make a Spark DataFrame of the labels and the ids of their tasks, for as long as the block runs.
 
     >>> label_frame  # doctest: +ELLIPSIS
@@ -359,11 +359,11 @@ def label_frame(fitted: Fitted, blocks: SparkBlocks) -> Iterator[Any]:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     context, classes = blocks.rdd.context, blocks.crowd_info.classes
-    nothing = labels_of_part(fitted.labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
+    nothing = labels_of_part(labelling(blocks.reading.empty()), pa.array([], blocks.kind), classes)
     schema = from_arrow_schema(nothing.schema)
     session = SparkSession(context).newSession()  # whose settings are ours to make
     session.conf.set(ONE, "1")
-    sent = context.broadcast((blocks.reading, _written_as_stream, (fitted.labelling, classes)))
+    sent = context.broadcast((blocks.reading, _written_as_stream, (labelling, classes)))
     try:
         streams = blocks.rdd.mapPartitionsWithIndex(OnEach(sent, named=True))
         frame = session.createDataFrame(streams, "stream binary", verifySchema=False)

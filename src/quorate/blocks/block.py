@@ -19,6 +19,8 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, starts_of
 
 NARROW = 256  # classes up to which a label takes one byte
 Sums: TypeAlias = tuple[FloatArray, ...]
+# Methods that need sums over blocks only, so that the answers need not be in memory (`quorate.methods.fit_blocks`).
+OUT_OF_CORE_METHODS = ("quorate", "rank-one", "rank-one-centred", "majority", "iwmv", "one-coin", "dawid-skene")
 T = TypeVar("T")
 
 

@@ -62,7 +62,7 @@ def advise(
     Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
     """
     from quorate.advice.advise import advise
-    from quorate.advice.gold_tasks import advise_gold
+    from quorate.advice.gold_tasks import suggest_gold
     from quorate.cli.terminal import showing_progress
     from quorate.errors import OptionError
 
@@ -101,7 +101,7 @@ def advise(
                 f"{option} is about workers who are asked, and --expert {number} asks an expert. Leave one out"
             )
     with showing_progress():
-        chosen = advise_gold(reading, number, gold=known, seed=seed)
+        chosen = suggest_gold(reading, number, gold=known, seed=seed)
     _print(chosen, "To label", {"tasks": output}, format, json, reading.sample_fields())
 
 

@@ -27,7 +27,6 @@ from quorate.io.read_table import Source
 from quorate.io.scores import read_scores
 from quorate.methods.registry import aggregate
 from quorate.notes import UNSUPPORTED
-from quorate.rating.rate import rate
 from quorate.result import Result, sizes
 from quorate.skills.identification import DETERMINED
 
@@ -228,7 +227,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class CheckedAnswers:
+class CheckReport:
     """Every limit that was asked for."""
 
     answers: Answers
@@ -308,7 +307,7 @@ def check(
     config: str | Path | None = None,
     gold: Source = None,
     **reading: Unpack[ReadKeywords],
-) -> CheckedAnswers:
+) -> CheckReport:
     """Compare answers with limits, for a pipeline that goes on only where they hold.
 
     Args:
@@ -365,10 +364,10 @@ def check(
         found += _labels(result, limits)
         if limits.fail_on:
             found += _findings(diagnose_result(result, gold=known), limits)
-    return CheckedAnswers(answers, tuple(found))
+    return CheckReport(answers, tuple(found))
 
 
-def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckedAnswers:
+def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> CheckReport:
     """Compare answers that are scores with limits."""
     for name in ("max_error", "max_unsure", "max_undetermined"):
         if getattr(limits, name) is not None:
@@ -378,7 +377,9 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
     if limits.fail_on:
         raise OptionError("--fail-on is about findings in labels, and --min-reliability and --max-half-width of scores")
     scores = read_scores(source, **reading)
-    found = rate(scores, gold=gold)
+    import quorate  # by its public name: ratings are a later layer
+
+    found = quorate.rate(scores, gold=gold)
     checks = [*_alike(scores.answers, limits)]
     more = "collect more answers per task"
     if limits.min_reliability is not None:
@@ -392,7 +393,7 @@ def _check_scores(source: Any, limits: Limits, gold: Source, reading: Any) -> Ch
         value = float(np.median((tasks.high - tasks.low)[rated])) / 2
         remedy = f"{more} (`quorate advise --scores --budget N --max-half-width {limits.max_half_width:g}`)"
         checks.append(_most("max_half_width", "the median half-width of the intervals", value, limits, remedy))
-    return CheckedAnswers(scores.answers, tuple(checks))
+    return CheckReport(scores.answers, tuple(checks))
 
 
 def _alike(answers: Answers, limits: Limits) -> Iterator[Checked]:

@@ -24,7 +24,7 @@ from quorate.diagnostics.finding import Finding, ordered
 from quorate.diagnostics.hard_tasks import task_findings, task_test, untested_tasks
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
 from quorate.diagnostics.workers import about_workers
-from quorate.errors import TooLargeError, in_python
+from quorate.errors import TooLargeError, in_python, refuse_with_result
 from quorate.graph.components import Component
 from quorate.graph.pairs import PairStats
 from quorate.graph.repair import Repair, repair
@@ -244,7 +244,7 @@ class Diagnosis(Shown):
 
 @keep_pipes()
 def diagnose(
-    source: Answers | Source,
+    source: Answers | Result | Source,
     *,
     gold: Source = None,
     times: FloatArray | None = None,
@@ -255,7 +255,7 @@ def diagnose(
     """Judge what these answers determine, and what is wrong with them.
 
     Args:
-        source: what `quorate.read` returned, or anything that it reads.
+        source: a result, what `quorate.read` returned, or anything that it reads.
         gold: known labels of some tasks, as in `quorate.aggregate`; they anchor their component.
         times: when each answer was given, as `quorate.io.timestamps.read_times` reads it; without, nobody's drift
             is looked for.
@@ -273,6 +273,9 @@ def diagnose(
     the interaction graph has 2 components, 2 of them not identifiable
     1 further answer would join everyone in one identifiable component: let worker 'c' answer task 1. Fewest is ...
     """
+    if isinstance(source, Result):
+        refuse_with_result({"skills": skills, **reading})
+        return diagnose_result(source, gold=gold, times=times, delta=delta)
     answers, known = answers_and_gold(source, gold, reading)
     one_coin_skills = aggregate_in_memory("rank-one", answers, gold=known)
     try:

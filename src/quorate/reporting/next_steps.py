@@ -249,7 +249,7 @@ def expected_error_after(result: Result, diagnosis: Diagnosis, sure: float, file
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
     >>> result = quorate.aggregate(crowd.answers)
-    >>> [step.title for step in expected_error_after(result, quorate.diagnose_result(result), 0.9).all()]
+    >>> [step.title for step in expected_error_after(result, quorate.diagnose(result), 0.9).all()]
     ['Train 1 worker', 'Ask again', 'Let an expert label 30 tasks']
     """
     chosen = METHODS[result.method]

@@ -40,7 +40,7 @@ def headline(result: Result, sure: float, score: Score | None = None) -> tuple[T
         score: of the labels, where the truth is known; it stands beside what should be right.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
     >>> [(tile.figure, tile.what) for tile in headline(result, 0.9)][3:5]
     [('75%', 'of the votes back their label'), ('1', 'task needs more answers')]
     """
