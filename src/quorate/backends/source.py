@@ -318,7 +318,7 @@ class EngineReading(Reading):
         told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
         return [f"{line}{told}" if self.is_sample else line]
 
-    def told(self) -> dict[str, Any]:
+    def sample_fields(self) -> dict[str, Any]:
         """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
         if not self.is_sample or self.held is None:
             return {}
