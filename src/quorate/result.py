@@ -18,7 +18,7 @@ from quorate.calibration.confidence import ConfidenceBasis
 from quorate.errors import NotInMemoryError, OptionError, in_python, listing
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
-from quorate.io.labels import told_likenesses
+from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
 from quorate.notes import LOW_ONE_FACTOR_FIT, Note
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
@@ -293,7 +293,7 @@ class Result:
             "tasks_without_answers": sure.n_unlabelled,
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [*(note.text for note in self.notes), *told_likenesses(self.crowd_info.classes)],
+            "notes": [*(note.text for note in self.notes), *spelling_notes(self.crowd_info.classes)],
             "trust": self.one_factor_weight,
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
@@ -319,7 +319,7 @@ class Result:
         """
         first = [*(note.text for note in self.notes), *self.weak_lines(), *self._trust_lines(), self._head()]
         skills = tuple(self.skill_estimates.lines(self.interval_choice))
-        seen = (*self._confidence_lines(), *left_out(self.crowd_info), *told_likenesses(self.crowd_info.classes))
+        seen = (*self._confidence_lines(), *left_out(self.crowd_info), *spelling_notes(self.crowd_info.classes))
         return in_python("\n".join([*first, *skills, *seen]))
 
     def weak_lines(self) -> list[str]:

@@ -318,7 +318,7 @@ class EngineReading(Reading):
         sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {drawn}"
         return [f"{line}{sample}" if self.is_sample else line]
 
-    def told(self) -> dict[str, Any]:
+    def sample_fields(self) -> dict[str, Any]:
         """Return the size of the sample and of the table, for programs; empty where everything was read."""
         if not self.is_sample or self.held is None:
             return {}

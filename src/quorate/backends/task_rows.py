@@ -13,9 +13,10 @@ from quorate.backends.partition import Coder, Spread
 from quorate.blocks.block import Abstentions
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.io.columns import encode, in_order_of_ids, order_classes
-from quorate.io.labels import SILENT, UNUSED, takes_blanks
+from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
-from quorate.io.rows import Settled, settle
+from quorate.io.rows import ResolvedRows
+from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
 SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
 
@@ -35,7 +36,7 @@ class Totals:
     abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
     clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
 
-    def add(self, found: Settled, n_tasks: int) -> None:
+    def add(self, found: ResolvedRows, n_tasks: int) -> None:
         """Count the answers of some tasks."""
         self.per_worker += np.bincount(found.worker, minlength=len(self.per_worker))
         self.per_class += np.bincount(found.label, minlength=len(self.per_class))
@@ -67,7 +68,7 @@ class TaskRows:
     """Complete tasks with their answers."""
 
     names: pa.Array  # of the tasks, in their order
-    found: Settled  # the answers; labels are classes
+    found: ResolvedRows  # the answers; labels are classes
     symbol: IntArray | None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
@@ -101,7 +102,7 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = SILENT - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    blank = ABSTAINS - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
@@ -110,16 +111,16 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
         task, names = _numbered(column, (worker, label), rows, reading, missing)
         present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
-    abstentions = (w >= 0) & (task >= 0) & (label <= SILENT)
+    abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
         task, worker, label = task[place], worker[place], label[place]
         present, abstentions = present[place], abstentions[place]
-    abstained = task[abstentions], worker[abstentions], SILENT - label[abstentions]
+    abstained = task[abstentions], worker[abstentions], ABSTAINS - label[abstentions]
     if not present.all():
         task, worker, label = task[present], worker[present], label[present]
-    found = settle(task, worker, label, reading.on_conflict)
+    found = resolve_row_conflicts(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
     symbol = found.label + rows.n_abstentions if rows.has_grades else None
@@ -129,7 +130,7 @@ def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, total
         first = np.ones(len(found.task), dtype=bool)
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
-        found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
+        found = ResolvedRows(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     if rows.n_abstentions:
         kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
         totals.count_abstentions(kept.worker)
@@ -152,7 +153,7 @@ def _numbered(
 
 
 def _kept(
-    task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
+    task: IntArray, worker: IntArray, symbol: IntArray, found: ResolvedRows, sizes: tuple[int, int], ordered: bool
 ) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes

@@ -75,7 +75,7 @@ def advise(
         options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
         with showing_progress():
             further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
-        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
+        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.sample_fields())
         return
     asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
@@ -91,7 +91,7 @@ def advise(
                 target_error=target_error,
                 gold=known,
             )
-        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
+        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.sample_fields())
         return
     if budget is not None:
         raise OptionError("--budget N asks workers and --expert N asks an expert: give one of them")
@@ -102,7 +102,7 @@ def advise(
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
-    _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
+    _print(chosen, "To label", {"tasks": output}, format, json, reading.sample_fields())
 
 
 def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, str | None]:
