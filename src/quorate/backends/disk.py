@@ -184,17 +184,17 @@ class FileBlocks(MemoryBlocks):
         """N_i, the answers of each worker; counted while packing."""
         return self.packed.crowd_info.per_worker
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: complete files, which are in that order."""
         n_tasks, names = 0, []
         for part in task_names(self.packed):
             names.append(part)
             n_tasks += len(part)
-            if self.all_tasks.start[n_tasks] >= enough:
+            if self.all_tasks.start[n_tasks] >= n_answers:
                 break
         some = self.all_tasks.span(0, n_tasks)
         found = Sampled(named_answers(some, self.class_of_symbol, pa.concat_arrays(names), self.crowd_info), some.known)
-        return trimmed(found, enough)
+        return trimmed(found, n_answers)
 
     def gold_tasks(self) -> Block:
         """Bring the tasks of known class into memory, in the order of the hashes of their ids."""

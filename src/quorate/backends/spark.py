@@ -131,20 +131,20 @@ class SparkBlocks:
         finally:
             sent.destroy()
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring the first tasks by the hash of their ids into memory: those up to a hash, which are enough."""
         kept: dict[int, Sampled] = self.__dict__.setdefault("_samples", {})
-        if enough not in kept:
-            kept[enough] = self._draw(enough)
-        return kept[enough]
+        if n_answers not in kept:
+            kept[n_answers] = self._draw(n_answers)
+        return kept[n_answers]
 
-    def _draw(self, enough: int) -> Sampled:
-        share = 1.2 * enough / max(self.n_answers, 1) + 0.001
+    def _draw(self, n_answers: int) -> Sampled:
+        share = 1.2 * n_answers / max(self.n_answers, 1) + 0.001
         while True:
             until = np.uint64(min(share, 1.0) * float(2**64 - 2**12)) if share < 1 else np.uint64(2**64 - 1)
             parts = list(self.each_named(drawn_in, until))
-            if share >= 1 or sum(part[0].answers.stop for part in parts) >= enough:
-                return trimmed(self._sampled(parts), enough)
+            if share >= 1 or sum(part[0].answers.stop for part in parts) >= n_answers:
+                return trimmed(self._sampled(parts), n_answers)
             share *= 2
 
     def _sampled(self, parts: list[tuple[Block, pa.Array]]) -> Sampled:

@@ -203,7 +203,7 @@ class Blocks(Sized, Protocol):
     def map(self, kernel: Callable[..., T], *parameters: Any) -> Iterator[T]:
         """Return ``kernel(block, *parameters)`` of every block, in order."""
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring tasks with at least so many answers (all, if there are no more) into memory, with their ids.
 
         They are the first by the hash of their ids (`quorate.blocks.sampling.hash_ids`), the least first.

@@ -102,9 +102,9 @@ class BlocksWithGoldWorker:
         """Return what the kernel returns for every block, in order."""
         return self.blocks.map(_OnGoldWorker(kernel), *parameters)
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Bring tasks into memory; the known labels of those are their last worker's answers."""
-        some = self.blocks.sample(enough)
+        some = self.blocks.sample(n_answers)
         known = np.full(some.answers.n_tasks, -1) if some.known is None else some.known
         return Sampled(some.answers.with_worker(known))
 

@@ -125,14 +125,14 @@ class MemoryBlocks:
             for low in range(0, len(parts), AHEAD * threads):
                 yield from pool.map(work, parts[low : low + AHEAD * threads])
 
-    def sample(self, enough: int) -> Sampled:
+    def sample(self, n_answers: int) -> Sampled:
         """Return tasks with at least so many answers, the first by the hash of their ids; all, if ids are unknown."""
         from quorate.blocks.sampling import choose_tasks  # which needs blocks itself
 
         block = self.all_tasks
         ids = pa.nulls(block.n_tasks) if self.task_ids is None else self.task_ids
         answers = replace(answers_in(block), task_names=ids)
-        kept = None if self.task_ids is None else choose_tasks(answers, enough)
+        kept = None if self.task_ids is None else choose_tasks(answers, n_answers)
         if kept is not None:
             block = block.only(kept)
             answers = replace(answers_in(block), task_names=take(ids, np.flatnonzero(kept)))
