@@ -414,7 +414,7 @@ class Runner:
 def runner(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Runner:
     monkeypatch.setattr("quorate.reporting.report.to_svg", lambda spec, label: "<svg/>")  # seconds a page
     monkeypatch.setattr("quorate.reporting.ranking_page.to_svg", lambda spec, label: "<svg/>")
-    monkeypatch.setattr("quorate.cli.beside.drawing_beside", nullcontext)
+    monkeypatch.setattr("quorate.cli.report.drawing_process", nullcontext)
     monkeypatch.setattr("quorate.cli.app.app", get_command(app))  # made once: that takes most of the time of a run
     return Runner(folder, capsys, monkeypatch)
 
