@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from quorate.diagnostics.diagnose import Diagnosis as Diagnosis
     from quorate.diagnostics.diagnose import diagnose as diagnose
     from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
+    from quorate.diagnostics.finding import Finding as Finding
+    from quorate.diagnostics.workers import unreliable_workers as unreliable_workers
     from quorate.estimation.estimate import Estimates as Estimates
     from quorate.estimation.estimate import estimate as estimate
     from quorate.evaluation.compare import Comparison as Comparison
@@ -111,6 +113,8 @@ _HOMES = {
     "consensus": "methods.consensus",
     "diagnose": "diagnostics.diagnose",
     "diagnose_result": "diagnostics.diagnose",
+    "Finding": "diagnostics.finding",
+    "unreliable_workers": "diagnostics.workers",
     "estimate": "estimation.estimate",
     "expected_error": "evaluation.metrics",
     "inspect_reducer": "integrations.inspect_ai",
