@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from quorate.advice.advise import advise_result as advise_result
     from quorate.advice.gold_tasks import GoldAdvice as GoldAdvice
     from quorate.advice.gold_tasks import advise_gold as advise_gold
+    from quorate.advice.next_steps import NextSteps as NextSteps
+    from quorate.advice.next_steps import next_steps as next_steps
     from quorate.answers import Answers as Answers
     from quorate.diagnostics.check import CheckedAnswers as CheckedAnswers
     from quorate.diagnostics.check import check as check
@@ -88,6 +90,8 @@ _HOMES = {
     "Export": "io.exports.export",
     "GoldAdvice": "advice.gold_tasks",
     "Ledger": "ledger",
+    "NextSteps": "advice.next_steps",
+    "next_steps": "advice.next_steps",
     "Ranking": "ranking.ranking",
     "Rating": "rating.rating",
     "Report": "reporting.report",

@@ -11,6 +11,7 @@ from quorate.arrays import FloatArray, IntArray
 from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRight
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
+from quorate.errors import count
 from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
@@ -158,7 +159,7 @@ class ConfidenceBasis:
     def _judges(self) -> str:
         assert self.share_right is not None
         n = min(ADVISED_GOLD, max(self.n_tasks, 1))
-        remedy = f"Label {n} random tasks: {expert_command(n)}"
+        remedy = f"Label {count(n, 'task')} yourself, then estimate: {expert_command(n)}"
         if self.alpha is not None and self.alpha < LOW_ALPHA:
             return (
                 f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
@@ -215,12 +216,14 @@ def _percent(share: float) -> str:
 
 
 def advised_labels(n_tasks: int) -> int:
-    """Return how many tasks a summary suggests to label: no more than there are, and none where those are few.
+    """Return how many tasks a summary suggests to label: a tenth, between 10 and 30; none where there are few tasks.
 
-    >>> advised_labels(400), advised_labels(12), advised_labels(3)
-    (30, 12, 0)
+    >>> advised_labels(400), advised_labels(46), advised_labels(3)
+    (30, 10, 0)
     """
-    return min(ADVISED_GOLD, n_tasks) if n_tasks >= MIN_TASKS_ADVISED else 0
+    if n_tasks < MIN_TASKS_ADVISED:
+        return 0
+    return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 
 def wilson(right: float, n: int) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """`quorate advise`: which worker should answer which task next, and when to stop; or what an expert should label."""
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,9 @@ def advise(
         float | None,
         typer.Option(metavar="H", help="Of scores: stop where the intervals are expected to be as narrow."),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write the assignments even if more answers are not recommended.")
+    ] = False,
     expert: Annotated[
         int | None, typer.Option(metavar="N", help="Choose N tasks for an expert to label, instead of whom to ask.")
     ] = None,
@@ -45,6 +49,14 @@ def advise(
         str | None,
         typer.Option(
             "-o", "--output", metavar="FILE", writable=True, help="Where the assignments, or those tasks, go."
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            writable=True,
+            help="With --expert: write the current labels and their confidence here.",
         ),
     ] = None,
     tasks_out: Annotated[
@@ -63,8 +75,9 @@ def advise(
     """
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import advise_gold
-    from quorate.cli.terminal import showing_progress
+    from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError
+    from quorate.io.write_table import write_tables
 
     number, known = _number_and_file(expert, gold or [])
     if scores or max_half_width is not None:
@@ -80,7 +93,11 @@ def advise(
     asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:
-            raise OptionError("say what to advise: --budget N further answers, or --expert N labels of an expert")
+            for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key}.items():
+                if value is not None:
+                    raise OptionError(f"{option} needs --budget N (more answers) or --expert N (labels of an expert)")
+            _print_next_steps(reading, known, json)
+            return
         with showing_progress():
             found = advise(
                 reading,
@@ -91,7 +108,11 @@ def advise(
                 target_error=target_error,
                 gold=known,
             )
-        _print(found, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
+        tables = {"assignments": output, "tasks": tasks_out}
+        if not found.is_recommended and not anyway and not json:
+            _print_only_summary(found, tasks_out, format, output)
+            return
+        _print(found, "Next", tables, format, json, reading.told())
         return
     if budget is not None:
         raise OptionError("--budget N asks workers and --expert N asks an expert: give one of them")
@@ -102,7 +123,34 @@ def advise(
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
-    _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
+    if output is None or json:
+        _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
+        return
+    write_tables([(chosen.sheet, output), (chosen.tasks, key)], format)
+    lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
+    print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
+
+
+def _print_next_steps(reading: "Reading", gold: str | None, json: bool) -> None:
+    from quorate.advice.next_steps import next_steps
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
+    from quorate.io.write_table import to_json
+
+    with showing_progress():
+        steps = next_steps(reading, gold=gold)
+    if json:
+        print_data(to_json({**steps.to_dict(), **reading.told()}))
+    else:
+        print_lines(steps.summary().splitlines())
+
+
+def _print_only_summary(found: Any, tasks_out: str | None, format: str | None, output: str | None) -> None:
+    """Print why no assignments are written, and write the table of tasks if it was asked for."""
+    from quorate.cli.terminal import print_lines
+    from quorate.io.write_table import write_tables
+
+    write_tables([(found.tasks, tasks_out)], format)
+    print_lines(found.summary().splitlines(), error=output == "-")
 
 
 def _number_and_file(expert: int | None, gold: list[str]) -> tuple[int | None, str | None]:

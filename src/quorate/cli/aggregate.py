@@ -153,6 +153,7 @@ def aggregate(
         typer.Option(metavar="TOOL", help="Write the labels for the tool that the answers came from: see `convert`."),
     ] = None,
     excel_safe: ExcelSafe = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print how the result was computed, too.")] = False,
     json: Json = False,
 ) -> None:
     """Turn answers into one label a task and a skill for each worker.
@@ -179,7 +180,7 @@ def aggregate(
         result = aggregate(reading, method or "quorate", gold=gold, level=level, intervals=intervals, **options)
     is_written = output is not None or output_table is not None
     told = to_json(result.to_dict(labels=not is_written, workers=workers_out is None)) if json else ""
-    lines = result.summary().splitlines()
+    lines = [] if json else result.summary(verbose=verbose).splitlines()
     with together():  # the files appear all or none
         if to is not None and reading.export is not None:
             write_results(reading.export, result.labels, output or "-", to)

@@ -21,6 +21,7 @@ def diagnose(
     ] = None,
     skills: Skills = None,
     delta: Annotated[float, typer.Option(help="With what probability the finite-task bounds may fail.")] = 0.05,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print the statistics behind the findings, too.")] = False,
     json: Json = False,
 ) -> None:
     """Say what is wrong with the answers, who cannot be identified and why, and what would repair it."""
@@ -34,8 +35,9 @@ def diagnose(
     if json:
         print_data(to_json({**found.to_dict(), **reading.told()}))
         return
-    print_lines(found.lines())
-    print_table("Components", found.columns(), found.rows())
+    print_lines(found.lines(verbose=verbose))
+    if verbose:
+        print_table("Components", found.columns(), found.rows())
 
 
 def _times(reading: "Reading", column: str) -> "FloatArray":

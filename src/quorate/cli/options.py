@@ -345,6 +345,10 @@ def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | No
         with reading_for(command.__name__, given["file"]):
             found = _read(given, sample=beyond is None)
         if isinstance(found, Reading):
+            from quorate.io.proposals import typed
+            from quorate.notes import typed_source
+
+            typed_source.set(typed(given["file"], found.options))
             with closing_engine(found):
                 command(found, **chosen)
         else:

@@ -201,7 +201,7 @@ class Diagnosis(Shown):
         yield from left_out(crowd_info)
         if self.agreement is not None:
             yield self.agreement.line()
-        if not len(self.undetermined()) and not self.of_kind("weakly-identified"):
+        if not self.of_kind("cannot-be-judged") and not self.of_kind("weakly-identified"):
             yield "Every worker can be rated: they share enough tasks."
         yield from self._repair_lines()
         yield from (f"Not tested: {reason}." for reason in self.not_asked)

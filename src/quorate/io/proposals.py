@@ -7,9 +7,11 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.detect_columns import Plan
 from quorate.io.frame import Frame
+from quorate.io.options import AS_USUAL, ReadOptions
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -26,6 +28,17 @@ FLAGS = {
     "multi": "--multi",
     "skip_missing": "--skip-missing",
     "on_conflict": "--on-conflict",
+    "join_choices": "--join-choices",
+    "keep_rejected": "--keep-rejected",
+    "abstain": "--abstain",
+    "classes": "--classes",
+    "map": "--map",
+    "merge_spellings": "--merge-spellings",
+    "group": "--group",
+    "judges": "--judges",
+    "format": "--input-format",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
 }
 PURPOSES = {
     "rank": "To rank the things that were compared in pairs",
@@ -56,10 +69,24 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
         flag = "--score" if (command, name) == ("rate", "label") else usual_flag
         if value is True:
             words.append(flag)
-        elif value not in (None, False):
-            text = value if isinstance(value, str) else ",".join(value)
+        elif value is False and name == "judges":
+            words.append("--no-judges")
+        elif value not in (None, False, ()):
+            text = value if isinstance(value, str) else ",".join(map(str, value))
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     return shlex.join(words)
+
+
+def typed(source: object, options: ReadOptions) -> str:
+    """Write files and the options of reading them as a shell takes them; FILE where an address holds a secret.
+
+    >>> typed("my answers.csv", ReadOptions(task="item"))
+    "'my answers.csv' --task item"
+    """
+    files: list[Any] = source if isinstance(source, list) else [source]
+    is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
+    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
+    return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 
 def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:
