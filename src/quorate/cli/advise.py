@@ -1,13 +1,17 @@
 """`quorate advise`: which worker should answer which task next, and when to stop; or what an expert should label."""
 
 import os
+import shlex
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from quorate.cli.command import ADVANCED, OUTPUT
 from quorate.cli.options import Json, OutputFormat, Quiet, Seed, open_sample
+
+if TYPE_CHECKING:
+    from quorate.io.read import Reading
 
 PLAN = "What to plan"
 
@@ -19,6 +23,14 @@ def advise(
         int | None,
         typer.Option("--budget", metavar="N", rich_help_panel=PLAN, help="Plan this many further answers."),
     ] = None,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            rich_help_panel=PLAN,
+            help="Write the assignments even if more answers are not recommended.",
+        ),
+    ] = False,
     expert: Annotated[
         int | None,
         typer.Option(
@@ -92,6 +104,15 @@ def advise(
             help="Write the assignments, or the expert's tasks, to this file.",
         ),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="With --expert: write the current labels and their confidence to this file.",
+        ),
+    ] = None,
     tasks_out: Annotated[
         str | None,
         typer.Option(
@@ -108,16 +129,20 @@ def advise(
 ) -> None:
     """Decide what to do next: whom to ask about which task, what an expert should label, and when to stop.
 
-    Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
+    Without --budget and --expert it prints the next steps that the report has. Without -o, a terminal gets a table and
+    a summary; a pipe gets the table, and the summary goes to standard error.
 
     Examples:
+      quorate advise answers.csv
       quorate advise answers.csv --budget 200 -o next.csv
       quorate advise answers.csv --expert 30 -o expert.csv
     """
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import advise_gold
-    from quorate.cli.terminal import showing_progress
+    from quorate.cli.outputs import for_files, rounded
+    from quorate.cli.terminal import print_lines, showing_progress
     from quorate.errors import OptionError
+    from quorate.io.write_table import write_tables
 
     available = _available_file(ctx, available)
     number, known = _number_and_file(expert, gold or [])
@@ -136,9 +161,13 @@ def advise(
         asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
         if number is None:
             if budget is None:
-                raise OptionError(
-                    "say what to plan: --budget N further answers by workers, or --expert N labels by an expert"
-                )
+                for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key}.items():
+                    if value is not None:
+                        raise OptionError(
+                            f"{option} needs --budget N (more answers) or --expert N (labels of an expert)"
+                        )
+                _print_next_steps(reading, known, is_json=json)
+                return
             with showing_progress():
                 advice = advise(
                     reading,
@@ -149,6 +178,10 @@ def advise(
                     target_error=target_error,
                     gold=known,
                 )
+            if not advice.is_recommended and not anyway and not json:
+                write_tables([(for_files(advice.tasks, reading), tasks_out)], output_format)
+                print_lines(advice.summary().splitlines(), error=output == "-")
+                return
             _print(advice, "Next", tables, ctx.params, reading)
             return
         if budget is not None:
@@ -158,7 +191,25 @@ def advise(
                 raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
             chosen = advise_gold(reading, number, gold=known, seed=seed)
-        _print(chosen, "To label", {"tasks": output}, ctx.params, reading)
+        if output is None or json:
+            _print(chosen, "To label", {"tasks": output}, ctx.params, reading)
+            return
+        write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key)], output_format)
+        lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
+        if not quiet:
+            print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
+
+
+def _print_next_steps(reading: "Reading", gold: str | None, *, is_json: bool) -> None:
+    from quorate.advice.next_steps import next_steps
+    from quorate.cli.terminal import print_json, print_lines, showing_progress
+
+    with showing_progress():
+        steps = next_steps(reading, gold=gold)
+    if is_json:
+        print_json({**steps.to_dict(), **reading.told()})
+    else:
+        print_lines(steps.summary().splitlines())
 
 
 def _available_file(ctx: typer.Context, available: str | None) -> str | None:

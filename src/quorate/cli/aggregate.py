@@ -277,8 +277,8 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         labels, review = _split_by_confidence(result, given)
         listed = {"labels": not is_written, "workers": given["workers_out"] is None}
         content = json_text(result.to_dict(**listed)) if json else ""
-        lines = summary_lines(result, verbose=given["verbose"])
-        if review is not None:
+        lines = [] if json or given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
+        if review is not None and not json and not given["quiet"]:
             lines += _review_lines(result, review, given)
 
         def written(table: "Table", *, is_of_tasks: bool = False) -> "Table":
@@ -304,7 +304,6 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
             )
             put("output_table", lambda: result.labels)
             put("workers_table", lambda: result.workers)
-    lines = [] if given["quiet"] else lines
     if json:
         print_data(content)
     elif is_written:
@@ -318,15 +317,6 @@ def _aggregate_in_memory(reading: "Reading", method: str, options: dict[str, Any
         if to is None:
             write_table(written(labels, is_of_tasks=True), "-", given["output_format"], excel_safe=given["excel_safe"])
         print_lines(lines, error=True)
-
-
-def summary_lines(result: "Result", *, verbose: bool) -> list[str]:
-    """Return the summary of a result; with ``verbose`` also how it was computed."""
-    try:
-        text = result.summary(verbose=verbose)  # type: ignore[call-arg]
-    except TypeError:
-        text = result.summary()
-    return list(text.splitlines())
 
 
 def _with_text(table: "Table", name: str, texts: dict[Any, Any]) -> "Table":
@@ -418,7 +408,7 @@ def _aggregate_out_of_core(source: "EngineSource", method: str, options: dict[st
         content = result.to_dict(labels=output is None and table is None, workers=workers_out is None)
         print_json({**content, **kept_labels(result).run()})
     elif kept_labels(result).output is not None:
-        print_lines([] if given["quiet"] else summary_lines(result, verbose=given["verbose"]))
+        print_lines([] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines())
     else:
         _print_engine_labels(result, given, is_complete=output == "-" or not sys.stdout.isatty())
 
@@ -432,7 +422,7 @@ def _print_engine_labels(result: "Result", given: dict[str, Any], *, is_complete
     from quorate.backends.output import kept_labels
     from quorate.cli.terminal import print_head, print_lines, print_workers
 
-    lines = [] if given["quiet"] else summary_lines(result, verbose=given["verbose"])
+    lines = [] if given["quiet"] else result.summary(verbose=given["verbose"]).splitlines()
     kept = kept_labels(result)
     if not is_complete:
         if not given["quiet"]:

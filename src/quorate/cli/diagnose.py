@@ -57,7 +57,7 @@ def diagnose(
             print_json({**diagnosis.to_dict(), **reading.told()})
             return
         if not quiet or diagnosis.findings:
-            print_lines(diagnosis.lines())
+            print_lines(diagnosis.lines(verbose=verbose))
         if verbose:
             print_table("Components", diagnosis.columns(), diagnosis.rows())
 

@@ -107,7 +107,6 @@ def show_ledger(
     Examples:
       quorate ledger show answers.ledger -o labels.csv
     """
-    from quorate.cli.aggregate import summary_lines
     from quorate.cli.outputs import rounded
     from quorate.cli.terminal import (
         json_text,
@@ -142,7 +141,7 @@ def show_ledger(
             if path is None:
                 show(result)
     if not quiet:
-        print_lines([f"{ledger}: {book.sizes()}", *summary_lines(result, verbose=verbose)], error=is_data)
+        print_lines([f"{ledger}: {book.sizes()}", *result.summary(verbose=verbose).splitlines()], error=is_data)
 
 
 @app.command("merge", cls=Command)

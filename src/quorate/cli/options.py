@@ -329,6 +329,7 @@ class CleaningCommand(AnswersCommand):
 
 
 COLUMNS = {"task": "task", "worker": "worker", "label": "label"}  # the usual names, which are the defaults
+ENGINE_NAMES = ("engine", "table", "order")
 FILE_FORMATS = ("csv", "tsv", "parquet", "jsonl")
 JOIN = "join"  # what --multi takes instead of a separator
 SCORE_OPTIONS = ("scores", "min_reliability", "max_half_width")  # of a command, that make numbers of the labels
@@ -468,16 +469,30 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
         sample: where the answers are too many for memory, read some tasks. Otherwise the block gets the engine's table.
     """
     from quorate.io.read import Reading
+    from quorate.notes import typed_source
 
     given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
     with reading_for(str(ctx.info_name), given["file"]):
         found = _read(given, sample=sample)
+    token = typed_source.set(_typed(given, found))
     try:
         yield found
     finally:
+        typed_source.reset(token)
         source = getattr(found, "held", None) if isinstance(found, Reading) else found
         if source is not None:
             source.engine.close()
+
+
+def _typed(given: Mapping[str, Any], found: "Reading | EngineSource") -> str:
+    """Return the file and the options of reading it as a shell takes them, for the commands that outputs print."""
+    import shlex
+
+    from quorate.io.proposals import typed
+
+    where = [(flag_of(name), given[name]) for name in ENGINE_NAMES if given.get(name) is not None]
+    words = [word for pair in where for word in pair]
+    return " ".join(filter(None, [typed(given["file"], found.options), shlex.join(words)]))
 
 
 @contextmanager

@@ -201,9 +201,9 @@ def print_labels(result: "Result", most: int = MOST_ROWS) -> None:
 
 def print_workers(result: "Result", most: int = MOST_ROWS) -> None:
     """Print the workers who gave the most wrong answers in excess of what a usual worker would have given."""
-    from quorate.diagnostics.workers import costs
+    from quorate.diagnostics.workers import extra_wrong_answers
 
-    print_head("Workers", result.workers, most, by=-costs(result), how="with the most wrong answers")
+    print_head("Workers", result.workers, most, by=-extra_wrong_answers(result), how="with the most wrong answers")
 
 
 @contextmanager

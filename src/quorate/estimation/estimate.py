@@ -26,7 +26,7 @@ from quorate.estimation.means import (
 )
 from quorate.estimation.prediction_powered import Powered
 from quorate.estimation.sampling import RANDOM, LabelPlan, plan_labels, probabilities, sampling_of
-from quorate.io.gold import gold_for, known_classes
+from quorate.io.gold import gold_columns, gold_for, known_classes
 from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.predictions import Predictions, read_parts, read_predictions
@@ -461,7 +461,7 @@ def _meter(
     imbalance = None
     if n_known:
         result = aggregate(answers, method, intervals="none")
-        probability = None if gold is None else probabilities(gold, answers, read.options.columns[0])
+        probability = None if gold is None else probabilities(gold, answers, gold_columns(gold, read.options)[0])
         sampling = sampling_of(answers, known, result, sampled, probability)
         if sampling.imbalance is not None:
             imbalance = (IN_DOUBT if sampled == RANDOM else NOT_RANDOM).format(sampling.imbalance.sentence())

@@ -15,6 +15,7 @@ from quorate.arrays import BoolArray, IntArray, from_numpy, take
 from quorate.errors import (
     BlankFieldError,
     ConflictingGoldError,
+    QuorateError,
     UnknownGoldClassError,
     UnknownGoldTaskError,
     listing,
@@ -90,7 +91,9 @@ def read_labels(
     """
     if isinstance(source, Mapping) and not {task, label} <= set(source):
         source = {task: list(source.keys()), label: list(source.values())}
-    remedy = f"Of {what}, the columns {task!r} and {label!r} are read; rename yours"
+    usual = AS_USUAL.columns
+    or_usual = " (or task and label)" if (task, label) != (usual[0], usual[2]) else ""
+    remedy = f"{what[0].upper()}{what[1:]} need the columns {task!r} and {label!r}{or_usual}; rename yours"
     table = read_table(source, {task: remedy, label: remedy}, fixed=True)
     (tasks, task_names), (labels, label_names) = (
         encode(table.column(name), name, is_label=name == label) for name in (task, label)
@@ -184,10 +187,47 @@ def read_alike(
     >>> tasks.to_pylist()
     [1]
     """
-    if isinstance(source, Mapping) and set(source) == {"task", "label"}:  # columns by their usual names
-        reading = AS_USUAL
+    task, label = gold_columns(source, reading)
+    # Of an expert's file, tasks that are not labelled yet are left out.
+    is_expert_file = EXPERT_COLUMN in (column_names(source) or ())
+    labels = read_labels(source, task=task, label=label, what=what, skip_blank_labels=is_expert_file)
+    if is_expert_file and len(labels[0]) == 0:
+        raise BlankFieldError(f"no task of {what} has a label yet; fill in the column {label!r}")
+    return labels
+
+
+EXPERT_COLUMN = "inclusion_probability"  # which `quorate advise --expert` writes
+
+
+def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
+    """Return the names of the columns of a table; none of a mapping from task to label.
+
+    >>> column_names({"task": [1], "label": ["cat"]}), column_names({1: "cat"})
+    (['task', 'label'], [])
+    """
+    if isinstance(source, Mapping):
+        return [name for name, values in source.items() if isinstance(name, str) and not isinstance(values, str)]
+    from quorate.io.several_files import content_of
+
+    try:
+        return [str(name) for name in content_of(source, reading).fields]
+    except QuorateError:  # whoever reads the table says what is wrong with it
+        return []
+
+
+def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
+    """Return the columns of task and label among known labels: those of the answers or, without them, task and label.
+
+    >>> gold_columns({"task": [1], "label": ["cat"]}, ReadOptions(task="item"))
+    ('task', 'label')
+    """
     task, _, label = reading.columns
-    return read_labels(source, task=task, label=label, what=what)
+    names = column_names(source)
+    if task not in names and AS_USUAL.columns[0] in names:
+        task = AS_USUAL.columns[0]
+    if label not in names and AS_USUAL.columns[2] in names:
+        label = AS_USUAL.columns[2]
+    return task, label
 
 
 def labels_for(found: Reading, source: Source | None, what: str = "the known labels") -> Any:

@@ -7,9 +7,11 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from quorate.addresses import render_address
 from quorate.errors import MissingColumnError, QuorateError, UnknownFormatError, count, in_shell, listing
 from quorate.io.detect_columns import Plan
 from quorate.io.frame import Frame
+from quorate.io.options import AS_USUAL, ReadOptions
 
 # The option of the command line for each option of reading.
 FLAGS = {
@@ -26,6 +28,16 @@ FLAGS = {
     "multi": "--multi",
     "skip_missing": "--skip-missing",
     "on_conflict": "--on-conflict",
+    "join_choices": "--multi",
+    "keep_rejected": "--keep-rejected",
+    "abstain": "--abstain",
+    "classes": "--classes",
+    "map": "--map",
+    "merge_spellings": "--merge-spellings",
+    "group": "--group",
+    "judges": "--judges",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
 }
 PURPOSES = {
     "rank": "To rank the things that were compared in pairs",
@@ -50,16 +62,35 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
     >>> command_line("aggregate", ["my team.csv"], {"task": "Item ID", "skip_missing": True})
     "quorate aggregate 'my team.csv' --task 'Item ID' --skip-missing"
     """
+    options = {**options, "join_choices": "join" if options.get("join_choices") else None}
+    if options.get("format"):
+        options["tool"] = ":".join(
+            name for name in (options.get("tool"), options["format"]) if name not in (None, "auto")
+        )
     words = ["quorate", command, *(f"./{name}" if name.startswith("-") and name != "-" else name for name in files)]
     for name, usual_flag in FLAGS.items():
         value = options.get(name)
         flag = "--score" if (command, name) == ("rate", "label") else usual_flag
         if value is True:
             words.append(flag)
-        elif value not in (None, False):
-            text = value if isinstance(value, str) else ",".join(value)
+        elif value is False and name == "judges":
+            words.append("--no-judges")
+        elif value not in (None, False, ()):
+            text = value if isinstance(value, str) else ",".join(map(str, value))
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     return shlex.join(words)
+
+
+def typed(source: object, options: ReadOptions) -> str:
+    """Write files and the options of reading them as a shell takes them; FILE where an address holds a secret.
+
+    >>> typed("my answers.csv", ReadOptions(task="item"))
+    "'my answers.csv' --task item"
+    """
+    files: list[Any] = source if isinstance(source, list) else [source]
+    is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
+    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
+    return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 
 def python_call(files: Sequence[str], options: Mapping[str, Any]) -> str:

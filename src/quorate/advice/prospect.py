@@ -1,0 +1,90 @@
+"""Whether more answers from the same workers would help: one decision for advise, the report and next steps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from quorate.advice.advice import Advice
+from quorate.advice.advise import advise_result
+from quorate.advice.expected_error import error_after
+from quorate.arrays import FloatArray
+from quorate.errors import OptionError
+from quorate.result import Result, percent
+from quorate.voting.vote import SURE
+
+SHARE = 0.1  # of the answers there are: so many more are planned at most, and one per label below the confidence
+MIN_SAVED = 0.05  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
+CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
+
+
+@dataclass(frozen=True)
+class Prospect:
+    """A plan of moderate size, and the share of wrong labels before and after it."""
+
+    plan: Advice | str  # or why nobody can be asked
+    error: FloatArray  # of each label after the plan; NaN where no confidence is stated
+    now: float | None  # mean share of wrong labels; None where no confidence is stated
+    after: float | None
+    shares_mistakes: bool  # whether correlated errors are the reason why the plan does little
+
+    @property
+    def helps(self) -> bool:
+        """Whether more answers are recommended."""
+        if isinstance(self.plan, str) or self.plan.n_assignments == 0:
+            return False
+        if self.plan.reasons or self.now is None or self.after is None:
+            return True
+        return self.after <= (1 - MIN_SAVED) * self.now
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether anybody can be asked anything."""
+        return not isinstance(self.plan, str) and self.plan.n_assignments > 0
+
+    def sentence(self) -> str:
+        """Say why more answers are not recommended."""
+        change = "" if self.now is None or self.after is None else f" ({change_of(self.now, self.after)} wrong)"
+        why = ", because they make the same mistakes" if self.shares_mistakes else ""
+        return f"More answers from the same workers would change almost nothing{change}{why}"
+
+
+def change_of(now: float, after: float) -> str:
+    """Write two shares with as many digits as it takes to tell them apart.
+
+    >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
+    ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
+    """
+    one = percent(now)
+    two = percent(after)
+    return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
+
+
+def mean_error(error: FloatArray) -> float:
+    """Average the error of the labels that have one."""
+    stated = error[~np.isnan(error)]
+    return float(stated.mean()) if len(stated) else 0.0
+
+
+def prospect(result: Result, confident: float = SURE) -> Prospect:
+    """Plan one more answer per label below a confidence, a tenth more answers at most, and what that changes.
+
+    Args:
+        result: an aggregation with a posterior.
+        confident: the confidence below which a label counts as uncertain.
+
+    >>> import quorate
+    >>> prospect(quorate.aggregate(quorate.simulate.crowd(200, 10, 2, seed=0).answers)).helps
+    True
+    """
+    error = 1 - result.task_vote.confidence
+    is_stated = result.task_vote.confidence_stats().mean is not None
+    n_uncertain = int((result.task_vote.confidence < confident).sum())
+    budget = max(min(n_uncertain, round(SHARE * result.answers.n_answers)), 1)
+    rho = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
+    now = mean_error(error) if is_stated else None
+    try:
+        plan = advise_result(result, budget)
+    except OptionError as refused:
+        return Prospect(str(refused), error, now, now, shares_mistakes=False)
+    after = error_after(plan, rho)
+    return Prospect(plan, after, now, mean_error(after) if is_stated else None, shares_mistakes=rho >= CORRELATED)
