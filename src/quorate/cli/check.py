@@ -138,10 +138,16 @@ def check(
     """
     from quorate.cli.terminal import print_json, print_lines, showing_progress
     from quorate.diagnostics.check import FAIL, PASS, check, kinds_of
+    from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.write_table import append_text, write_text
 
     agreement_limits = _agreement_limits(min_agreement or [])
+    limits = (max_error, max_unsure, min_answers, fail_on, max_undetermined, min_reliability, max_half_width, config)
+    if not agreement_limits and all(limit is None for limit in limits):
+        raise OptionError(
+            "no limits were given. Example: quorate check answers.csv --max-error 0.1 --fail-on spammer,copying"
+        )
     with open_sample(ctx) as reading:
         with showing_progress():
             found = check(

@@ -472,7 +472,7 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
     from quorate.notes import typed_source
 
     given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
-    with reading_for(str(ctx.info_name), given["file"]):
+    with reading_for(str(ctx.info_name), given["file"], options_typed(ctx)):
         found = _read(given, sample=sample)
     token = typed_source.set(_typed(given, found))
     try:
@@ -492,7 +492,8 @@ def _typed(given: Mapping[str, Any], found: "Reading | EngineSource") -> str:
 
     where = [(flag_of(name), given[name]) for name in ENGINE_NAMES if given.get(name) is not None]
     words = [word for pair in where for word in pair]
-    return " ".join(filter(None, [typed(given["file"], found.options), shlex.join(words)]))
+    reading = found.reading if hasattr(found, "reading") else found.options
+    return " ".join(filter(None, [typed(given["file"], reading), shlex.join(words)]))
 
 
 @contextmanager
@@ -514,9 +515,32 @@ def one_source(files: Any) -> Any:
     return files[0] if len(files) == 1 else list(files)
 
 
+def options_typed(ctx: typer.Context) -> str:
+    """Return the options of the command itself that were typed, as a shell takes them; not those of reading."""
+    import shlex
+
+    from quorate.addresses import hide_secrets
+
+    words: list[str] = []
+    for parameter in ctx.command.params:
+        value = ctx.params.get(str(parameter.name))
+        source = ctx.get_parameter_source(str(parameter.name))
+        if value in (None, False, []) or source is None or source.name != "COMMANDLINE":
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            words += [parameter.opts[0]] if value is True else [parameter.opts[0], str(each)]
+    return hide_secrets(shlex.join(words))
+
+
 @contextmanager
-def reading_for(command: str, source: Any) -> Iterator[None]:
-    """Let errors of reading propose this command, and end with the one that looks at the file."""
+def reading_for(command: str, source: Any, options: str = "") -> Iterator[None]:
+    """Let errors of reading propose this command, and end with the one that looks at the file.
+
+    Args:
+        command: its name.
+        source: the file or the files.
+        options: of the command itself, which the proposal repeats.
+    """
     from quorate.errors import EmptyFileError, InputError, QuorateError, UnreadableFileError
     from quorate.io.proposals import command_line, has_command, running_command
 
@@ -524,6 +548,9 @@ def reading_for(command: str, source: Any) -> Iterator[None]:
     try:
         yield
     except QuorateError as error:
+        if options:
+            own = f"quorate {command} "
+            error.commands = tuple(f"{line} {options}" if line.startswith(own) else line for line in error.commands)
         names = [source] if isinstance(source, str) else source or []
         is_readable = not isinstance(error, UnreadableFileError | EmptyFileError)
         is_about_file = (isinstance(error, InputError) and is_readable) or error.commands

@@ -257,5 +257,5 @@ def _number(value: float) -> str:
 
 def _is_number(cell: str) -> bool:
     """Whether a cell is a number, an interval of two, or empty: it is never cut or wrapped."""
-    parts = cell.replace(" to ", "")
+    parts = cell.replace(" to ", "").replace("%", "")
     return cell == "–" or parts.replace(",", "").replace(".", "").replace("-", "").isdigit()

@@ -1,10 +1,12 @@
 """What to run next: a plan of reading -> the exact command, for a shell or for Python."""
 
+import csv
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
+from io import StringIO
 from typing import Any
 
 from quorate.addresses import render_address
@@ -76,9 +78,20 @@ def command_line(command: str, files: Sequence[str], options: Mapping[str, Any])
         elif value is False and name == "judges":
             words.append("--no-judges")
         elif value not in (None, False, ()):
-            text = value if isinstance(value, str) else ",".join(map(str, value))
+            text = value if isinstance(value, str) else join_labels(value)
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     return shlex.join(words)
+
+
+def join_labels(values: Iterable[Any]) -> str:
+    """Write labels or names as one list, with quotes around those that hold a comma.
+
+    >>> join_labels(["yes, but", "no"])
+    '"yes, but",no'
+    """
+    text = StringIO()
+    csv.writer(text, lineterminator="").writerow([str(value) for value in values])
+    return text.getvalue()
 
 
 def typed(source: object, options: ReadOptions) -> str:
@@ -89,7 +102,10 @@ def typed(source: object, options: ReadOptions) -> str:
     """
     files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
-    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
+    names = (*FLAGS, "format")
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(AS_USUAL, name)}
+    if chosen.get("delimiter") == ",":  # which is found without the option
+        del chosen["delimiter"]
     return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 

@@ -64,7 +64,7 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
             "a limited set of labels"
         )
     elif _is_scale(texts):
-        rate = "; quorate rate combines numbers" if has_command("rate") else ""
+        rate = "; the command rate combines numbers" if has_command("rate") else ""
         found.append(
             f"the {n_classes:,} classes are numbers from {texts[0]} to {texts[-1]}: if they are a scale, say "
             f"--ordered{rate}"

@@ -1,7 +1,5 @@
 """What a reader of scores must know: each warning with its figure and its remedy."""
 
-import shlex
-
 import numpy as np
 
 from quorate.arrays import take
@@ -72,10 +70,7 @@ def rating_notes(
         wider = np.sqrt(np.median(shared.widening(tasks.n_answers)))
         remedy = ""
         if gold is None:
-            remedy = (
-                f" Name the groups or give known scores: {_command(table, '--group COLUMN')} or "
-                f"{_command(table, '--gold FILE')}"
-            )
+            remedy = f" Name the groups or give known scores: {_option('--group COLUMN')} or {_option('--gold FILE')}"
         notes.append(
             Note(
                 CORRELATED_ERRORS,
@@ -165,7 +160,7 @@ def _level_notes(table: ScoreBlocks, fit: Fit, gold: GoldFit | None, n_known: in
         Note(
             NO_KNOWN_SCORES,
             f"Not determined without known scores: the level of the scale is this panel's;{other} the error that all "
-            f"raters share cannot be measured. To measure it: {_command(table, '--gold FILE')}",
+            f"raters share cannot be measured. To measure it: {_option('--gold FILE')}",
         )
     )
     return notes
@@ -236,14 +231,8 @@ def _range_notes(table: ScoreBlocks) -> list[Note]:
     ]
 
 
-def _command(table: ScoreBlocks, option: str) -> str:
-    """Return the command that the user would run next; in Python the keyword."""
-    if not in_shell.get():
-        return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
-    words = ["quorate", "rate", table.name or "FILE"]
-    options = table.options
-    if options is not None:
-        for role, given in (("task", options.task), ("worker", options.worker), ("score", options.label)):
-            if given is not None and given != role:
-                words += [f"--{role}", given]
-    return f"{shlex.join(words)} {option}"
+def _option(option: str) -> str:
+    """Return an option of the command line; in Python the keyword."""
+    if in_shell.get():
+        return option
+    return {"--gold FILE": "rate(..., gold={task: score})", "--group COLUMN": "rate(..., group='column')"}[option]
