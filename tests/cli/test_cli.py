@@ -181,7 +181,7 @@ def test_ids_are_data_and_never_markup(capsys: Any, tmp_path: Path) -> None:
     assert "[bold]t[/]" in (tmp_path / "o.csv").read_text()
     code, out, _ = quorate(capsys, "diagnose", path)
     assert code == 0
-    assert "'[red]w', 'b', 'c'" in out
+    assert "[red]w" in out
 
 
 def run(*arguments: str, stdin: str | None = None) -> "subprocess.CompletedProcess[str]":

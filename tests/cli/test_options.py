@@ -224,3 +224,12 @@ def test_methods_shows_the_options_of_one(capsys: Any) -> None:
     assert code == 0
     assert "tau" in out
     assert quorate(capsys, "methods", "rank-two")[0] == 2
+
+
+def test_spellings_that_differ_by_case_are_pointed_out(folder: Path, capsys: Any) -> None:
+    rows = [(task, worker, label.upper() if number % 2 else label) for number, (task, worker, label) in enumerate(ROWS)]
+    Path("spelled.csv").write_text(table("task,worker,label", rows))
+    _, out, err = quorate(capsys, "diagnose", "spelled.csv")
+    assert '"C0" and "c0" count as different labels (1 more such groups). Use --merge-spellings' in err
+    _, out, err = quorate(capsys, "diagnose", "spelled.csv", "--merge-spellings")
+    assert "--merge-spellings" not in out + err

@@ -468,12 +468,15 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
         ctx: of the command, with the shared options in ``ctx.obj``.
         sample: where the answers are too many for memory, read some tasks. Otherwise the block gets the engine's table.
     """
+    from quorate.cli.terminal import print_lines
     from quorate.io.read import Reading
     from quorate.notes import typed_source
 
     given = {**ctx.params, **ctx.obj, "file": one_source(ctx.obj["file"])}
     with reading_for(str(ctx.info_name), given["file"], options_typed(ctx)):
         found = _read(given, sample=sample)
+    if isinstance(found, Reading) and ctx.info_name != "aggregate":  # whose summary has the warning
+        print_lines(_spelling_warnings(found), error=True)
     token = typed_source.set(_typed(given, found))
     try:
         yield found
@@ -482,6 +485,20 @@ def open_answers(ctx: typer.Context, *, sample: bool = True) -> Iterator["Readin
         source = getattr(found, "held", None) if isinstance(found, Reading) else found
         if source is not None:
             source.engine.close()
+
+
+def _spelling_warnings(reading: "Reading") -> list[str]:
+    """Propose --merge-spellings where labels differ only by case or spaces."""
+    from quorate.io.labels import likenesses
+
+    if reading.options.merge_spellings:
+        return []
+    alike = likenesses(reading.answers.classes)
+    if not alike:
+        return []
+    names = " and ".join(f'"{name}"' for name in alike[0][:3])
+    more = f" ({len(alike) - 1:,} more such groups)" if len(alike) > 1 else ""
+    return [f"Warning: {names} count as different labels{more}. Use --merge-spellings to treat them as one."]
 
 
 def _typed(given: Mapping[str, Any], found: "Reading | EngineSource") -> str:
