@@ -233,3 +233,18 @@ def test_spellings_that_differ_by_case_are_pointed_out(folder: Path, capsys: Any
     assert '"C0" and "c0" count as different labels (1 more such groups). Use --merge-spellings' in err
     _, out, err = quorate(capsys, "diagnose", "spelled.csv", "--merge-spellings")
     assert "--merge-spellings" not in out + err
+
+
+def test_labels_alone_need_no_intervals_of_workers(folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Any) -> None:
+        raise AssertionError("only the table of workers needs this")
+
+    monkeypatch.setattr("quorate.result.Result.intervals", property(refuse))
+    monkeypatch.setattr("quorate.result.Result.workers", property(refuse))
+    assert quorate(capsys, "aggregate", "answers.csv", "-o", "labels.csv", "--quiet")[0] == 0
+
+
+def test_a_switch_of_a_method_needs_no_value(folder: Path, capsys: Any) -> None:
+    _, cautious, _ = quorate(capsys, "aggregate", "answers.csv", "--method", "quorate:cautious", "--json")
+    _, same, _ = quorate(capsys, "aggregate", "answers.csv", "--method", "quorate:cautious=true", "--json")
+    assert cautious == same

@@ -90,7 +90,7 @@ FILES = {
     "judges.jsonl": ["--task", "item.id", "--worker", "judge", "--label", "verdict", "--judges"],
     "two.csv": [],
 }
-RUNS = {
+RUNS: dict[str, list[list[str]]] = {
     "doctor": [[]],
     "aggregate": [["-o", "labels.csv"], ["--verbose", "-o", "labels.csv", "--review-out", "review.csv"]],
     "diagnose": [[], ["--verbose"]],

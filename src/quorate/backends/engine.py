@@ -290,4 +290,8 @@ def first_line(error: Exception, *addresses: str) -> str:
 
 def _remedy(error: Exception) -> str:
     spent = "out of memory" in str(error).lower()
-    return ". Allow more memory= (--memory), or a larger disk for temp= (--temp)" if spent else ""
+    if not spent:
+        return ""
+    return (
+        ". Allow more memory= (--engine duckdb:memory=16GB), or a larger disk for temp= (--engine duckdb:temp=FOLDER)"
+    )

@@ -270,7 +270,7 @@ def _format(path: str) -> str:
     if found is None:
         raise UnknownFormatError(
             f"cannot tell what kind of files {render_address(path)} are; end the pattern in .parquet, .csv, .tsv or "
-            ".jsonl, or say format= (--input-format)"
+            ".jsonl, or say format= (--from csv, tsv, parquet or jsonl)"
         )
     return found
 
@@ -318,7 +318,7 @@ class EngineReading(Reading):
         told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
         return [f"{line}{told}" if self.is_sample else line]
 
-    def told(self) -> dict[str, Any]:
+    def sample_fields(self) -> dict[str, Any]:
         """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
         if not self.is_sample or self.held is None:
             return {}
@@ -356,7 +356,7 @@ class EngineSource:
 
     def refuse(self, what: str) -> NotInMemoryError:
         """Return an error that says what needs the answers in memory."""
-        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--memory)"
+        allow = "" if self.choice.where.memory is None else ", or allow more memory= (--engine duckdb:memory=16GB)"
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "

@@ -207,7 +207,7 @@ def _print_next_steps(reading: "Reading", gold: str | None, *, is_json: bool) ->
     with showing_progress():
         steps = next_steps(reading, gold=gold)
     if is_json:
-        print_json({**steps.to_dict(), **reading.told()})
+        print_json({**steps.to_dict(), **reading.sample_fields()})
     else:
         print_lines(steps.summary().splitlines())
 
@@ -257,7 +257,7 @@ def _print(result: Any, title: str, tables: dict[str, str | None], given: dict[s
     file_format = given["output_format"]
     lines = [] if given["quiet"] else result.summary().splitlines()
     listed = {name: path is None for name, path in tables.items()}
-    content = json_text({**result.to_dict(**listed), **reading.told()}) if given["json"] else ""
+    content = json_text({**result.to_dict(**listed), **reading.sample_fields()}) if given["json"] else ""
     write_tables([(for_files(getattr(result, table), reading), path) for table, path in tables.items()], file_format)
     if given["json"]:
         print_data(content)

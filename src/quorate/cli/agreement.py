@@ -68,7 +68,7 @@ def agreement(
         if workers_out is not None:
             write_table(for_files(found.workers, reading), workers_out, output_format)
     if json:
-        print_json({**found.to_dict(), **reading.told()})
+        print_json({**found.to_dict(), **reading.sample_fields()})
         return
     print_lines(found.lines(), error=workers_out == "-")
     if workers_out == "-" or quiet:

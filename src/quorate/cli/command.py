@@ -75,7 +75,12 @@ class Command(TyperCommand):
         """Replace option names of earlier releases, with a warning for each; then parse."""
         from quorate.cli.renamed import current_arguments
 
-        arguments, warnings = current_arguments(ctx.command_path.partition(" ")[2], args)
+        names = []
+        level = ctx
+        while level.parent is not None:  # the program itself has none
+            names.insert(0, str(level.info_name))
+            level = level.parent
+        arguments, warnings = current_arguments(" ".join(names), args)
         if warnings and "--help" not in args:
             from quorate.cli.terminal import print_lines
 

@@ -44,7 +44,7 @@ def compare(
         ),
     ] = False,
     gold: Gold = None,
-    output: Annotated[
+    labels_out: Annotated[
         str | None,
         typer.Option(
             "-o",
@@ -74,6 +74,8 @@ def compare(
     if all and methods is not None:
         raise OptionError("--all compares every method and --methods some of them; give one")
     chosen = None if methods is None else [name.strip() for name in methods.split(",") if name.strip()]
+    if chosen == []:
+        raise OptionError("--methods names no method; write e.g. --methods quorate,majority (list: quorate methods)")
     with open_sample(ctx) as reading:
         if scores:
             from quorate.rating.metrics import compare_scores
@@ -81,7 +83,7 @@ def compare(
             with showing_progress():
                 compared = compare_scores(reading, truth, methods=chosen, gold=gold)
             if json:
-                print_json({**compared.to_dict(), **reading.told()})
+                print_json({**compared.to_dict(), **reading.sample_fields()})
                 return
             table = compared.table
             known = "" if compared.n_scored is None else f", {compared.n_scored:,} of them with known scores"
@@ -93,13 +95,13 @@ def compare(
             chosen = list(USUAL_METHODS)
         with showing_progress():
             comparison = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
-        if output is not None:
+        if labels_out is not None:
             labels = comparison.label_table(reading.answers)
-            write_table(for_files(labels, reading), output, output_format)
+            write_table(for_files(labels, reading), labels_out, output_format)
     if json:
-        print_json({**comparison.to_dict(), **reading.told()})
+        print_json({**comparison.to_dict(), **reading.sample_fields()})
         return
-    is_data = output == "-"
+    is_data = labels_out == "-"
     scored = "" if comparison.n_scored is None else f", {comparison.n_scored:,} of them with truth"
     if not is_data and not quiet:
         print_table(f"Methods on {comparison.n_tasks:,} tasks{scored}", comparison.columns(), comparison.rows())

@@ -54,7 +54,7 @@ def diagnose(
             known = known_workers_table(known_workers, reading)
             diagnosis = diagnose(reading, gold=gold, times=times, skills=known, delta=delta)
         if json:
-            print_json({**diagnosis.to_dict(), **reading.told()})
+            print_json({**diagnosis.to_dict(), **reading.sample_fields()})
             return
         if not quiet or diagnosis.findings:
             print_lines(diagnosis.lines(verbose=verbose))

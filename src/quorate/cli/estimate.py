@@ -118,7 +118,7 @@ def estimate(
             table = rounded(estimates.table) if plan_tasks is None else for_files(plan_tasks, reading)
             write_table(table, output, output_format)
     if json:
-        print_json({**estimates.to_dict(), **reading.told()})
+        print_json({**estimates.to_dict(), **reading.sample_fields()})
     else:
         if output != "-":
             print_head("Estimates", estimates.table, most=40)

@@ -432,12 +432,22 @@ def split_settings(text: str) -> tuple[str, dict[str, str | bool]]:
 def method_options(text: str) -> tuple[str, dict[str, Any]]:
     """Return a method's name and its options, which follow a colon.
 
+    Raises:
+        OptionError: an option that is no switch has no value.
+
     >>> method_options("rank-one:solver=gradient,tau=3")
     ('rank-one', {'solver': 'gradient', 'tau': 3})
     """
+    import inspect
+
     from quorate.evaluation.compare import parse_method
+    from quorate.methods.registry import METHODS
 
     name, settings = split_settings(text.replace(":", ",").replace(",", ":", 1))
+    for key, value in settings.items():
+        known = inspect.signature(METHODS[name].load()).parameters if name in METHODS else {}
+        if value is True and not (key in known and isinstance(known[key].default, bool)):
+            raise OptionError(f"write a value for the option {key!r} of {name}: {name}:{key}=VALUE")
     words = [f"{key}={'true' if value is True else value}" for key, value in settings.items()]
     return parse_method(":".join([name, *words]))
 

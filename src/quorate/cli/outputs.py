@@ -20,7 +20,17 @@ if TYPE_CHECKING:
 # Parameters that name a file to write; with the metavar FOLDER they name a folder, which its writer checks.
 OUTPUT_NAMES = frozenset(
     {
-        *("output", "workers_out", "soft_labels_out", "review_out", "key", "tasks_out", "gold_out", "truth_out"),
+        *(
+            "output",
+            "labels_out",
+            "workers_out",
+            "soft_labels_out",
+            "review_out",
+            "key",
+            "tasks_out",
+            "gold_out",
+            "truth_out",
+        ),
         *("skills_out", "answers_out", "pairs_out", "next_out", "report_out", "report", "junit", "summary"),
     }
 )

@@ -265,7 +265,8 @@ def scale_of(scale: str, classes: pa.Array, order: Sequence[Any] | None) -> Scal
     if order is None:
         if numbers is None:
             raise OptionError(
-                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest (--ranked a,b,c)"
+                f"the classes {listing(names)} are no numbers; say their order, from lowest to highest "
+                "(--classes a,b,c)"
             )
         return Scale(ranked=True, places=np.argsort(np.argsort(numbers)).astype(np.float64))
     place = {str(name): rank for rank, name in enumerate(order)}
