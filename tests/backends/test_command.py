@@ -249,3 +249,57 @@ def test_labels_and_workers_appear_together_or_not_at_all(folder: Path, monkeypa
     assert con.list_tables() == ["answers"]
     con.disconnect()
     assert not list(folder.glob("workers*"))
+
+
+def make_lake() -> None:
+    con = ibis.duckdb.connect("lake.duckdb")
+    con.con.execute("CREATE TABLE judged AS FROM 'answers.parquet'")
+    con.disconnect()
+
+
+def tables_of_lake() -> dict[str, int]:
+    """Return the number of rows of every table."""
+    con = ibis.duckdb.connect("lake.duckdb")
+    sizes = {name: len(con.table(name).to_pyarrow()) for name in con.list_tables()}
+    con.disconnect()
+    return sizes
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_replace_exchanges_both_tables_and_leaves_no_other(
+    in_memory: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not in_memory:
+        monkeypatch.setattr("quorate.backends.source.MOST", 0)
+    make_lake()
+    command = "aggregate lake.duckdb --table judged --output-table labels --workers-table workers"
+    run(command)
+    with pytest.raises(EngineError, match="there is a table 'labels' already"):
+        run(command)
+    run(f"{command} --replace --method majority")
+    assert tables_of_lake() == {"judged": 240, "labels": 60, "workers": 8}
+    with pytest.raises(OptionError, match="name the same table"):
+        run("aggregate lake.duckdb --table judged --output-table labels --workers-table labels --replace")
+
+
+def test_a_failed_run_leaves_the_tables_that_were_to_be_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_lake()
+    run("aggregate lake.duckdb --table judged --output-table labels")
+
+    def fail(*_: object) -> None:
+        raise OptionError("no")
+
+    monkeypatch.setattr("quorate.backends.transfer.rename_table", fail)
+    with pytest.raises(OptionError, match="no"):
+        run("aggregate lake.duckdb --table judged --output-table labels --replace --method majority")
+    assert tables_of_lake() == {"judged": 240, "labels": 60}
+
+
+def test_tables_of_other_schemas_are_named(folder: Path) -> None:
+    make_lake()
+    con = ibis.duckdb.connect("lake.duckdb")
+    con.con.execute("CREATE SCHEMA crowd; CREATE TABLE crowd.verdicts AS SELECT * FROM judged")
+    con.disconnect()
+    with pytest.raises(EngineError, match=r"In other schemas there is 'crowd\.verdicts'"):
+        run("aggregate lake.duckdb --table verdicts -o labels.csv")
+    run("aggregate lake.duckdb --table crowd.verdicts -o labels.csv")
