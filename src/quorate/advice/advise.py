@@ -306,7 +306,8 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
         notes.append(
-            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating, and count as average."
+            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; they count as "
+            "average."
         )
     if not mended.possible:
         notes.append(

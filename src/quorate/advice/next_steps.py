@@ -118,7 +118,7 @@ class NextSteps(Shown):
         lines = [self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
-            lines += [f"   {name}: {what}" if what else f"   {name}" for name, what in step.named]
+            lines += [f"   {what or name}" for name, what in step.named]
             if step.effect:
                 lines.append(f"   Effect: {step.effect}")
             lines += [f"   {command}" for command in step.commands]

@@ -12,14 +12,13 @@ from quorate.errors import OptionError
 from quorate.result import Result, percent
 from quorate.voting.vote import SURE
 
-SHARE = 0.1  # of the answers there are: so many more are planned at most, and one per label below the confidence
 MIN_SAVED = 0.05  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
 CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """A plan of moderate size, and the share of wrong labels before and after it."""
+    """A plan of one more answer per uncertain label, and the share of wrong labels before and after it."""
 
     plan: Advice | str  # or why nobody can be asked
     error: FloatArray  # of each label after the plan; NaN where no confidence is stated
@@ -66,7 +65,7 @@ def mean_error(error: FloatArray) -> float:
 
 
 def prospect(result: Result, confident: float = SURE) -> Prospect:
-    """Plan one more answer per label below a confidence, a tenth more answers at most, and what that changes.
+    """Plan one more answer per label below a confidence, and compute what that changes.
 
     Args:
         result: an aggregation with a posterior.
@@ -79,7 +78,7 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     error = 1 - result.task_vote.confidence
     is_stated = result.task_vote.confidence_stats().mean is not None
     n_uncertain = int((result.task_vote.confidence < confident).sum())
-    budget = max(min(n_uncertain, round(SHARE * result.answers.n_answers)), 1)
+    budget = max(n_uncertain, 1)
     rho = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     now = mean_error(error) if is_stated else None
     try:

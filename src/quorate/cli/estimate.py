@@ -36,7 +36,14 @@ def estimate(
         ),
     ] = None,
     tasks: Annotated[str | None, typer.Option(metavar="FILE", help="A table of the tasks, for --by.")] = None,
-    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of it: the same for each value.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Give the results for each value of this column, and their differences."),
+    ] = None,
+    pair_by: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The item that the values of --by share, e.g. the question asked."),
+    ] = None,
     plan: Annotated[
         float | None, typer.Option(metavar="X", help="Say how many known labels make every share ± X, and which.")
     ] = None,
@@ -71,6 +78,7 @@ def estimate(
             value=None if value is None else _values(value),
             tasks=tasks,
             by=by,
+            pair_by=pair_by,
             plan=plan,
             method=method,
             level=level,

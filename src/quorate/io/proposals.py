@@ -86,6 +86,8 @@ def typed(source: object, options: ReadOptions) -> str:
     files: list[Any] = source if isinstance(source, list) else [source]
     is_typed = all(isinstance(each, str) and each != "-" and render_address(each) == each for each in files)
     chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(AS_USUAL, name)}
+    if chosen.get("delimiter") == ",":  # which is found without the option
+        del chosen["delimiter"]
     return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 
