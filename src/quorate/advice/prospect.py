@@ -9,10 +9,11 @@ from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.result import Result, percent
+from quorate.notes import change_of
+from quorate.result import Result
 from quorate.voting.vote import SURE
 
-MIN_SAVED = 0.05  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
+MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
 CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
 
 
@@ -45,17 +46,6 @@ class Prospect:
         change = "" if self.now is None or self.after is None else f" ({change_of(self.now, self.after)} wrong)"
         why = ", because they make the same mistakes" if self.shares_mistakes else ""
         return f"More answers from the same workers would change almost nothing{change}{why}"
-
-
-def change_of(now: float, after: float) -> str:
-    """Write two shares with as many digits as it takes to tell them apart.
-
-    >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
-    ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
-    """
-    one = percent(now)
-    two = percent(after)
-    return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
 
 
 def mean_error(error: FloatArray) -> float:

@@ -75,9 +75,9 @@ def advise(
     """
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import advise_gold
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.errors import OptionError
-    from quorate.io.write_table import write_tables
+    from quorate.io.write_table import to_json, write_tables
 
     number, known = _number_and_file(expert, gold or [])
     if scores or max_half_width is not None:
@@ -123,10 +123,13 @@ def advise(
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
-    if output is None or json:
-        _print(chosen, "To label", {"tasks": output}, format, json, reading.told())
-        return
     write_tables([(chosen.sheet, output), (chosen.tasks, key)], format)
+    if json:
+        print_data(to_json({**chosen.to_dict(tasks=output is None), **reading.told()}))
+        return
+    if output is None:
+        _print(chosen, "To label", {"sheet": None}, format, json, reading.told())
+        return
     lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
     print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
 

@@ -237,7 +237,7 @@ class Checked:
             limit = f"{self.limit:g}"
         if self.interval is not None:
             figure = f"{figure} (90% interval {percent(self.interval[0])} to {percent(self.interval[1])})"
-        if self.name == "max-error":
+        if self.name == "max-error" and self.figure is not None:
             return f"{figure} of the labels are probably wrong ({side} {limit})"
         return f"{self.what} is {figure} ({side} {limit})"
 

@@ -124,11 +124,13 @@ def differences(
     rows = [0] if worth is not None else list(range(len(classes)))
     if worth is None and len(classes) == 2:
         rows = [positive_class(classes)]
-    compare = _by_known if isinstance(meter, ByKnown) and not isinstance(meter, ByEither) else _by_intervals
     raw = []
     for first, second in combinations(present, 2):
         for row in rows:
-            found = compare(meter, quantity, row, code == second, code == first, item)
+            if isinstance(meter, ByKnown) and not isinstance(meter, ByEither):
+                found = _by_known(meter, quantity, row, code == second, code == first, item)
+            else:
+                found = _by_intervals(meter, quantity, row, code == second, code == first)
             if found is not None:
                 label = None if worth is not None else classes[row]
                 raw.append((values[second], values[first], label, found))
@@ -238,7 +240,7 @@ def _pairs(is_one: BoolArray, is_two: BoolArray, item: IntArray | None) -> tuple
 
 
 def _by_intervals(
-    meter: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray, item: IntArray | None
+    meter: MeanEstimator, quantity: Estimand, row: int, is_one: BoolArray, is_two: BoolArray
 ) -> _Compared | None:
     """Compare two intervals by Newcombe's method: the distances to their ends, squared and added."""
     from scipy.special import ndtr

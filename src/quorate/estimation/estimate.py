@@ -318,7 +318,7 @@ class Estimates:
         >>> import quorate
         >>> crowd = quorate.simulate.crowd(100, 8, 4, seed=0)
         >>> sorted(estimate(crowd.answers).to_dict())[:5]
-        ['accuracy', 'assumptions', 'by', 'difference', 'imbalance']
+        ['accuracy', 'assumptions', 'by', 'difference', 'differences']
         """
         return {
             "method": self.method,

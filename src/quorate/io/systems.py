@@ -50,11 +50,11 @@ def system_columns(
             f"there is no column {shown(pair_by)} to pair by; the columns are {listing(names, 12)}"
         )
     items = [pair_by] if pair_by is not None else [name for name in key if name != by] if by in key else []
-    wanted = dict.fromkeys([*(key if set(key) <= set(names) else (_task_column(found),)), by, *items])
+    is_composite = len(key) > 1 and set(key) <= set(names)
+    wanted = dict.fromkeys([*(key if is_composite else (_task_column(found),)), by, *items])
     table = read_table(source, {name: f"The column {name!r} is needed" for name in wanted}, reading)
     columns = {name: table.column(name).to_pylist() for name in wanted}
-    columns[by] = table.column(by).to_pylist()
-    if len(key) > 1 and set(key) <= set(names):
+    if is_composite:
         joined = with_joined_key(columns, ReadOptions(task=found.options.task))
         task_ids = joined["task"] if isinstance(joined, dict) else []
     else:
