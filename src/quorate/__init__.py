@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from quorate.diagnostics.diagnose import diagnose as diagnose
     from quorate.diagnostics.diagnose import diagnose_result as diagnose_result
     from quorate.diagnostics.finding import Finding as Finding
+    from quorate.diagnostics.ratings import possible_guessers_text as possible_guessers_text
+    from quorate.diagnostics.ratings import worker_ratings as worker_ratings
     from quorate.diagnostics.workers import unreliable_workers as unreliable_workers
     from quorate.estimation.estimate import Estimates as Estimates
     from quorate.estimation.estimate import estimate as estimate
@@ -118,7 +120,9 @@ _HOMES = {
     "diagnose": "diagnostics.diagnose",
     "diagnose_result": "diagnostics.diagnose",
     "Finding": "diagnostics.finding",
+    "possible_guessers_text": "diagnostics.ratings",
     "unreliable_workers": "diagnostics.workers",
+    "worker_ratings": "diagnostics.ratings",
     "estimate": "estimation.estimate",
     "expected_error": "evaluation.metrics",
     "inspect_reducer": "integrations.inspect_ai",

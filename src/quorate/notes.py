@@ -60,6 +60,26 @@ class Note:
         return self.text
 
 
+def percent(share: float) -> str:
+    """Write a share in percent, with one decimal below 10%.
+
+    >>> percent(0.186), percent(0.041), percent(0.05), percent(0.0)
+    ('19%', '4.1%', '5%', '0%')
+    """
+    return f"{share:.1%}".replace(".0%", "%") if 0 < share < 0.0995 else f"{share:.0%}"
+
+
+def change_of(now: float, after: float) -> str:
+    """Write two shares with as many digits as it takes to tell them apart.
+
+    >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
+    ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
+    """
+    one = percent(now)
+    two = percent(after)
+    return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
+
+
 # The answers as commands name them: the file with the options of reading it. The command line sets it.
 typed_source: ContextVar[str] = ContextVar("the answers as typed", default="FILE")
 

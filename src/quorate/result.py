@@ -26,6 +26,7 @@ from quorate.notes import (
     shared_bias_text,
     warning_line,
 )
+from quorate.notes import percent as percent  # of shares, in every summary
 from quorate.skills.identification import STATUSES, WEAKLY_IDENTIFIED
 from quorate.skills.intervals import Inference, IntervalChoice, Intervals, skill_intervals
 from quorate.skills.objective import Solution
@@ -356,15 +357,20 @@ class Result:
     def _problem_lines(self, findings: "tuple[quorate.Finding, ...] | None") -> list[str]:
         if findings is None:
             return self.weak_lines()
+        import quorate
+
+        unsure = quorate.possible_guessers_text(self, findings)
+        ends = [unsure] if unsure else []
         if not findings:
-            return [*self.weak_lines(), *([] if self.weak_lines() else ["No unreliable workers found."])]
+            nothing = [] if self.weak_lines() or unsure else ["No unreliable workers found."]
+            return [*self.weak_lines(), *nothing, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
         lines += [f"- {finding.line}" for finding in findings[:MOST_FINDINGS]]
         if len(findings) > MOST_FINDINGS:
             more = command("diagnose", "", "quorate.diagnose(answers)")
             lines.append(f"  and {len(findings) - MOST_FINDINGS:,} more: {more}")
-        return [*self.weak_lines(), *lines]
+        return [*self.weak_lines(), *lines, *ends]
 
     def weak_lines(self) -> list[str]:
         """Return the sentence on weakly identified workers, or nothing."""
@@ -460,15 +466,6 @@ class Result:
             components = count(self.graph.n_components, "component")
             lines.append(f"interaction graph: {components}, {identifiable} identifiable")
         return lines
-
-
-def percent(share: float) -> str:
-    """Write a share in percent, with one decimal below 10%.
-
-    >>> percent(0.186), percent(0.041), percent(0.0)
-    ('19%', '4.1%', '0%')
-    """
-    return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
 
 
 def _named(names: pa.Array, codes: IntArray, most: int = 5) -> str:

@@ -12,7 +12,7 @@ from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.calibration.confidence import advised_labels
 from quorate.errors import in_python, visible
-from quorate.notes import expert_command
+from quorate.notes import change_of, expert_command
 from quorate.result import Result, count, left_out, percent, sizes
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Advice(Shown):
     unsupported: str | None = None  # why they support none
     result: Result | None = None  # what the advice rests on
     has_new_workers: bool = False  # whether some of those listed have not answered yet
+    dependence: float = 0.0  # of answers to the same task, by which the plan was made
 
     @property
     def n_assignments(self) -> int:
@@ -76,8 +77,7 @@ class Advice(Shown):
             return None
         from quorate.advice.expected_error import error_after
 
-        basis = self.result.confidence_basis
-        return float(error_after(self, 0.0 if basis is None else basis.rho).mean())
+        return float(error_after(self, self.dependence).mean())
 
     @cached_property
     def assignments(self) -> Table:
@@ -153,9 +153,10 @@ class Advice(Shown):
         >>> from quorate.advice.advise import advise
         >>> answers = quorate.simulate.crowd(200, 12, 3, seed=0).answers
         >>> print(advise(answers, budget=20, target_error=0.05).summary())
-        20 more answers would lower the share of wrong labels from about ... to about ...
-        20 assignments: ... tasks, ... of 12 available workers (... 4, ...
+        20 more answers would lower the share of wrong labels from about ...% to ...%.
+        20 assignments: 20 tasks, 5 of 12 available workers (w0 4, w5 4, w6 4, w9 4, w10 4).
         ... of 200 tasks need no more answers; for at most 5% wrong labels you need about ... more answers in all.
+        To get every label below 5% error you need about ... more answers.
         """
         return in_python("\n".join([*self._lines(), *self.notes, *left_out(self.answers)]))
 
@@ -193,9 +194,9 @@ class Advice(Shown):
             return [f"No answers to assign. About {percent(now)} of the labels are probably wrong."]
         n = count(self.n_assignments, "more answer")
         if self.is_recommended:
-            if after is None:
+            if after is None or after > 0.995 * now:
                 return [f"About {percent(now)} of the labels are probably wrong."]
-            return [f"{n} would lower the share of wrong labels from about {percent(now)} to about {percent(after)}."]
+            return [f"{n} would lower the share of wrong labels from about {change_of(now, after)}."]
         assert self.prospect is not None
         n_expert = advised_labels(self.answers.n_tasks)
         better = f": {expert_command(n_expert)}" if n_expert else ""

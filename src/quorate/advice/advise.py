@@ -73,7 +73,7 @@ def advise(
     >>> import quorate
     >>> answers = quorate.simulate.crowd(n_tasks=100, n_workers=10, per_task=2, seed=0).answers
     >>> advise(answers, budget=3).assignments["worker"].to_pylist()
-    ['w9', 'w5', 'w1']
+    ['w9', 'w6', 'w0']
     """
     if isinstance(source, Answers) and "workers" in reading:
         raise OptionError("who can be asked is now available=; workers= names the columns of a wide table")
@@ -245,6 +245,7 @@ def advise_from(
         next((note.text for note in result.notes if note.kind == UNSUPPORTED), None),
         result,
         worker_pool.size > n,
+        dependence,
     )
 
 
@@ -295,8 +296,9 @@ def _refuse_if_nobody_is_left(
     taken = int((free[done[1]] & open_tasks[done[0]]).sum())
     if open_tasks.any() and taken >= int(free.sum()) * int(open_tasks.sum()):
         raise OptionError(
-            f"All {int(free.sum()):,} workers have already answered all {count(int(open_tasks.sum()), 'open task')}. "
-            "To get more answers, list other workers (available=, --available), or have an expert label some tasks"
+            f"{count(int(free.sum()), 'available worker')} already answered all "
+            f"{count(int(open_tasks.sum()), 'open task')}. To get more answers, list other workers (available=, "
+            "--available), or have an expert label some tasks"
         )
 
 
@@ -306,7 +308,8 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
     if n_undetermined:
         verb = "has" if n_undetermined == 1 else "have"
         notes.append(
-            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating, and count as average."
+            f"{n_undetermined:,} of {n_workers:,} workers {verb} too few shared tasks for a rating; they count as "
+            "average."
         )
     if not mended.possible:
         notes.append(

@@ -174,6 +174,7 @@ def task_form(found: Reading, show: Sequence[str] = ()) -> TaskForm:
     Raises:
         MissingColumnError: a column of ``show`` is missing.
 
+    >>> from quorate.io.options import ReadOptions
     >>> from quorate.io.read import read_source
     >>> rows = {"item": [1, 1, 2], "text": ["a", "a", "b"], "worker": list("xyx"), "label": list("cdc")}
     >>> form = task_form(read_source(rows, ReadOptions(task="item")))

@@ -9,7 +9,7 @@ import numpy as np
 
 from quorate.advice.advise import believed
 from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
-from quorate.advice.prospect import Prospect, change_of, mean_error, prospect
+from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Shown
 from quorate.calibration.confidence import advised_labels
@@ -24,6 +24,7 @@ from quorate.io.proposals import typed
 from quorate.io.read import given
 from quorate.io.read_table import Source
 from quorate.methods.registry import METHODS
+from quorate.notes import change_of
 from quorate.result import Result, count, percent
 from quorate.voting.vote import SURE
 
@@ -118,7 +119,7 @@ class NextSteps(Shown):
         lines = [self.line()]
         for number, step in enumerate(self.all(), 1):
             lines.append(f"{number}. {step.title}. {step.why}")
-            lines += [f"   {name}: {what}" if what else f"   {name}" for name, what in step.named]
+            lines += [f"   {what or name}" for name, what in step.named]
             if step.effect:
                 lines.append(f"   Effect: {step.effect}")
             lines += [f"   {command}" for command in step.commands]

@@ -9,17 +9,17 @@ from quorate.advice.advise import advise_result
 from quorate.advice.expected_error import error_after
 from quorate.arrays import FloatArray
 from quorate.errors import OptionError
-from quorate.result import Result, percent
+from quorate.notes import change_of
+from quorate.result import Result
 from quorate.voting.vote import SURE
 
-SHARE = 0.1  # of the answers there are: so many more are planned at most, and one per label below the confidence
-MIN_SAVED = 0.05  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
+MIN_SAVED = 0.02  # of the wrong labels: a plan that corrects fewer is not recommended; a judgement
 CORRELATED = 0.1  # correlation of errors from which it is named as the reason: ten answers are then worth five
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """A plan of moderate size, and the share of wrong labels before and after it."""
+    """A plan of one more answer per uncertain label, and the share of wrong labels before and after it."""
 
     plan: Advice | str  # or why nobody can be asked
     error: FloatArray  # of each label after the plan; NaN where no confidence is stated
@@ -48,17 +48,6 @@ class Prospect:
         return f"More answers from the same workers would change almost nothing{change}{why}"
 
 
-def change_of(now: float, after: float) -> str:
-    """Write two shares with as many digits as it takes to tell them apart.
-
-    >>> change_of(0.186, 0.17), change_of(0.186, 0.1853), change_of(0.1, 0.1)
-    ('19% to 17%', '18.6% to 18.5%', '10% to 10%')
-    """
-    one = percent(now)
-    two = percent(after)
-    return f"{one} to {two}" if one != two or now == after else f"{now:.1%} to {after:.1%}"
-
-
 def mean_error(error: FloatArray) -> float:
     """Average the error of the labels that have one."""
     stated = error[~np.isnan(error)]
@@ -66,7 +55,7 @@ def mean_error(error: FloatArray) -> float:
 
 
 def prospect(result: Result, confident: float = SURE) -> Prospect:
-    """Plan one more answer per label below a confidence, a tenth more answers at most, and what that changes.
+    """Plan one more answer per label below a confidence, and compute what that changes.
 
     Args:
         result: an aggregation with a posterior.
@@ -79,7 +68,7 @@ def prospect(result: Result, confident: float = SURE) -> Prospect:
     error = 1 - result.task_vote.confidence
     is_stated = result.task_vote.confidence_stats().mean is not None
     n_uncertain = int((result.task_vote.confidence < confident).sum())
-    budget = max(min(n_uncertain, round(SHARE * result.answers.n_answers)), 1)
+    budget = max(n_uncertain, 1)
     rho = 0.0 if result.confidence_basis is None else result.confidence_basis.rho
     now = mean_error(error) if is_stated else None
     try:

@@ -12,7 +12,7 @@ from quorate.calibration.calibration_law import GOLD_WORTH, LEVEL, Z_90, ShareRi
 from quorate.calibration.dependence import INDEPENDENT, Z_95
 from quorate.calibration.gold_correction import GoldCorrected, names_of_swaps
 from quorate.errors import count
-from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command
+from quorate.notes import DEPENDENT, FAMILY, JUDGES, Note, copying_text, expert_command, percent
 
 HIGH_RHO = 0.4  # above which a reader is warned: more than in a typical crowd (calibration/dependence.py)
 LOW_EFFECTIVE = 0.5  # independent votes per answer, below which the summary states how many they are
@@ -105,7 +105,7 @@ class ConfidenceBasis:
             n_tasks: of the answers.
             below: how many labels are below the usual confidence, in words.
         """
-        lines = [f"About {_percent(1 - mean)} of the labels are probably wrong{self._interval()}; {below}."]
+        lines = [f"About {percent(1 - mean)} of the labels are probably wrong{self._interval()}; {below}."]
         if self.known is not None:
             known = self.known
             right = f"{known.right:.0f}"
@@ -135,7 +135,7 @@ class ConfidenceBasis:
         wrong = self.share_wrong
         if wrong is None or self.dependence == INDEPENDENT:
             return ""
-        return f" ({LEVEL:.0%} interval {_percent(wrong.low)} to {_percent(wrong.high)})"
+        return f" ({LEVEL:.0%} interval {percent(wrong.low)} to {percent(wrong.high)})"
 
     def notes(self) -> tuple[Note, ...]:
         """Warn where workers are models, errors are correlated, or workers copy."""
@@ -208,11 +208,6 @@ class ConfidenceBasis:
                 "gain_nats": known.gain,
             },
         }
-
-
-def _percent(share: float) -> str:
-    """Write a share in percent, with one decimal below 10%."""
-    return f"{share:.1%}" if 0 < share < 0.0995 else f"{share:.0%}"
 
 
 def advised_labels(n_tasks: int) -> int:

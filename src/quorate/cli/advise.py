@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quorate.cli.command import ADVANCED, OUTPUT
-from quorate.cli.options import Json, OutputFormat, Quiet, Seed, open_sample
+from quorate.cli.options import Json, OutputFormat, Quiet, Seed, Show, open_sample
 
 if TYPE_CHECKING:
     from quorate.io.read import Reading
@@ -122,6 +122,7 @@ def advise(
             help="Write to this file which tasks have enough answers.",
         ),
     ] = None,
+    show: Show = None,
     seed: Seed = 0,
     output_format: OutputFormat = None,
     json: Json = False,
@@ -140,7 +141,7 @@ def advise(
     from quorate.advice.advise import advise
     from quorate.advice.gold_tasks import advise_gold
     from quorate.cli.outputs import for_files, rounded
-    from quorate.cli.terminal import print_lines, showing_progress
+    from quorate.cli.terminal import json_text, print_data, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.io.write_table import write_tables
 
@@ -190,11 +191,15 @@ def advise(
             if value is not None:
                 raise OptionError(f"{option} is about workers, and --expert {number} asks an expert. Leave one out")
         with showing_progress():
-            chosen = advise_gold(reading, number, gold=known, seed=seed)
-        if output is None or json:
-            _print(chosen, "To label", {"tasks": output}, ctx.params, reading)
-            return
+            chosen = advise_gold(reading, number, gold=known, seed=seed, show=[] if show is None else [show])
+        content = json_text({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}) if json else ""
         write_tables([(rounded(chosen.sheet), output), (for_files(chosen.tasks, reading), key)], output_format)
+        if json:
+            print_data(content)
+            return
+        if output is None:
+            _print(chosen, "To label", {"sheet": None}, ctx.params, reading)
+            return
         lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
         if not quiet:
             print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")

@@ -47,7 +47,19 @@ def estimate(
     by: Annotated[
         str | None,
         typer.Option(
-            "--by", metavar="COLUMN", rich_help_panel=METHOD, help="Give the results for each value of this column."
+            "--by",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="Give the results for each value of this column, and their differences.",
+        ),
+    ] = None,
+    pair_by: Annotated[
+        str | None,
+        typer.Option(
+            "--pair-by",
+            metavar="COLUMN",
+            rich_help_panel=METHOD,
+            help="The item that the values of --by share, e.g. the question asked.",
         ),
     ] = None,
     plan: Annotated[
@@ -108,6 +120,7 @@ def estimate(
                 value=None if value is None else _values(value),
                 tasks=tasks,
                 by=by,
+                pair_by=pair_by,
                 plan=plan,
                 method=method,
                 level=level,

@@ -20,6 +20,7 @@ from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import STOP, Finding, ordered, plain
 from quorate.diagnostics.hard_tasks import task_findings, task_test
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
+from quorate.diagnostics.ratings import possible_guessers_text
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python
 from quorate.graph.components import Component
@@ -198,6 +199,9 @@ class Diagnosis(Shown):
             f"{self.headline()}"
         )
         yield from problem_lines(self.findings, crowd_info.n_tasks, verbose=verbose)
+        unsure = "" if self.aggregated.inference is None else possible_guessers_text(self.aggregated, self.findings)
+        if unsure:
+            yield unsure
         yield from left_out(crowd_info)
         if self.agreement is not None:
             yield self.agreement.line()

@@ -113,7 +113,7 @@ def weak_findings(result: Result) -> Iterator[Finding]:
     >>> edges = np.array([0, 0, 0, 1, 2]), np.array([1, 2, 3, 2, 3])
     >>> crowd = quorate.simulate.crowd_on_graph(edges, np.array([0.0, 0.9, 0.3, 0.7]), 4000, seed=0)
     >>> next(weak_findings(quorate.aggregate(crowd.answers, "rank-one"))).sentence
-    "4 workers can be rated only roughly: they are compared through w0, whose answers may be random. Their ..."
+    '4 workers (w0, w1, w2, w3) can be rated only roughly: they are compared through w0, whose answers may be ...
     """
     is_weak = result.status == WEAKLY_IDENTIFIED
     weak = result.skill_estimates.weak

@@ -4,11 +4,14 @@ The limits are conventional: skill is agreement with the truth corrected for cha
 Koch (1977) call 0.41 to 0.60 moderate and more than 0.60 substantial.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from quorate.arrays import IntArray
+from quorate.diagnostics.finding import Finding, named
 from quorate.diagnostics.workers import is_unrated, shows_agreement_only, typical_accuracy
-from quorate.result import Result
+from quorate.result import Result, count
 from quorate.skills.identification import NOT_ESTIMATED
 from quorate.voting.vote import skill_of
 
@@ -60,3 +63,30 @@ def ratings(result: Result) -> IntArray:
     codes = [NO_ESTIMATE, TOO_FEW, NOT_CHECKED, OPPOSITE, MAY_GUESS, RELIABLE, GOOD]
     rating: IntArray = np.select(conditions, codes, WEAK)
     return rating
+
+
+def worker_ratings(result: Result) -> list[str]:
+    """Return the rating of each worker in words, in the order of ``result.workers``.
+
+    >>> import quorate
+    >>> skills = [0.9, 0.9, 0.9, 0.5, 0.0, -0.8]
+    >>> worker_ratings(quorate.aggregate(quorate.simulate.crowd(600, 6, 5, skills=skills, seed=0).answers))[3:]
+    ['good', 'may be guessing', 'often opposite']
+    """
+    return [RATINGS[code] for code in ratings(result)]
+
+
+def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
+    """Name the workers who may be guessing and whom no finding names, because chance could explain it; or nothing.
+
+    >>> import quorate
+    >>> possible_guessers_text(quorate.aggregate(quorate.simulate.crowd(400, 8, 5, seed=0).answers), [])
+    ''
+    """
+    named_before = {code for finding in findings if finding.action for code in finding.workers}
+    rating = ratings(result)
+    codes = [k for k in np.flatnonzero((rating == MAY_GUESS) | (rating == OPPOSITE)).tolist() if k not in named_before]
+    if not codes:
+        return ""
+    who = named(result.crowd_info.worker_names, codes)
+    return f"{count(len(codes), 'worker')} may be guessing, but there are too few answers to be sure: {who}."

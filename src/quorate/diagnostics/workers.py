@@ -362,9 +362,7 @@ def _about_worker(result: Result, kind: str, worker: int, adjusted_p: float) -> 
     is_judge = shows_agreement_only(result)[worker]
     about = f"about {wrong:,.0f} wrong" if not is_judge else f"about {wrong:,.0f} unlike the others"
     if kind == "adversary":
-        what = (
-            "disagrees with the other judges more often than chance" if is_judge else "is wrong more often than chance"
-        )
+        what = "disagrees with the other judges" if is_judge else "is wrong"
         remedy = "check its prompt or instructions" if is_judge else "check the instructions"
         sentence = f"{name} {what} more often than chance ({count(n, 'answer')}). The labels may be swapped; {remedy}"
     elif kind == "spammer":

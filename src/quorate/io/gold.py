@@ -23,9 +23,10 @@ from quorate.errors import (
     shown,
 )
 from quorate.io.columns import as_type, encode, positions
+from quorate.io.exports.detect import TABLE
 from quorate.io.labels import respelled
 from quorate.io.multilabel import several_gold
-from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions
+from quorate.io.options import AS_USUAL, ReadKeywords, ReadOptions, split_names
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source, read_table
 
@@ -187,6 +188,7 @@ def read_alike(
     >>> tasks.to_pylist()
     [1]
     """
+    source = with_joined_key(source, reading)
     task, label = gold_columns(source, reading)
     # Of an expert's file, tasks that are not labelled yet are left out.
     is_expert_file = EXPERT_COLUMN in (column_names(source) or ())
@@ -213,6 +215,26 @@ def column_names(source: Source, reading: ReadOptions = AS_USUAL) -> list[str]:
         return [str(name) for name in content_of(source, reading).fields]
     except QuorateError:  # whoever reads the table says what is wrong with it
         return []
+
+
+def with_joined_key(source: Source, reading: ReadOptions) -> Source:
+    """Return known labels with the column ``task`` in place of the several columns that identify a task together.
+
+    >>> table = {"page": ["1"], "sound": ["a"], "label": ["cat"]}
+    >>> with_joined_key(table, ReadOptions(task="page,sound"))["task"]
+    ['1 / a']
+    """
+    names = column_names(source)
+    if reading.task is None or reading.task in names or "task" in names:
+        return source
+    key = split_names(reading.task)
+    if len(key) < 2 or not set(key) <= set(names):
+        return source
+    others = [name for name in names if name not in key]
+    table = read_table(source, dict.fromkeys([*key, *others], ""), fixed=True)
+    parts = [table.column(name).cast(pa.string()).to_pylist() for name in key]
+    joined = [None if None in values else " / ".join(values) for values in zip(*parts, strict=True)]
+    return {"task": joined, **{name: table.column(name).to_pylist() for name in others}}
 
 
 def gold_columns(source: Source, reading: ReadOptions = AS_USUAL) -> tuple[str, str]:
@@ -245,7 +267,8 @@ def labels_for(found: Reading, source: Source | None, what: str = "the known lab
     if found.answers.asked is not None:
         task, _, label = AS_USUAL.columns if found.export else found.options.columns
         return several_gold(source, found.answers.asked, task=task, label=label, what=what)
-    tasks, labels = read_alike(source, AS_USUAL if found.export else found.options, what)
+    is_tool = found.export is not None and found.export.tool != TABLE
+    tasks, labels = read_alike(source, AS_USUAL if is_tool else found.options, what)
     if found.options.merge_spellings:
         labels = respelled(labels, found.answers.classes)
     if found.is_sample:

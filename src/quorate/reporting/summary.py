@@ -13,7 +13,7 @@ from quorate.calibration.dependence import INDEPENDENT
 from quorate.charts.vega import short_names
 from quorate.diagnostics.diagnose import hard_tasks_line, uncovered_notes
 from quorate.diagnostics.finding import STOP, TRAIN, Finding, ids
-from quorate.diagnostics.ratings import TOO_FEW, ratings
+from quorate.diagnostics.ratings import TOO_FEW, possible_guessers_text, ratings
 from quorate.evaluation.metrics import Score
 from quorate.methods.registry import METHODS
 from quorate.reporting.tables import Badge
@@ -176,6 +176,8 @@ def first_things(result: Result, findings: Sequence[Finding]) -> tuple[str, ...]
     ()
     """
     lines = [_sentence(note.text) for note in uncovered_notes(result.notes, findings)]
+    unsure = "" if result.inference is None else possible_guessers_text(result, findings)
+    lines += [unsure] if unsure else []
     if result.solution is not None and result.solution.status != "converged":
         lines.append("The computation of the skills stopped early; ratings may be imprecise.")
     n_ties = int(result.task_vote.tied.sum())
