@@ -145,6 +145,8 @@ def advise(
     from quorate.errors import OptionError
     from quorate.io.write_table import write_tables
 
+    if key is not None and budget is not None:
+        raise OptionError("--key goes with --expert N: it has the current labels of the expert's tasks")
     available = _available_file(ctx, available)
     number, known = _number_and_file(expert, gold or [])
     with open_sample(ctx) as reading:

@@ -75,7 +75,7 @@ class Command(TyperCommand):
         """Replace option names of earlier releases, with a warning for each; then parse."""
         from quorate.cli.renamed import current_arguments
 
-        names = []
+        names: list[str] = []
         level = ctx
         while level.parent is not None:  # the program itself has none
             names.insert(0, str(level.info_name))
