@@ -122,7 +122,7 @@ def _pairs(texts: Sequence[str]) -> list[str]:
     sides = ({"a", "b"}, {"model_a", "model_b"}, {"left", "right"}, {"model_1", "model_2"}, {"a>b", "b>a"})
     if len(plain) > 5 or not any(side <= plain for side in sides):
         return []
-    rank = "; quorate rank estimates which thing is best" if has_command("rank") else ""
+    rank = "; the command rank estimates which thing is best" if has_command("rank") else ""
     return [
         f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
         f"task; look at the order in which the sides were shown{rank}"
