@@ -51,9 +51,10 @@ def advise(
             "-o", "--output", metavar="FILE", writable=True, help="Where the assignments, or those tasks, go."
         ),
     ] = None,
-    key: Annotated[
+    key_out: Annotated[
         str | None,
         typer.Option(
+            "--key",
             metavar="FILE",
             writable=True,
             help="With --expert: write the current labels and their confidence here.",
@@ -93,7 +94,7 @@ def advise(
     asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
         if budget is None:
-            for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key}.items():
+            for option, value in {**asking, "-o": output, "--tasks-out": tasks_out, "--key": key_out}.items():
                 if value is not None:
                     raise OptionError(f"{option} needs --budget N (more answers) or --expert N (labels of an expert)")
             _print_next_steps(reading, known, json)
@@ -123,7 +124,7 @@ def advise(
             )
     with showing_progress():
         chosen = advise_gold(reading, number, gold=known, seed=seed)
-    write_tables([(chosen.sheet, output), (chosen.tasks, key)], format)
+    write_tables([(chosen.sheet, output), (chosen.tasks, key_out)], format)
     if json:
         print_data(to_json({**chosen.to_dict(tasks=output is None), **reading.told()}))
         return
