@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from quorate.advice.advise import believed
+from quorate.advice.advise import default_result
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
@@ -248,7 +248,7 @@ def advise_gold(
     (4, 2)
     """
     found = given(source, reading)
-    result = believed(found.answers, gold_for(found, gold))
+    result = default_result(found.answers, gold_for(found, gold))
     return gold_tasks(result, n, seed=seed, form=task_form(found, show))
 
 
