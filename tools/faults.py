@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -22,6 +23,9 @@ from tools.fuzz_targets import SAMPLES
 
 from quorate.cli.app import main
 from quorate.ledger import Ledger
+from quorate.ledger.batch_files import to_stream
+from quorate.ledger.entries import Batch
+from quorate.ledger.storage import load_entries
 
 ROWS = "task,worker,label\n" + "".join(
     f"t{t},w{(t * 7 + k * 3) % 23},{'xyz'[(t * k) % 3]}\n" for t in range(400) for k in range(5)
@@ -60,6 +64,11 @@ def forked(act: Act, *, kill_after: float | None = None, patience: float = 120.0
 def quorate(*arguments: str) -> Act:
     """Return what runs a command."""
     return lambda: main(list(arguments))
+
+
+def content(path: Path) -> bytes:
+    """Return what a file holds; of a ledger, the entries of all its batches."""
+    return bytes(to_stream(Batch(load_entries(path), "error"))) if path.is_dir() else path.read_bytes()
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
@@ -107,23 +116,33 @@ def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = command
     every = chosen(folder)
     for arguments, outputs in every.values():
         before = {name: f"the old {name}".encode() for name in outputs if name != "a.ledger"}
-        before |= {name: (folder / name).read_bytes() for name in outputs if name == "a.ledger"}
+        for name in outputs:
+            if name == "a.ledger":
+                shutil.copytree(folder / name, folder / "kept", dirs_exist_ok=True)
+                before[name] = content(folder / name)
+
+        def restore(before: dict[str, bytes] = before) -> None:
+            for name, data in before.items():
+                if name == "a.ledger":
+                    shutil.rmtree(folder / name)
+                    shutil.copytree(folder / "kept", folder / name)
+                else:
+                    (folder / name).write_bytes(data)
+
         began = time.monotonic()
         forked(quorate(*arguments))
         took = time.monotonic() - began
-        after = {name: (folder / name).read_bytes() for name in outputs}
+        after = {name: content(folder / name) for name in outputs}
         expected = {path.name for path in folder.iterdir()}
         for _ in range(times // len(every)):
-            for name, data in before.items():
-                (folder / name).write_bytes(data)
+            restore()
             code = forked(quorate(*arguments), kill_after=rng.uniform(0, took))
             told["killed" if code == -signal.SIGKILL else "finished first"] += 1
-            found = {name: (folder / name).read_bytes() for name in outputs}
+            found = {name: content(folder / name) for name in outputs}
             told["one new beside one old"] += len({found[name] == after[name] for name in outputs}) > 1
             told["half a file"] += any(found[name] not in (before[name], after[name]) for name in outputs)
             told["folders that the next run swept"] += len(list(folder.glob(".quorate-*")))
-        for name, data in before.items():
-            (folder / name).write_bytes(data)
+        restore()
         forked(quorate(*arguments))
         told["left for ever"] += len({path.name for path in folder.iterdir()} - expected)
     return told
@@ -145,11 +164,11 @@ def full_disks(folder: Path, chosen: Chosen = commands) -> dict[str, int]:
         for name in outputs:
             if name != "a.ledger":
                 (folder / name).write_text("the old one")
-        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        before = {path.name: content(path) for path in folder.iterdir()}
         for size in (0, 1, 50):  # bytes, fewer than any of them writes
             told["tried"] += 1
             told["said so"] += forked(limited(arguments, size)) == 2
-            now = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+            now = {path.name: content(path) for path in folder.iterdir()}
             told["old files changed"] += any(now.get(name) != data for name, data in before.items())
             told["left behind"] += len({path.name for path in folder.iterdir()} - set(before))
     return told
@@ -175,7 +194,7 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
         told["answers added"] += found
         told["refused"] += sum(code != 0 for code in codes)
         told["lost"] += 50 * codes.count(0) - found
-        book.unlink()
+        shutil.rmtree(book)
     return told
 
 

@@ -51,7 +51,7 @@ API = [
     ),
     ("Streams", ["Ledger"]),
     ("Exports", ["read_export", "Export", "write_results", "write_table"]),
-    ("Modules", ["simulate", "estimators", "warehouse", "charts"]),
+    ("Modules", ["simulate", "estimators", "backends", "charts"]),
 ]
 
 

@@ -11,7 +11,7 @@ from quorate.arrays import BoolArray, FloatArray, IntArray, from_numpy, to_numpy
 from quorate.errors import BlankFieldError, ColumnTypeError, NoRowsError, OptionError, rows_phrase
 from quorate.io.columns import as_type, encode, positions
 from quorate.io.read_table import Source, read_table
-from quorate.models.prior_strength import LEAST_WORTH
+from quorate.models.prior_strength import MIN_PRIOR_STRENGTH
 
 WORKER = "worker"  # the column of ids in a table of workers
 
@@ -123,7 +123,7 @@ def _answer_probability(answers: Answers, n: int) -> FloatArray:
         return np.ones(n)
     n_seen = answers.per_worker + n_abstained
     mean = answers.n_answers / max(int(n_seen.sum()), 1)
-    shrunk = (answers.per_worker + LEAST_WORTH * mean) / (n_seen + LEAST_WORTH)
+    shrunk = (answers.per_worker + MIN_PRIOR_STRENGTH * mean) / (n_seen + MIN_PRIOR_STRENGTH)
     return np.concatenate([shrunk, np.full(n - answers.n_workers, mean)])
 
 

@@ -165,7 +165,8 @@ class ConfidenceBasis:
                 f"Do not use these labels yet. The {self.n_models} judges agree little more than chance (alpha "
                 f"{self.alpha:.2f}). In 18 such panels, labels were hardly better than guesses. {remedy}"
             )
-        low, high = self.share_right.low, self.share_right.high
+        low = self.share_right.low
+        high = self.share_right.high
         return (
             f"{self._who_are_models()}. Judges often share mistakes, so agreement shows little about accuracy: in 9 of "
             f"10 panels like this one, {low:.0%} to {high:.0%} of the labels are right. {remedy}"
@@ -221,16 +222,15 @@ def advised_labels(n_tasks: int) -> int:
     return min(max(n_tasks // 10, MIN_TASKS_ADVISED), ADVISED_GOLD)
 
 
-def wilson(right: float, n: int) -> tuple[float, float]:
-    """Return Wilson's interval (95 %) for a proportion.
+def wilson(right: float, n: int, z: float = Z_95) -> tuple[float, float]:
+    """Return Wilson's interval for a proportion; 95 % by default.
 
     >>> tuple(round(end, 2) for end in wilson(26, 30))
     (0.7, 0.95)
     """
-    share = right / n
-    z2 = Z_95**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z_95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
+    proportion = right / n
+    middle = (proportion + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(proportion * (1 - proportion) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return float(max(middle - half, 0.0)), float(min(middle + half, 1.0))
 
 

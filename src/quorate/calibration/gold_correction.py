@@ -74,14 +74,14 @@ def correct_by_gold(
         law: calibration law, without gold.
         n_symbols: number of symbols, where answers have grades or workers abstain.
     """
-    gold = blocks.known_tasks()
+    gold = blocks.gold_tasks()
     assert gold.known is not None
     label = gold.known.astype(np.int64)
     fold = _folds(gold.n_tasks)
     others = _others(blocks)
-    believed = law.calibrated(scorer(gold) / scorer.weights.sum())
-    swaps = class_swaps(believed, label)
-    swaps_of_fold = [class_swaps(believed[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
+    gold_posterior = law.calibrated(scorer(gold) / scorer.weights.sum())
+    swaps = class_swaps(gold_posterior, label)
+    swaps_of_fold = [class_swaps(gold_posterior[fold != k], label[fold != k]) for k in range(int(fold.max()) + 1)]
     fits = {
         pairs: _cross_fit(_renaming(pairs, blocks.n_classes, n_symbols), gold, others, scorer, fold)
         for pairs in {swaps, *swaps_of_fold}

@@ -213,7 +213,7 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     fitted = fit_blocks(blocks, "quorate", answers)
     prediction = fitted.vote
     assert isinstance(prediction, Prediction)
-    raw_posterior = np.concatenate(list(blocks.each(prediction.uncalibrated)))
+    raw_posterior = np.concatenate(list(blocks.map(prediction.uncalibrated)))
     has_models = fitted.basis is not None and fitted.basis.n_models > 0
     return ByModel(raw_posterior, prediction.law, known, z, has_models)
 

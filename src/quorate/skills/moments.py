@@ -84,14 +84,14 @@ class Moments:
 
 
 @dataclass(frozen=True)
-class Meetings:
+class SharedTasks:
     """N: one sum over the workers of each task, less the worker's own part."""
 
     blocks: Blocks
 
     def __matmul__(self, v: FloatArray, /) -> FloatArray:
         """Multiply by a vector in O(answers)."""
-        met: FloatArray = self.blocks.sums(power_sums, np.zeros(len(v)), v, True)[0][-1]
+        met: FloatArray = self.blocks.sum(power_sums, np.zeros(len(v)), v, True)[0][-1]
         return met
 
 
@@ -107,7 +107,7 @@ class Agreements:
 
     def both(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (N∘C) x and N x²."""
-        signed, squares = self.blocks.sums(agreement_products, x, self.blocks.n_classes)
+        signed, squares = self.blocks.sum(agreement_products, x, self.blocks.n_classes)
         return signed, squares
 
 
@@ -119,9 +119,11 @@ def from_answers(answers: Answered) -> Moments:
     >>> (moments.shared @ np.array([1.0, 10.0])).tolist(), (moments.signed @ np.array([1.0, 10.0])).tolist()
     ([20.0, 2.0], [0.0, 0.0])
     """
-    m, blocks = answers.n_classes, blocks_of(answers)
-    agreed, apart = (int(each) for each in blocks.sums(pair_counts)[0])
-    shared, signed = Meetings(blocks), Agreements(blocks)
+    m = answers.n_classes
+    blocks = blocks_of(answers)
+    agreed, apart = (int(each) for each in blocks.sum(pair_counts)[0])
+    shared = SharedTasks(blocks)
+    signed = Agreements(blocks)
     return Moments(
         shared,
         signed,

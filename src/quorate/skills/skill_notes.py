@@ -40,7 +40,7 @@ def undetermined_note(status: IntArray) -> list[Note]:
 
 
 def orientation_note(evidence: Evidence) -> list[Note]:
-    """Say that agreement leaves the sign of a group open, where several groups were each given one by assumption.
+    """Return a note that the signs of several components rest on an assumption.
 
     >>> import quorate
     >>> from quorate.skills.identification import gather
@@ -52,7 +52,7 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        others = "known labels" if evidence.settled is None or not evidence.settled.any() else "workers rated before"
+        others = "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
         text = f"1 group of workers has no {others}: it is assumed to be right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [
@@ -109,13 +109,13 @@ def solver_note(n_answer_pairs: int, limit: int) -> Note:
 
 
 def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, free: BoolArray) -> list[Note]:
-    """Warn of each group whose skills sum to zero within their standard error: the sum decides which way round it is.
+    """Return a note on each component whose sign is uncertain: its skills sum to zero within the standard error.
 
     Args:
         skills: of each worker; NaN where not determined.
         information: sum_j N_ij x_j² of each worker, whose inverse is about the variance of its skill.
         component: of each worker.
-        free: of each component, whether its sign hangs on the sum; gold settles it.
+        free: of each component, whether its sign rests on the sum; gold fixes it.
 
     >>> sign_note(np.array([0.3, -0.2, 0.1]), np.full(3, 20.0), np.zeros(3, int), np.array([True]))[0].text
     'the skills of a group of 3 workers sum to 0.20 ± 0.39, and the sum decides which ...
@@ -130,7 +130,7 @@ def sign_note(skills: FloatArray, information: FloatArray, component: IntArray, 
         Note(
             DOUBTFUL_SIGN,
             f"the skills of a group of {count[k]:,} workers sum to {total[k]:.2f} ± {error[k]:.2f}, and the sum "
-            "decides which way round they are: known labels would settle it",
+            "decides which way round they are: known labels would decide it",
         )
         for k in np.flatnonzero(free & (count > 0) & (np.abs(total) < error))
     ]
