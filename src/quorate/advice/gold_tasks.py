@@ -24,6 +24,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source, read_table
+from quorate.methods.support import MIN_GOLD
 from quorate.notes import UNSUPPORTED, command
 from quorate.result import Result, count, percent
 
@@ -147,7 +148,8 @@ class GoldAdvice(Shown):
             )
         lines.append(MEASURED_EFFECT)
         then = command("aggregate", "--gold expert.csv", "quorate.aggregate(answers, gold=...)")
-        if self.result.confidence_basis is not None and self.result.confidence_basis.n_models:
+        basis = self.result.confidence_basis
+        if basis is not None and basis.n_models and n_random >= MIN_GOLD:
             then = command("estimate", "--gold expert.csv", "quorate.estimate(answers, gold=...)")
         every = "the task" if n == 1 else f"all {n:,}"
         lines.append(f"Label {every} in the column {self.form.label}, without looking at the current labels, then run:")

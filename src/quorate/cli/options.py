@@ -348,9 +348,12 @@ def reads_answers(command: Callable[..., None], beyond: Callable[..., None] | No
             from quorate.io.proposals import typed
             from quorate.notes import typed_source
 
-            typed_source.set(typed(given["file"], found.options))
-            with closing_engine(found):
-                command(found, **chosen)
+            token = typed_source.set(typed(given["file"], found.options))
+            try:
+                with closing_engine(found):
+                    command(found, **chosen)
+            finally:
+                typed_source.reset(token)
         else:
             assert beyond is not None  # or a sample would have been read
             taken = list(inspect.signature(beyond).parameters)[1:]
