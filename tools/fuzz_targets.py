@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 from tools import fuzz_judges
-from tools.fuzz_layouts import LAYOUTS
+from tools.fuzz_layouts import COMPARISONS, LAYOUTS, SCORES
 from tools.mutilate import distorted_json, mutilated, packed
 
 from quorate.io.options import ReadOptions
@@ -254,7 +254,26 @@ def _layout(rng: random.Random) -> tuple[str, bytes, list[str]]:
     data = make()
     is_json = name.endswith((".json", ".jsonl"))
     data = distorted_json(data, rng) if is_json and rng.random() < 0.6 else mutilated(data, rng)
+    if rng.random() < 0.2 and options:  # one column is not named
+        at = 2 * rng.randrange(len(options) // 2)
+        options = options[:at] + options[at + 2 :]
     return name, data, options if rng.random() < 0.7 else []
+
+
+def comparisons(rng: random.Random) -> Case:
+    """Damage a table of pairwise comparisons, whose columns `quorate rank` finds by their names."""
+    name, data = COMPARISONS[rng.choice(list(COMPARISONS))]
+    data = distorted_json(data, rng) if name.endswith("jsonl") and rng.random() < 0.6 else mutilated(data, rng)
+    more = ["--skip-missing"] if rng.random() < 0.3 else []
+    return Case(["rank", f"{{{name}}}", "--json", *more], {name: data})
+
+
+def scores(rng: random.Random) -> Case:
+    """Damage a table of numeric ratings."""
+    data = mutilated(SCORES, rng)
+    more = ["--skip-missing"] if rng.random() < 0.3 else []
+    more += ["--on-conflict", rng.choice(("mean", "error", "last"))]
+    return Case(["rate", "{a.csv}", "--json", *more], {"a.csv": data})
 
 
 def layouts(rng: random.Random) -> Case:
@@ -326,4 +345,6 @@ TARGETS: dict[str, Callable[[random.Random], Case]] = {
     "layouts": layouts,
     "several-files": several_files,
     "doctor": examined,
+    "rank": comparisons,
+    "rate": scores,
 }

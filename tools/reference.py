@@ -30,28 +30,25 @@ MARKS = re.compile(r"<!-- options of (.+?) -->\n.*?<!-- end -->", re.DOTALL)
 API = [
     (
         "Reading and aggregating",
-        ["read", "Answers", "aggregate", "majority_vote", "Result", "consensus", "Consensus", "inspect_reducer"],
+        ["read", "Answers", "aggregate", "Result", "load", "consensus", "Consensus", "inspect_reducer"],
     ),
     ("Numeric scores", ["rate", "Rating", "read_scores", "Scores", "compare_scores", "advise_scores"]),
-    ("What is wrong, what next", ["diagnose", "diagnose_result", "Diagnosis", "read_times"]),
+    ("What is wrong, what next", ["diagnose", "Diagnosis", "read_times"]),
     (
         "How alike, what share, may it go on",
-        ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckedAnswers"],
+        ["agreement", "Agreement", "estimate", "Estimates", "check", "CheckReport"],
     ),
     ("Ranking by pairwise comparisons", ["rank", "Ranking"]),
-    ("Whom to ask, what to label", ["advise", "advise_result", "Advice", "advise_gold", "GoldAdvice"]),
+    ("Whom to ask, what to label", ["advise", "Advice", "suggest_gold", "GoldAdvice"]),
     ("Collected by advice", ["adaptive_skills"]),
-    ("Comparing and reporting", ["compare", "Comparison", "log_loss", "calibration_error", "report", "Report"]),
     (
-        "The theory",
-        [
-            *("complete", "Completion", "skill_error", "SkillError", "task_bounds", "committee_potential"),
-            *("optimal_error_bounds", "average_regret", "plug_in_bound"),
-        ],
+        "Comparing and reporting",
+        ["compare", "Comparison", "score", "Score", "log_loss", "calibration_error", "report", "Report"],
     ),
+    ("Rank-one completion", ["complete_rank_one", "Completion"]),
     ("Streams", ["Ledger"]),
-    ("Exports", ["read_export", "Export", "write_results", "write_table"]),
-    ("Modules", ["simulate", "estimators", "backends", "charts"]),
+    ("Exports", ["read_export", "Export", "write_back", "write_table"]),
+    ("Modules", ["simulate", "estimators", "backends", "charts", "theory"]),
 ]
 
 

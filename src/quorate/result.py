@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from quorate.calibration.confidence import ConfidenceBasis, advised_labels
 from quorate.errors import NotInMemoryError, OptionError, in_python, visible
 from quorate.errors import count as count  # results are where most find it
 from quorate.graph.components import Identifiability
-from quorate.io.labels import told_likenesses
+from quorate.io.dataframes import Source
+from quorate.io.labels import spelling_notes
 from quorate.models.confusion import ConfusionMatrices
 from quorate.notes import (
     DEPENDENT,
@@ -214,13 +216,13 @@ class Result:
         """What is wrong with these answers, and what they cannot tell; see `quorate.diagnose`."""
         import quorate  # by the front door: diagnosis lies further on the path of the data
 
-        return quorate.diagnose_result(self)
+        return quorate.diagnose(self)
 
-    def score(self, truth: Any) -> "quorate.Score":
+    def score(self, truth: Source) -> "quorate.Score":
         """Score the labels against true ones: a table with the columns task and label, or a mapping."""
         import quorate
 
-        return quorate.expected_error(self, truth)
+        return quorate.score(self, truth)
 
     @property
     def plot(self) -> "quorate.charts.Plots":
@@ -292,7 +294,7 @@ class Result:
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1], "worker": list("abc"), "label": list("xyy")}
-        >>> quorate.majority_vote(answers).to_dict()["labels"][0]["label"]
+        >>> quorate.aggregate(answers, "majority").to_dict()["labels"][0]["label"]
         'y'
         """
         graph = self.graph
@@ -303,7 +305,7 @@ class Result:
             "tasks_without_answers": sure.n_unlabelled,
             "components": None if graph is None else graph.n_components,
             "identifiable_components": None if graph is None else int(graph.identifiable.sum()),
-            "notes": [*(note.text for note in self.notes), *told_likenesses(self.crowd_info.classes)],
+            "notes": [*(note.text for note in self.notes), *spelling_notes(self.crowd_info.classes)],
             "trust": self.one_factor_weight,
             "weakly_identified": int((self.status == WEAKLY_IDENTIFIED).sum()),
         }
@@ -318,12 +320,22 @@ class Result:
             listed["intervals"] = {"level": self.intervals.level, "kind": self.intervals.kind}
         return listed
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the result to a file, which `quorate.load` reads; labels that an engine holds are read first.
+
+        Raises:
+            UnwritableFileError: the file cannot be written.
+        """
+        from quorate.saved_results import save_result
+
+        save_result(self, path)
+
     def summary(self, *, verbose: bool = False) -> str:
         """Say in a few lines what the labels are worth and what is wrong; with ``verbose`` how they were computed, too.
 
         >>> import quorate
         >>> answers = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcabc"), "label": list("xxyxxx")}
-        >>> print(quorate.majority_vote(answers).summary())
+        >>> print(quorate.aggregate(answers, "majority").summary())
         2 labels from 6 answers by 3 workers (2 classes, method majority).
         Mean confidence 83%, as the method states it; 1 label is below 90% confidence.
         """
@@ -336,7 +348,7 @@ class Result:
             *self._skill_lines(),
             *self._problem_lines(findings),
             *left_out(self.crowd_info),
-            *told_likenesses(self.crowd_info.classes),
+            *spelling_notes(self.crowd_info.classes),
         ]
         if verbose:
             lines += [note.text for note in self.notes if note.kind in TECHNICAL]

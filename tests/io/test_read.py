@@ -87,7 +87,7 @@ def test_a_duckdb_relation_is_a_table() -> None:
 )
 def test_ids_come_back_as_they_went_in(column: str, values: list[Any]) -> None:
     given = {"task": ["t1", "t2", "t3"], "worker": ["ann", "bob", "eve"], "label": ["x", "y", "x"], column: values}
-    result = quorate.majority_vote(given)
+    result = quorate.aggregate(given, "majority")
     home = (result.workers["worker"] if column == "worker" else result.labels[column]).to_pylist()
     expected, found = (sorted(set(values)), sorted(home)) if column == "task" else (values, home)
     assert repr(found) == repr(expected)  # for True is 1, and 7 is 7.0
@@ -103,8 +103,8 @@ def test_text_ids_keep_leading_zeros_and_dates_stay_text(tmp_path: Path) -> None
 
 
 def test_columns_are_named_by_the_caller() -> None:
-    table = {"item": [1], "who": ["ann"], "said": ["cat"], "task": ["ignored"]}
-    assert decoded(read(table, task="item", worker="who", label="said")) == [(1, "ann", "cat")]
+    table = {"item": [1], "who": ["ann"], "reply": ["cat"], "task": ["ignored"]}
+    assert decoded(read(table, task="item", worker="who", label="reply")) == [(1, "ann", "cat")]
 
 
 def test_quoted_fields_may_hold_commas_and_line_breaks(tmp_path: Path) -> None:

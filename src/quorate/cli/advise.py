@@ -75,7 +75,7 @@ def advise(
     Without -o, a terminal gets a table and a summary; a pipe gets the table, and the summary goes to standard error.
     """
     from quorate.advice.advise import advise
-    from quorate.advice.gold_tasks import advise_gold
+    from quorate.advice.gold_tasks import suggest_gold
     from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.errors import OptionError
     from quorate.io.write_table import to_json, write_tables
@@ -89,7 +89,7 @@ def advise(
         options: dict[str, Any] = {"workers": available, "per_worker": per_worker, "cost": cost, "gold": known}
         with showing_progress():
             further = advise_scores(reading, budget, max_half_width=max_half_width, **options)
-        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.told())
+        _print(further, "Next", {"assignments": output, "tasks": tasks_out}, format, json, reading.sample_fields())
         return
     asking = {"--available": available, "--per-worker": per_worker, "--cost": cost, "--target-error": target_error}
     if number is None:
@@ -113,7 +113,7 @@ def advise(
         if not found.is_recommended and not anyway and not json:
             _print_only_summary(found, tasks_out, format, output)
             return
-        _print(found, "Next", tables, format, json, reading.told())
+        _print(found, "Next", tables, format, json, reading.sample_fields())
         return
     if budget is not None:
         raise OptionError("--budget N asks workers and --expert N asks an expert: give one of them")
@@ -123,13 +123,13 @@ def advise(
                 f"{option} is about workers who are asked, and --expert {number} asks an expert. Leave one out"
             )
     with showing_progress():
-        chosen = advise_gold(reading, number, gold=known, seed=seed)
+        chosen = suggest_gold(reading, number, gold=known, seed=seed)
     write_tables([(chosen.sheet, output), (chosen.tasks, key_out)], format)
     if json:
-        print_data(to_json({**chosen.to_dict(tasks=output is None), **reading.told()}))
+        print_data(to_json({**chosen.to_dict(tasks=output is None), **reading.sample_fields()}))
         return
     if output is None:
-        _print(chosen, "To label", {"sheet": None}, format, json, reading.told())
+        _print(chosen, "To label", {"sheet": None}, format, json, reading.sample_fields())
         return
     lines = chosen.summary().replace("--gold expert.csv", f"--gold {shlex.quote(output)}").splitlines()
     print_lines([*lines, *([] if output == "-" else [f"Written to {output}."])], error=output == "-")
@@ -143,7 +143,7 @@ def _print_next_steps(reading: "Reading", gold: str | None, json: bool) -> None:
     with showing_progress():
         steps = next_steps(reading, gold=gold)
     if json:
-        print_data(to_json({**steps.to_dict(), **reading.told()}))
+        print_data(to_json({**steps.to_dict(), **reading.sample_fields()}))
     else:
         print_lines(steps.summary().splitlines())
 

@@ -39,10 +39,10 @@ def aggregate_out_of_core(
     json: bool,
 ) -> None:
     """Aggregate beyond memory, and print what `quorate aggregate` prints."""
-    from quorate.backends.output import all_or_none, kept_labels
+    from quorate.backends.output import all_or_none
     from quorate.cli.terminal import print_data, print_lines, showing_progress
     from quorate.io.write_table import to_json, write_table
-    from quorate.methods.aggregate import aggregate_held, interval_choice
+    from quorate.methods.aggregate import aggregate_held, interval_choice, kept_labels
 
     by_skill = {"cautious": cautious or None, "dependence": dependence, "skills": skills, "solver": solver, "tau": tau}
     by_skill |= {"ordered": ordered or None, "costs": costs}
@@ -75,8 +75,8 @@ def _show(result: "Result", *, whole: bool) -> None:
     from pyarrow import csv
 
     from quorate.arrays import Table
-    from quorate.backends.output import kept_labels
     from quorate.cli.terminal import print_head, print_lines, print_workers
+    from quorate.methods.aggregate import kept_labels
 
     there = kept_labels(result)
     if not whole:
@@ -163,7 +163,7 @@ def aggregate(
     from quorate.cli.terminal import print_data, print_labels, print_lines, print_workers, showing_progress
     from quorate.errors import OptionError
     from quorate.io.atomic import together
-    from quorate.io.exports.write_back import write_results
+    from quorate.io.exports.write_back import write_back
     from quorate.io.write_table import to_json, write_table, write_tables
     from quorate.methods.registry import aggregate
 
@@ -183,7 +183,7 @@ def aggregate(
     lines = [] if json else result.summary(verbose=verbose).splitlines()
     with together():  # the files appear all or none
         if to is not None and reading.export is not None:
-            write_results(reading.export, result.labels, output or "-", to)
+            write_back(reading.export, result.labels, output or "-", to)
         places = (None if to else output, workers_out, posterior_out)
         tables = (lambda: result.labels, lambda: result.workers, lambda: result.posterior)
         write_tables(zip(tables, places, strict=True), format, excel_safe=excel_safe)

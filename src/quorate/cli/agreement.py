@@ -46,7 +46,7 @@ def agreement(
     if workers_out is not None:
         write_table(found.workers, workers_out, format)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_data(to_json({**found.to_dict(), **reading.sample_fields()}))
         return
     print_lines(found.lines(), error=workers_out == "-")
     if workers_out == "-":

@@ -40,7 +40,7 @@ def compare(
         with showing_progress():
             side_by_side = compare_scores(reading, truth, methods=chosen, gold=gold)
         if json:
-            print_data(to_json({**side_by_side.to_dict(), **reading.told()}))
+            print_data(to_json({**side_by_side.to_dict(), **reading.sample_fields()}))
             return
         table = side_by_side.table
         known = "" if side_by_side.n_scored is None else f", {side_by_side.n_scored:,} of them with known scores"
@@ -51,7 +51,7 @@ def compare(
     with showing_progress():
         found = compare(reading, truth, methods=chosen, gold=gold, seed=seed)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_data(to_json({**found.to_dict(), **reading.sample_fields()}))
         return
     scored = "" if found.n_scored is None else f", {found.n_scored:,} of them with truth"
     print_table(f"Methods on {found.n_tasks:,} tasks{scored}", found.columns(), found.rows())

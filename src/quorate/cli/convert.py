@@ -58,7 +58,7 @@ def convert(
     from quorate.errors import OptionError
     from quorate.io.atomic import together
     from quorate.io.exports.detect import read_export
-    from quorate.io.exports.write_back import TOOLS, write_results
+    from quorate.io.exports.write_back import TOOLS, write_back
     from quorate.io.write_table import to_json, write_table
 
     if to in TOOLS and labels is None:
@@ -89,7 +89,7 @@ def convert(
         if gold_out is not None and export.gold is not None:
             write_table(export.gold, gold_out, excel_safe=excel_safe)
         if labels is not None and to is not None:
-            write_results(export, labels, output, to, agent=agent)
+            write_back(export, labels, output, to, agent=agent)
         else:
             write_table(export.table, output, to, excel_safe=excel_safe)
     if json:

@@ -33,7 +33,7 @@ def diagnose(
         times = None if time is None else _times(reading, time)
         found = diagnose(reading, gold=gold, times=times, skills=skills, delta=delta)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_data(to_json({**found.to_dict(), **reading.sample_fields()}))
         return
     print_lines(found.lines(verbose=verbose))
     if verbose:

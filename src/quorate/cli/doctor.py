@@ -20,10 +20,10 @@ OWN = {
 def _doctor(**given: Any) -> None:
     """Look at a file: what it is, which column is what, what you can do with it, and the commands.
 
-    A large file is sampled, and the output says so.
+    A large file is sampled, and the output says so. A file that cannot be read ends with exit code 2.
     """
     from quorate.cli.terminal import print_data, print_lines, showing_progress
-    from quorate.errors import OptionError
+    from quorate.errors import OptionError, UnreadableFileError
     from quorate.io.examine import FILE_TYPES, LAYOUTS, examine
     from quorate.io.exports.formats import FORMATS
     from quorate.io.write_table import to_json
@@ -51,6 +51,8 @@ def _doctor(**given: Any) -> None:
         print_data(to_json(found.to_dict()))
     else:
         print_lines(found.lines())
+    if found.outcome == "unreadable":
+        raise UnreadableFileError(found.reason)
 
 
 def _parameters() -> list[Any]:

@@ -87,7 +87,7 @@ def estimate(
     if output is not None:
         write_table(found.table if found.plan is None else found.plan.tasks, output, format)
     if json:
-        print_data(to_json({**found.to_dict(), **reading.told()}))
+        print_data(to_json({**found.to_dict(), **reading.sample_fields()}))
     else:
         if output != "-":
             print_head("Estimates", found.table, most=40)

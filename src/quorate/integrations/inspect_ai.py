@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from quorate.errors import OptionError, shown
+from quorate.integrations.judge_panels import consensus
 from quorate.io.exports.content import as_text
 from quorate.io.read_table import Source
-from quorate.methods.consensus import Consensus, consensus
+from quorate.methods.consensus import Consensus
 
 NAME = "quorate_consensus"
 Reducer: TypeAlias = Callable[[list[Any]], Any]  # scores of one sample -> one score
@@ -50,12 +51,12 @@ def inspect_reducer(
         def reduce(scores: list[Any]) -> Any:
             found = {judge_of(score, k, judges, len(scores)): _value(score) for k, score in enumerate(scores)}
             agreed = panel(found)
-            told = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
+            metadata_out = {"confidence": agreed.confidence, "tied": agreed.tied, "verdicts": found}
             return Score(
                 value=float("nan") if agreed.label is None else agreed.label,
                 answer=scores[0].answer if scores else None,
                 explanation=f"consensus of {agreed.n_verdicts} of {len(scores)} judges, {agreed.confidence:.2f} sure",
-                metadata=told,
+                metadata=metadata_out,
             )
 
         return reduce
@@ -80,9 +81,9 @@ def judge_of(score: Any, place: int, judges: Sequence[str] | None, n_scores: int
     graded = metadata.get("grading")
     last = graded[-1] if isinstance(graded, list) and graded else None
     model = last.get("model") if isinstance(last, dict) else getattr(last, "model", None)
-    told = as_text(metadata.get("judge")) or as_text(model)
-    if told is not None:
-        return told
+    judge = as_text(metadata.get("judge")) or as_text(model)
+    if judge is not None:
+        return judge
     if judges is not None and len(judges) == n_scores:
         return judges[place]
     raise OptionError(

@@ -75,7 +75,7 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
         score: of the labels, where the truth is known.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
     >>> [(tile.figure, tile.what) for tile in tiles(result, 0.9)][3:5]
     [('75%', 'of votes agree with the label'), ('1', 'label to review')]
     """

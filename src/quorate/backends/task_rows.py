@@ -1,4 +1,4 @@
-"""Rows of whole tasks, numbered -> answers in order, repeats and conflicts settled as in memory; wherever they lie."""
+"""Rows of complete tasks with codes -> answers in order, repeats and conflicts resolved as in memory."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,16 +13,17 @@ from quorate.backends.partition import Coder, Spread
 from quorate.blocks.block import Abstentions
 from quorate.errors import ConflictingAnswersError, NoRowsError, listing
 from quorate.io.columns import encode, in_order_of_ids, order_classes
-from quorate.io.labels import SILENT, UNUSED, takes_blanks
+from quorate.io.labels import ABSTAINS, UNUSED, takes_blanks
 from quorate.io.options import ReadOptions
-from quorate.io.rows import Settled, settle
+from quorate.io.rows import ResolvedRows
+from quorate.io.rows import resolve_conflicts as resolve_row_conflicts
 
-SMALL = 31  # bits that a whole number may have beyond the least of its file, to be a code by itself
+SMALL = 31  # bits of an integer id above the least of its file, up to which it is its own code
 
 
 @dataclass
 class Totals:
-    """What is counted on the way."""
+    """Counts of rows, answers and conflicts. This object changes while rows are read."""
 
     per_worker: IntArray
     per_class: IntArray
@@ -35,7 +36,7 @@ class Totals:
     abstained: IntArray | None = None  # the abstentions of each worker; None where there are none
     clash: tuple[Any, Any, list[Any]] | None = None  # task, worker and labels of the first conflict
 
-    def add(self, found: Settled, n_tasks: int) -> None:
+    def add(self, found: ResolvedRows, n_tasks: int) -> None:
         """Count the answers of some tasks."""
         self.per_worker += np.bincount(found.worker, minlength=len(self.per_worker))
         self.per_class += np.bincount(found.label, minlength=len(self.per_class))
@@ -63,12 +64,12 @@ class Totals:
 
 
 @dataclass(frozen=True)
-class WholeTasks:
-    """Tasks and all that was said of them."""
+class TaskRows:
+    """Complete tasks with their answers."""
 
     names: pa.Array  # of the tasks, in their order
-    found: Settled  # the answers; labels are classes
-    symbol: IntArray | None  # what each answer said, where several labels point to a class
+    found: ResolvedRows  # the answers; labels are classes
+    symbol: IntArray | None  # [answers], the label given, where several labels mean a class
     abstentions: Abstentions | None  # who abstained; None where nobody may
 
 
@@ -82,10 +83,8 @@ def no_totals(rows: Spread) -> Totals:
     return Totals(np.zeros(len(rows.worker_names), np.int64), np.zeros(len(rows.classes), np.int64))
 
 
-def resolve_conflicts(
-    table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder
-) -> WholeTasks:
-    """Name the tasks of some rows, in the order of their ids, settle the answers, and count what was settled.
+def resolve_conflicts(table: pa.Table, rows: Spread, reading: ReadOptions, totals: Totals, missing: Coder) -> TaskRows:
+    """Code the tasks of some rows in the order of their ids, resolve repeats and conflicts, and count them.
 
     Args:
         table: task, w and c (and order), of whole tasks.
@@ -96,14 +95,14 @@ def resolve_conflicts(
 
     >>> table = pa.table({"task": ["b", "a"], "w": pa.array([0, 0], pa.int32()), "c": pa.array([0, 0], pa.int32())})
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 2, 0)
-    >>> whole = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
-    >>> whole.names.to_pylist(), whole.found.worker.tolist()
+    >>> tasks = resolve_conflicts(table, rows, ReadOptions(), no_totals(rows), Coder("task"))
+    >>> tasks.names.to_pylist(), tasks.found.worker.tolist()
     (['a', 'b'], [0, 0])
     """
     w, c = (_numbers(table.column(name)) for name in ("w", "c"))
     present = (w >= 0) & (c >= 0)
     worker = np.append(rows.worker_code, -1).astype(np.int32)[w]
-    blank = SILENT - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
+    blank = ABSTAINS - rows.n_abstentions + 1 if takes_blanks(reading) else UNUSED  # the last of those who abstain
     label = np.append(rows.class_code, blank).astype(np.int32)[c]
     column = table.column("task")
     all_answer = present.all() and (label >= 0).all()  # else a task may be left without any
@@ -112,16 +111,16 @@ def resolve_conflicts(
         task, names = _numbered(column, (worker, label), rows, reading, missing)
         present &= task >= 0
     totals.n_skipped += len(present) - int(present.sum())
-    abstentions = (w >= 0) & (task >= 0) & (label <= SILENT)
+    abstentions = (w >= 0) & (task >= 0) & (label <= ABSTAINS)
     present &= label >= 0
     if "order" in table.column_names:
         place = _order(table, label, reading)
         task, worker, label = task[place], worker[place], label[place]
         present, abstentions = present[place], abstentions[place]
-    abstained = task[abstentions], worker[abstentions], SILENT - label[abstentions]
+    abstained = task[abstentions], worker[abstentions], ABSTAINS - label[abstentions]
     if not present.all():
         task, worker, label = task[present], worker[present], label[present]
-    found = settle(task, worker, label, reading.on_conflict)
+    found = resolve_row_conflicts(task, worker, label, reading.on_conflict)
     if found.clashing is not None and len(found.clashing):
         _note_clash(found.clashing, (task, worker, label), names, column, rows, totals)
     symbol = found.label + rows.n_abstentions if rows.has_grades else None
@@ -131,11 +130,11 @@ def resolve_conflicts(
         first = np.ones(len(found.task), dtype=bool)
         first[1:] = found.task[1:] != found.task[:-1]
         names = from_numpy(found.task[first].astype(np.int64) + _least(column)).cast(column.type)
-        found = Settled(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
+        found = ResolvedRows(np.cumsum(first) - 1, found.worker, found.label, found.n_repeats, found.n_conflicting)
     if rows.n_abstentions:
         kept = _kept(*abstained, found, (len(names), len(rows.worker_names)), "order" in table.column_names)
         totals.count_abstentions(kept.worker)
-    return WholeTasks(names, found, symbol, kept if rows.n_abstentions else None)
+    return TaskRows(names, found, symbol, kept if rows.n_abstentions else None)
 
 
 def _numbered(
@@ -154,7 +153,7 @@ def _numbered(
 
 
 def _kept(
-    task: IntArray, worker: IntArray, symbol: IntArray, found: Settled, sizes: tuple[int, int], ordered: bool
+    task: IntArray, worker: IntArray, symbol: IntArray, found: ResolvedRows, sizes: tuple[int, int], ordered: bool
 ) -> Abstentions:
     """Let one abstention stand of each worker and task, and none beside an answer: the first, or the first by name."""
     n_tasks, n_workers = sizes
@@ -184,7 +183,7 @@ def _numbers(column: pa.ChunkedArray) -> IntArray:
 
 
 def _order(table: pa.Table, label: IntArray, reading: ReadOptions) -> IntArray:
-    """Return the rows in their order; at one place the first class is the one that counts, as in `taken_out`."""
+    """Return the rows in their order; at one position the first class counts, as in `quorate.backends.source`."""
     towards = "ascending" if reading.on_conflict == "first" else "descending"
     keyed = pa.table({"order": table.column("order"), "class": from_numpy(label)})
     return to_numpy(pc.sort_indices(keyed, [("order", "ascending"), ("class", towards)])).astype(np.int64)
@@ -255,7 +254,7 @@ def classes_in_use(rows: Spread, totals: Totals, reading: ReadOptions) -> tuple[
 
 
 def points_in_use(totals: Totals, rows: Spread, classes: pa.Array) -> IntArray | None:
-    """Return the class of each symbol, -1 for abstentions; None where all that was said are classes.
+    """Return the class of each symbol, -1 for abstentions; None where every label is a class.
 
     >>> rows = Spread((), pa.array(["ann"]), pa.array(["x"]), np.zeros(1, int), np.zeros(1, int), 1, 0, n_abstentions=1)
     >>> totals = Totals(np.array([1]), np.array([1]), abstained=np.array([2]))
