@@ -239,7 +239,7 @@ def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
     >>> result = quorate.aggregate(crowd.answers)
-    >>> [step.title for step in steps_of(result, quorate.diagnose_result(result)).all()]
+    >>> [step.title for step in steps_of(result, quorate.diagnose(result)).all()]
     ['Train 1 worker', 'Everyone has answered every task', 'Have an expert label 30 tasks']
     """
     if not METHODS[result.method].posterior or result.method == "majority":

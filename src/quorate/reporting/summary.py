@@ -137,7 +137,7 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers)
     >>> from quorate.advice.next_steps import steps_of
-    >>> for_manager(result, steps_of(result, quorate.diagnose_result(result)), 0.9)
+    >>> for_manager(result, steps_of(result, quorate.diagnose(result)), 0.9)
     '6 workers gave 1,800 answers. About ...% of the 300 labels are right (estimate; not yet checked). ...
     """
     a = result.answers
