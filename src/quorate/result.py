@@ -379,7 +379,9 @@ class Result:
         unsure = quorate.possible_guessers_text(self, findings)
         ends = [unsure] if unsure else []
         if not findings:
-            nothing = [] if self.weak_lines() or unsure else ["No unreliable workers found."]
+            # Of language models without known labels, agreement shows too little to say that none is unreliable.
+            is_open = self.weak_lines() or unsure or self.skill_estimates.agreement is not None
+            nothing = [] if is_open else ["No unreliable workers found."]
             return [*self.weak_lines(), *nothing, *ends]
         n = sum(len(finding.workers) for finding in findings)
         lines = [f"{count(n, 'unreliable worker')}:"]
