@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from data import CROWDS
 
-from quorate.advice.adaptive_skills import adaptive_skills, believe, judge
+from quorate.advice.adaptive_skills import adaptive_skills, fit_worker_posterior, judge
 from quorate.advice.advise import advise_from
 from quorate.advice.available_workers import gather_available_workers
 from quorate.methods.registry import aggregate
@@ -29,7 +29,7 @@ def main(budgets: Sequence[int]) -> None:
     print(f"labels, as `quorate aggregate` has them: {time.process_time() - start:.2f} s\n")
     start = time.process_time()
     verdict = judge(answers, answers.n_workers)
-    belief = believe(answers, answers, None, verdict)
+    belief = fit_worker_posterior(answers, answers, None, verdict)
     fit = time.process_time() - start
     print(f"fit: {fit:.2f} s, {belief.fit.iterations} EM steps\n")
     print("| budget | advice, s | with the fit, s | advised |")

@@ -126,7 +126,7 @@ def _one(crowd: TruthCrowd, result: Result, by_model: ByModel, tasks: IntArray) 
     known[tasks] = crowd.truth[tasks]
     now: MeanEstimator = as_random
     if is_chosen:
-        now = ByModel(by_model.belief, by_model.law, known, Z)
+        now = ByModel(by_model.raw_posterior, by_model.law, known, Z)
     elif contradiction(crowd.answers, as_random, by_model) is not None:
         now = ByEither(as_random.posterior, as_random.true, sample, Z, by_model)
 

@@ -53,11 +53,11 @@ def test_a_result_scores_itself() -> None:
 
 
 def test_python_advises_python_and_the_shell_the_shell(things: dict[str, Any]) -> None:
-    assert "quorate.suggest_gold(answers, 30)" in things["Result"].summary()
+    assert "quorate.suggest_gold(answers, 10)" in things["Result"].summary()
     assert "quorate advise" not in things["Result"].summary()
     speaking = in_shell.set(True)
     try:
-        assert "`quorate advise --expert 30`" in things["Result"].summary()
+        assert "quorate advise FILE --expert 10 -o expert.csv" in things["Result"].summary()
         assert in_python("`quorate diagnose`") == "`quorate diagnose`"
     finally:
         in_shell.reset(speaking)

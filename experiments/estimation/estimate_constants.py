@@ -70,7 +70,7 @@ def _covered(
     guesses = Guesses.of(guess[None]).repeated(draws)
     zero, one = np.zeros(draws), np.ones(draws)
     found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z, unseen=unseen)
-    found = over_all(found, 0.0, len(y), len(y), whole=True)
+    found = over_all(found, 0.0, len(y), len(y), is_count=True)
     true, near = y.mean(), 1e-9
     hits, alone = (
         ((low <= true + near) & (true - near <= high)).mean()

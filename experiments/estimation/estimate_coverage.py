@@ -118,7 +118,7 @@ def _ends(y: FloatArray, guess: FloatArray, rows: IntArray) -> FloatArray:
     guesses = Guesses.of(guess[None]).repeated(len(y))
     zero, one = np.zeros(len(y)), np.ones(len(y))
     found = powered_rows(y, guess[rows], guesses, lowest=zero, highest=one, z=Z)
-    found = over_all(found, 0.0, len(guess), len(guess), whole=True)
+    found = over_all(found, 0.0, len(guess), len(guess), is_count=True)
     return np.stack([found.low, found.high, found.known_low, found.known_high], axis=1)
 
 

@@ -7,14 +7,14 @@ from quorate.errors import in_shell
 
 UNDETERMINED = "undetermined"  # workers whose skill the data do not determine
 ORIENTATION = "orientation"  # groups whose sign rests on the assumption that they are right more often than wrong
-NOT_CONVERGED = "not-settled"  # the method stopped before it was done
+NOT_CONVERGED = "not-settled"  # the method stopped before it converged
 OTHER_START = "other-start"  # the method could not begin as its paper says
 CONTRADICTION = "contradiction"  # the labels contradict most votes, or the agreement of the crowd
 OTHER_METHOD = "other-method"  # another method ran than the one that is usual
 DEPENDENT = "dependent"  # workers err together: their answers are worth few independent ones
 FAMILY = "family"  # workers who repeat each other
 JUDGES = "judges"  # workers that are models, whose agreement shows little about how often they are right
-NOT_OUT_OF_CORE = "beyond-memory"  # what is done in memory, and is not where the answers lie beyond it
+NOT_OUT_OF_CORE = "beyond-memory"  # what is done in memory only, not out of core
 ALTERNATIVE = "alternative-optimum"  # other skills fit the agreements nearly as well
 KNOWN_SKILLS = "known-skills"  # of how many workers a skill is known from before, and of whom in vain
 MODEL = "model"  # what was left out of the predictions of a model that is one more worker
@@ -48,9 +48,9 @@ KINDS = (
 class Note:
     """One thing to know before trusting any figure.
 
-    >>> note = Note(NOT_CONVERGED, "iwmv: the labels had not settled after 3 votes")
+    >>> note = Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes")
     >>> note.kind, str(note)
-    ('not-settled', 'iwmv: the labels had not settled after 3 votes')
+    ('not-settled', 'iwmv: no convergence after 3 votes')
     """
 
     kind: str  # one of KINDS
@@ -135,8 +135,8 @@ def copying_text(n: int, names: str) -> str:
 def warning_line(note: Note) -> str:
     """Write a note as a warning: a sentence with a capital letter and a full stop.
 
-    >>> warning_line(Note(NOT_CONVERGED, "iwmv: the labels had not settled after 3 votes"))
-    'Warning: iwmv: the labels had not settled after 3 votes.'
+    >>> warning_line(Note(NOT_CONVERGED, "iwmv: no convergence after 3 votes"))
+    'Warning: iwmv: no convergence after 3 votes.'
     """
     text = note.text.rstrip()
     end = "" if text.endswith((".", "!", "?")) or "quorate " in text.rsplit(": ", 1)[-1] else "."

@@ -4,8 +4,8 @@ from experiments.advice.collection import ADVICE, collect_by
 
 from quorate.advice.adaptive_skills import (
     adaptive_skills,
-    believe,
     fit_one_coin_skills,
+    fit_worker_posterior,
     judge,
     likelihood_intervals,
     log_likelihood_of,
@@ -113,21 +113,21 @@ def test_who_is_not_determined_has_no_skill_and_counts_as_the_mean() -> None:
     answers = answers_of([*triangle, *((f"u{t}", "z", "x") for t in range(9))])
     found = adaptive_skills(answers)
     assert np.isnan([found.skills[3], found.low[3], found.high[3]]).all()
-    belief = believe(answers, answers, None, identify(answers))
-    assert belief.accuracy[3] == pytest.approx(belief.mean)
+    worker_posterior = fit_worker_posterior(answers, answers, None, identify(answers))
+    assert worker_posterior.accuracy[3] == pytest.approx(worker_posterior.mean)
 
 
 def test_an_answer_counts_as_much_as_it_tells_of_its_worker() -> None:
     simulated = crowd(400, 5, 3, skills=np.full(5, 0.6), seed=0)
     table = [(row["task"], row["worker"], row["label"]) for row in simulated.answers.to_table().to_pylist()]
     answers = answers_of([*table, *((f"extra{k}", "w1", "c0") for k in range(30))])
-    whole = believe(answers, answers, None, identify(answers))
-    told = whole.answers - whole.strength
-    assert np.all(told <= answers.per_worker)
+    whole = fit_worker_posterior(answers, answers, None, identify(answers))
+    information = whole.answers - whole.strength
+    assert np.all(information <= answers.per_worker)
     w1 = answers.worker_names.to_pylist().index("w1")
-    assert told[w1] < answers.per_worker[w1] - 30 + 1e-9  # thirty tasks that nobody else answered tell nothing
+    assert information[w1] < answers.per_worker[w1] - 30 + 1e-9  # thirty tasks that nobody else answered tell nothing
     gold = simulated.answers.with_worker(simulated.truth)
-    known = believe(simulated.answers, gold, simulated.truth, judge(gold, 5))
+    known = fit_worker_posterior(simulated.answers, gold, simulated.truth, judge(gold, 5))
     # With every label known an answer is an answer; the two kinds, right and wrong, average out to one.
     assert known.answers - known.strength == pytest.approx(simulated.answers.per_worker, rel=0.2)
 

@@ -51,7 +51,7 @@ def test_two_workers_cannot_be_repaired_and_a_newcomer_can() -> None:
     advice = advise(answers, 3, available=["c"])
     assert advice.assignments["reason"].to_pylist()[0].startswith("repair")
     apart = answers_of([(1, "a", "x"), (1, "b", "y"), (2, "a", "x"), (3, "b", "y")])
-    assert "an odd cycle needs three workers" in advise(apart, 1).summary()
+    assert "Add a third worker" in advise(apart, 1).summary()
 
 
 @pytest.fixture
@@ -74,7 +74,6 @@ def test_the_command_writes_what_the_function_advises(files: Path) -> None:
         [row["task"], row["worker"]] for row in advice.assignments.to_pylist()
     ]
     assert "12 assignments: " in done.output
-    assert "one-coin EM" in done.output
     assert (files / "tasks.csv").read_text().startswith("task,confidence,enough,further\n")
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quorate.advice.adaptive_skills import believe
+from quorate.advice.adaptive_skills import fit_worker_posterior
 from quorate.advice.advise import advise
 from quorate.advice.available_workers import gather_available_workers
 from quorate.advice.information_gain import entropy, expected_gain, plan
@@ -123,7 +123,7 @@ def test_newcomers_have_the_mean_skill_and_can_be_asked() -> None:
     answers = crowd(60, 8, 4, seed=2).answers
     advice = advise(answers, 10, available=["w0", "someone new"])
     assert advice.worker_pool.names.to_pylist()[-1] == "someone new"
-    mean = believe(answers, answers, None, identify(answers)).mean
+    mean = fit_worker_posterior(answers, answers, None, identify(answers)).mean
     assert advice.skills[-1] == pytest.approx(skill_of(np.array(mean), 2))
     assert advice.skills[:8].min() < advice.skills[-1] < advice.skills[:8].max()
     assert set(advice.assignments["worker"].to_pylist()) <= {"w0", "someone new"}

@@ -84,7 +84,7 @@ def test_known_tasks_are_not_asked_and_nothing_left_is_said() -> None:
     everything = {f"t{k}": f"c{CROWD.truth[k]}" for k in range(120)}
     with pytest.raises(OptionError, match="nothing is left to label"):
         suggest_gold(CROWD.answers, 3, gold=everything)
-    with pytest.raises(OptionError, match="one label at the least, not 0"):
+    with pytest.raises(OptionError, match="at least one task, not 0"):
         suggest_gold(CROWD.answers, 0)
 
 

@@ -32,7 +32,7 @@ def test_labels_advice_and_report_never_contradict_each_other(real: Any, name: s
     assert shown == f"{stated:.0f}%" or (shown == ">99%" and stated >= 99.5)
     needs_more = next(figure for what, figure in tiles.items() if "to review" in what)
     # The report asks for more below 0.9, advice above an error of 0.1: the two may part at the edge itself only.
-    assert abs(int(needs_more.replace(",", "")) - int((~advice.need.settled).sum())) <= int((confidence == 0.9).sum())
+    assert abs(int(needs_more.replace(",", "")) - int((~advice.need.is_enough).sum())) <= int((confidence == 0.9).sum())
 
 
 def test_the_ledger_says_the_same() -> None:
@@ -80,10 +80,10 @@ def test_the_more_workers_depend_the_more_answers_are_needed_until_no_number_wil
     found = [need(q, Drift(0.8, 1.4), 0.05, answered=answered, dependence=rho) for rho in (0.0, 0.1, 0.2, 0.5)]
     for less, more in pairwise(found):
         assert np.all(more.further >= less.further)
-        assert more.whole >= less.whole
-    assert not found[0].beyond.any()
-    assert np.array_equal(found[-1].beyond, ~found[-1].settled)
-    assert np.isinf(found[-1].whole)
+        assert more.for_all >= less.for_all
+    assert not found[0].is_unreachable.any()
+    assert np.array_equal(found[-1].is_unreachable, ~found[-1].is_enough)
+    assert np.isinf(found[-1].for_all)
     assert found[-1].for_the_rest == 0.0
 
 

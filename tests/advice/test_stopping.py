@@ -24,10 +24,10 @@ def test_tasks_that_are_sure_enough_are_not_asked_and_no_more_than_needed_are() 
     answers = crowd(200, 20, 3, seed=5).answers
     advice = advise(answers, 5000, target_error=0.05)
     assert not advice.need.reached
-    assert 0 < advice.n_assignments == int(np.ceil(advice.need.whole)) < 5000
-    assert not advice.need.settled[advice.task].any()
+    assert 0 < advice.n_assignments == int(np.ceil(advice.need.for_all)) < 5000
+    assert not advice.need.is_enough[advice.task].any()
     sure = 1 - advice.posterior.max(axis=1) <= 0.05
-    assert np.array_equal(advice.need.settled, sure)
+    assert np.array_equal(advice.need.is_enough, sure)
     assert np.all(advice.need.further[~sure] >= 1)
     assert "Fewer than the budget" in advice.summary()
 
@@ -65,15 +65,15 @@ def test_the_drift_is_its_mean_over_what_the_accuracy_may_be() -> None:
 def test_the_whole_set_needs_less_than_each_task_for_itself(seed: int, target: float) -> None:
     q = posteriors(30, 2, seed)
     found = need(q, Drift(0.8, 1.4), target)
-    assert found.reached == (found.whole == 0)
-    assert found.whole <= found.further.sum() + 1e-9
-    assert np.array_equal(found.settled, 1 - q.max(axis=1) <= target)
+    assert found.reached == (found.for_all == 0)
+    assert found.for_all <= found.further.sum() + 1e-9
+    assert np.array_equal(found.is_enough, 1 - q.max(axis=1) <= target)
 
 
 def test_a_worker_who_has_answered_the_doubtful_tasks_is_not_sent_to_the_sure_ones() -> None:
     answers = crowd(100, 12, 3, seed=1).answers
     advice = advise(answers, 1000, available=["w0"], target_error=0.05, per_worker=1000)
-    open_to = ~advice.need.settled
+    open_to = ~advice.need.is_enough
     open_to[answers.task[answers.worker == 0]] = False
     assert np.array_equal(np.sort(advice.task), np.flatnonzero(open_to))
     assert "could be assigned" in advice.summary()

@@ -190,7 +190,7 @@ def test_tasks_without_answers_and_answers_of_one_worker_have_nulls_as_in_memory
     pa.parquet.write_table(rows.filter(pa.compute.equal(rows["worker"], "a")), path)
     one = aggregate(path, "majority", engine="spark", abstain=["?"])
     assert one.labels["confidence"].null_count == 3
-    assert "no confidence is stated" in one.summary()
+    assert "No confidence can be given" in one.summary()
 
 
 def test_abstaining_at_random_changes_no_label_and_no_confidence(spark: Any, tmp_path: Path) -> None:

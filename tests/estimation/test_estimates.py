@@ -297,7 +297,7 @@ def test_predictions_for_unknown_tasks_and_classes_are_counted_and_said(crowd: C
     found = estimate(crowd.answers, predictions=said)
     assert found.notes == (
         "model 1: 1 prediction for tasks that nobody answered, left out",
-        "model 1: 10 tasks without a prediction, left out of what is said of it",
+        "model 1: 10 tasks without a prediction, left out of its figures",
         "model 1: 1 prediction of a class that nobody gave, counted as wrong",
     )
     assert found.models[0].n_predicted == 390
@@ -318,7 +318,7 @@ def test_bad_predictions_are_told(crowd: Crowd) -> None:
         estimate(crowd.answers, predictions={"task": said["task"], "guess": said["label"]})
     with pytest.raises(OptionError, match="two models are compared, and 3 were given"):
         estimate(crowd.answers, predictions=[said, said, said])
-    with pytest.raises(ColumnTypeError, match="is none in row 1"):
+    with pytest.raises(ColumnTypeError, match="not between 0 and 1 in row 1"):
         estimate(crowd.answers, predictions={"task": ["t0"], "c0": [1.5], "c1": [0.0], "c2": [0.0]})
 
 

@@ -41,7 +41,7 @@ def covered(y: FloatArray, guess: FloatArray, known: int, draws: int, seed: int)
     rows = np.argsort(np.random.default_rng(seed).random((draws, len(y))), axis=1)[:, :known]
     guesses, zero, one = Guesses.of(guess[None]).repeated(draws), np.zeros(draws), np.ones(draws)
     found = powered_rows(y[rows], guess[rows], guesses, lowest=zero, highest=one, z=Z)
-    found = over_all(found, 0.0, len(y), len(y), whole=True)
+    found = over_all(found, 0.0, len(y), len(y), is_count=True)
     inside = (found.low <= y.mean() + 1e-9) & (y.mean() - 1e-9 <= found.high)
     ratio = (found.high - found.low).mean() / (found.known_high - found.known_low).mean()
     return float(inside.mean()), float(found.value.mean()), float(ratio)
@@ -118,13 +118,13 @@ def test_guesses_that_are_worth_nothing_cost_nothing() -> None:
 
 def test_where_every_label_is_known_nothing_is_left_to_doubt() -> None:
     y, guess = drawn(60, 0.3, 0.2, 0.1, 6)
-    found = ppi_mean(y[None], guess[None], KnownSample.random(np.arange(60), 60), z=Z, whole=True)
+    found = ppi_mean(y[None], guess[None], KnownSample.random(np.arange(60), 60), z=Z, is_count=True)
     assert [found.value[0], found.low[0], found.high[0]] == pytest.approx([y.mean()] * 3, abs=1e-6)
 
 
 def test_rounding_to_whole_tasks_makes_no_interval_wider_than_by_known_labels_alone() -> None:
     low, high, known_low, known_high = (np.array([each]) for each in (0.49, 0.51, 0.5, 0.55))
-    found = over_all(Powered(low, low, high, known_low, known_high, low), 0.0, 10, 10, whole=True)
+    found = over_all(Powered(low, low, high, known_low, known_high, low), 0.0, 10, 10, is_count=True)
     assert (found.low[0], found.high[0], found.value[0]) == (0.5, 0.6, 0.5)
 
 
@@ -172,7 +172,7 @@ def test_labels_that_were_chosen_speak_for_themselves_alone() -> None:
     for seed in range(200):
         picked = np.random.default_rng(seed).permutation(rest)[:40]
         rows, probability = np.append(chosen, picked), np.append(np.ones(60), np.full(40, 40 / 940))
-        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, probability, 1000), z=Z, whole=True)
+        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, probability, 1000), z=Z, is_count=True)
         ends.append((found.low[0] <= y.mean() <= found.high[0], found.value[0]))
     inside, values = np.array(ends).T
     assert inside.mean() >= 0.905
@@ -185,7 +185,7 @@ def test_probabilities_that_differ_are_weighed() -> None:
     ends = []
     for seed in range(150):
         rows = np.flatnonzero(np.random.default_rng(seed).random(2000) < often)
-        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, often[rows], 2000), z=Z, whole=True)
+        found = ppi_mean(y[None, rows], guess[None], KnownSample(rows, often[rows], 2000), z=Z, is_count=True)
         ends.append((found.low[0] <= y.mean() <= found.high[0], found.value[0], y[rows].mean()))
     inside, values, plain = np.array(ends).T
     assert plain.mean() > y.mean() + 0.2
@@ -203,7 +203,7 @@ def test_the_sample_that_advice_draws_is_one() -> None:
         advice = gold_tasks(result, 60, seed=seed)
         sample = KnownSample(advice.task, advice.inclusion_probability, 400)
         assert sample.n_drawn == 20
-        found = ppi_mean(true[None, sample.rows], result.task_vote.posterior.T[1:2], sample, z=Z, whole=True)
+        found = ppi_mean(true[None, sample.rows], result.task_vote.posterior.T[1:2], sample, z=Z, is_count=True)
         ends.append((found.low[0] <= true.mean() + 1e-9 and true.mean() - 1e-9 <= found.high[0], found.value[0]))
     inside, values = np.array(ends).T
     assert inside.mean() >= 0.9
@@ -229,12 +229,12 @@ def test_guesses_are_summed_up_by_their_mean_and_their_ends() -> None:
 def test_means_of_numbers_end_anywhere_and_shares_at_whole_tasks() -> None:
     y, guess = drawn(90, 0.3, 0.1, 0.1, 5)
     sample = KnownSample.random(np.arange(30), 90)
-    plain, exact, whole = (
+    plain, exact, rounded = (
         ppi_mean(y[None, :30], guess[None], sample, z=Z, **options)
-        for options in ({}, {"whole": False}, {"whole": True})
+        for options in ({}, {"is_count": False}, {"is_count": True})
     )
     assert (plain.low.tolist(), plain.high.tolist()) == (exact.low.tolist(), exact.high.tolist())
-    assert (90 * np.array([whole.low, whole.high])).round(6).tolist() == (
-        90 * np.array([whole.low, whole.high])
+    assert (90 * np.array([rounded.low, rounded.high])).round(6).tolist() == (
+        90 * np.array([rounded.low, rounded.high])
     ).round().tolist()
     assert abs(90 * exact.low - (90 * exact.low).round()).max() > 1e-6

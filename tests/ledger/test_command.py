@@ -45,7 +45,7 @@ def test_add_show_and_merge(ledger_command: Callable[..., str]) -> None:
     assert len(streams) == 1
     out = ledger_command("show", "whole.ledger", "-o", "labels.csv", "--workers-out", "w.csv", "--answers-out", "a.csv")
     assert "whole.ledger: 24 answers, 8 tasks, 3 workers" in out
-    assert "8 tasks labelled" in out
+    assert "8 labels from" in out
     assert len(Path("labels.csv").read_text().splitlines()) == 9
     assert len(Path("w.csv").read_text().splitlines()) == 4
     assert sorted(Path("a.csv").read_text().splitlines()) == sorted(Path("all.csv").read_text().splitlines())

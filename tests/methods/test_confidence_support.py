@@ -37,7 +37,7 @@ def test_no_method_states_a_confidence_of_one_worker_or_one_class(method: str, r
     assert result.labels["label"].null_count == 0
     assert result.labels["confidence"].null_count == result.labels["margin"].null_count == result.answers.n_tasks
     (note,) = (each for each in result.notes if each.kind == UNSUPPORTED)
-    assert "no confidence" in note.text
+    assert "No confidence" in note.text
     assert note.text in result.summary()
     assert "confidence: mean" not in result.summary()
     assert json.loads(json.dumps(result.to_dict()))["labels"][0]["confidence"] is None
@@ -152,7 +152,7 @@ def test_several_labels_have_neither() -> None:
     assert result.labels["labels"].to_pylist() == [["cat", "dog"], ["dog"]]
     for name in ("confidences", "mean_confidence", "least_confidence"):
         assert result.labels[name].null_count == 2, name
-    assert "no confidence" in result.summary()
+    assert "No confidence" in result.summary()
     alike = {"task": [1, 1], "worker": ["a", "b"], "label": ["cat", "cat"]}
     assert quorate.aggregate(alike, multi=",").labels["mean_confidence"].to_pylist() == [None]
 

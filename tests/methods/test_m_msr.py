@@ -110,7 +110,7 @@ def test_workers_whom_the_graph_does_not_determine_vote_with_the_mean_skill() ->
     assert result.status.tolist() == [IDENTIFIED] * 3 + [BIPARTITE] * 2 + [ISOLATED]
     assert np.isnan(result.skills[3:]).all()
     np.testing.assert_allclose(result.weights, result.weights[0])
-    assert result.notes[0].text.startswith("3 of 6 workers' skills are not determined")
+    assert result.notes[0].text.startswith("3 of 6 workers cannot be rated")
 
 
 def test_a_crowd_of_pairs_only_is_a_majority_vote() -> None:

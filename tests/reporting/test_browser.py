@@ -107,7 +107,7 @@ def test_search_shows_the_rows_with_every_word(opened: Browser) -> None:
     everyone = column(opened, WORKERS, 0)
     search = "document.querySelector('#workers-table input')"
     opened.run(f"{search}.focus()")
-    opened.write("SCRIPT better")
+    opened.write("SCRIPT ALERT")
     assert column(opened, WORKERS, 0) == [SCRIPT]
     assert opened.run("document.querySelector('#workers-table output').textContent") == f"1 of {len(everyone)} rows"
     opened.run(f"{search}.value = ''; {search}.dispatchEvent(new Event('input'))")
@@ -138,6 +138,14 @@ def test_the_page_fits_its_window(opened: Browser, page: Path, width: int, dark:
     opened.look(width=width, dark=dark)
     opened.open(page)
     assert opened.run("document.documentElement.scrollWidth") <= width
+    cut = "[...document.querySelectorAll('.step pre, .tile, .manager, .headline, .warning, .badge')]"
+    assert (
+        opened.run(f"{cut}.filter((each) => each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0).length")
+        == 0
+    )
+    for button in ("command-", "for-manager"):
+        shown = f"document.querySelector('button[data-copy^={button}]').offsetParent !== null"
+        assert opened.run(shown)
     lightness = opened.run("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)[0]")
     assert (lightness < 64) == dark
     smallest = opened.run(

@@ -19,6 +19,6 @@ def test_a_note_that_a_finding_states_is_not_repeated() -> None:
 
 def test_a_note_is_left_out_for_its_kind_whatever_it_says() -> None:
     notes = (Note(UNDETERMINED, "in other words"), Note(ORIENTATION, "their skills are not determined in sign"))
-    result = replace(quorate.majority_vote({"task": [1], "worker": ["a"], "label": ["x"]}), notes=notes)
+    result = replace(quorate.aggregate({"task": [1], "worker": ["a"], "label": ["x"]}, "majority"), notes=notes)
     assert first_things(result, ())[:2] == ("In other words.", "Their skills are not determined in sign.")
     assert first_things(result, [NOT_RATED])[:1] == ("Their skills are not determined in sign.",)

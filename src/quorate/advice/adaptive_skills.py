@@ -366,7 +366,7 @@ def likelihood_intervals(
 
 
 @dataclass(frozen=True)
-class Belief:
+class WorkerPosterior:
     """What each worker's accuracy is best taken to be: a Beta law of this mean, worth so many answers."""
 
     accuracy: FloatArray  # of each worker
@@ -375,15 +375,15 @@ class Belief:
     strength: float  # in answers, how firmly
     fit: OneCoinSkills
 
-    def with_newcomers(self, n: int) -> "Belief":
+    def with_newcomers(self, n: int) -> "WorkerPosterior":
         """Add workers of whom nothing is known."""
         accuracy = np.concatenate([self.accuracy, np.full(n, self.mean)])
         return replace(self, accuracy=accuracy, answers=np.concatenate([self.answers, np.full(n, self.strength)]))
 
 
-def believe(
+def fit_worker_posterior(
     answers: Answers, crowd: Answers, known: IntArray | None, verdict: Identifiability, **options: Any
-) -> Belief:
+) -> WorkerPosterior:
     """Say what each worker's accuracy is best taken to be in a vote.
 
     An accuracy found from few answers is often 0 or 1 by chance, and a posterior that believes it is far too sure. So
@@ -402,7 +402,7 @@ def believe(
     >>> answers = quorate.simulate.crowd(n_tasks=20, n_workers=8, per_task=3, seed=0).answers
     >>> from quorate.graph.components import identify
     >>> raw = fit_either_way(answers, answers, None, identify(answers))
-    >>> drawn = believe(answers, answers, None, identify(answers))
+    >>> drawn = fit_worker_posterior(answers, answers, None, identify(answers))
     >>> bool(raw.accuracy.max() > 0.999), bool(drawn.accuracy.max() < 0.9)
     (True, True)
     """
@@ -415,9 +415,9 @@ def believe(
     q = without_own(answers, one_coin_skills.accuracy, known)
     slope = (q - (1 - q) / (m - 1)) / (q * mean + (1 - q) * (1 - mean) / (m - 1))
     # Fisher's information at the mean, in answers of which the truth is known.
-    told = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
+    information = np.minimum(answers.by_worker(slope**2) * mean * (1 - mean), n)
     own = np.clip(
         one_coin_skills.accuracy + strength / np.maximum(n, 1) * (one_coin_skills.accuracy - one_coin_skills.mean), 0, 1
     )
-    drawn = (told * own + strength * mean) / (told + strength)
-    return Belief(drawn, told + strength, mean, strength, one_coin_skills)
+    drawn = (information * own + strength * mean) / (information + strength)
+    return WorkerPosterior(drawn, information + strength, mean, strength, one_coin_skills)

@@ -105,8 +105,8 @@ class Advice(Shown):
         columns = {
             "task": self.answers.task_names,
             "confidence": from_numpy(1 - self.need.error, mask=unstated),
-            "enough": self.need.settled,
-            "further": from_numpy(self.need.further, mask=self.need.beyond),
+            "enough": self.need.is_enough,
+            "further": from_numpy(self.need.further, mask=self.need.is_unreachable),
         }
         return Table(table_of(columns))
 
@@ -133,10 +133,10 @@ class Advice(Shown):
             "recommended": self.is_recommended,
             "target_error": self.need.target,
             "stop": self.stops,
-            "tasks_with_enough": int(self.need.settled.sum()),
+            "tasks_with_enough": int(self.need.is_enough.sum()),
             "further_answers_for_the_rest": self.need.for_the_rest,
-            "further_answers_for_the_whole": self.need.whole if np.isfinite(self.need.whole) else None,
-            "tasks_beyond_more_answers": int(self.need.beyond.sum()),
+            "further_answers_for_the_whole": self.need.for_all if np.isfinite(self.need.for_all) else None,
+            "tasks_beyond_more_answers": int(self.need.is_unreachable.sum()),
             "skills_by": "one-coin",
             "notes": list(self.notes),
         }
@@ -209,14 +209,14 @@ class Advice(Shown):
     def _need_lines(self) -> list[str]:
         """Say what the tasks that are not certain enough need."""
         need = self.need
-        n_enough = int(need.settled.sum())
-        n_never = int(need.beyond.sum())
-        n_open = int((~need.settled).sum()) - n_never
+        n_enough = int(need.is_enough.sum())
+        n_never = int(need.is_unreachable.sum())
+        n_open = int((~need.is_enough).sum()) - n_never
         verb = "needs" if n_enough == 1 else "need"
         line = f"{n_enough:,} of {count(self.answers.n_tasks, 'task')} {verb} no more answers"
-        if self.is_recommended and not need.reached and np.isfinite(need.whole):
+        if self.is_recommended and not need.reached and np.isfinite(need.for_all):
             line += (
-                f"; for at most {percent(need.target)} wrong labels you need about {np.ceil(need.whole):,.0f} more "
+                f"; for at most {percent(need.target)} wrong labels you need about {np.ceil(need.for_all):,.0f} more "
                 "answers in all"
             )
         lines = [f"{line}."]

@@ -5,7 +5,7 @@ from typing import Unpack
 
 import numpy as np
 
-from quorate.advice.adaptive_skills import Belief, believe, check_classes, judge, with_gold
+from quorate.advice.adaptive_skills import WorkerPosterior, check_classes, fit_worker_posterior, judge, with_gold
 from quorate.advice.advice import Advice
 from quorate.advice.available_workers import AvailableWorkers, gather_available_workers, seen_tasks
 from quorate.advice.information_gain import Plan, plan
@@ -84,7 +84,7 @@ def advise(
         answers, gold = answers_and_gold(source, gold, reading)
         _check(budget, target_error, width, dependence or 0.0)
         check_classes(answers)
-        result = believed(answers, gold)
+        result = default_result(answers, gold)
     return advise_result(
         result,
         budget,
@@ -97,11 +97,11 @@ def advise(
     )
 
 
-def believed(answers: Answers, gold: Source = None) -> Result:
+def default_result(answers: Answers, gold: Source = None) -> Result:
     """Aggregate by the default method or, where its matrices do not fit into memory, by rank-one.
 
     >>> import quorate
-    >>> believed(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
+    >>> default_result(quorate.simulate.crowd(50, 8, 2, seed=0).answers).method
     'quorate'
     """
     try:
@@ -156,9 +156,16 @@ def advise_result(
         worker_pool = worker_pool.without_room(_not_to_be_asked(result))
     crowd = with_gold(answers, result.gold)
     verdict = judge(crowd, answers.n_workers)
-    belief = believe(answers, crowd, result.gold, verdict)
+    worker_posterior = fit_worker_posterior(answers, crowd, result.gold, verdict)
     return advise_from(
-        result, budget, worker_pool, verdict, belief, target_error=target_error, width=width, dependence=dependence
+        result,
+        budget,
+        worker_pool,
+        verdict,
+        worker_posterior,
+        target_error=target_error,
+        width=width,
+        dependence=dependence,
     )
 
 
@@ -180,7 +187,7 @@ def advise_from(
     budget: int,
     worker_pool: AvailableWorkers,
     verdict: Identifiability,
-    belief: Belief,
+    worker_posterior: WorkerPosterior,
     *,
     target_error: float | None = None,
     width: float = 0.4,
@@ -191,8 +198,8 @@ def advise_from(
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(50, 8, 2, seed=0).answers)
     >>> verdict = judge(result.answers, 8)
-    >>> belief = believe(result.answers, result.answers, None, verdict)
-    >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, belief).n_assignments
+    >>> worker_posterior = fit_worker_posterior(result.answers, result.answers, None, verdict)
+    >>> advise_from(result, 5, gather_available_workers(result.answers, 5), verdict, worker_posterior).n_assignments
     5
     """
     answers, known, posterior = result.answers, result.gold, result.task_vote.posterior
@@ -201,7 +208,7 @@ def advise_from(
         posterior = np.where(is_stated[:, None], posterior, 1 / answers.n_classes)
     n = answers.n_workers
     determined = verdict.determined[:n] & (answers.per_worker > 0)
-    everyone = belief.with_newcomers(worker_pool.size - n)
+    everyone = worker_posterior.with_newcomers(worker_pool.size - n)
     accuracy = everyone.accuracy
     weak = result.skill_estimates.weak
     mended = repair_component(
@@ -213,8 +220,8 @@ def advise_from(
     open_tasks = np.ones(answers.n_tasks, dtype=bool) if known is None else known < 0
     limit = budget - len(mended.task)
     if target_error is not None:
-        open_tasks &= ~needs.settled
-        limit = int(min(limit, np.ceil(needs.whole / np.average(worker_pool.gives, weights=worker_pool.available))))
+        open_tasks &= ~needs.is_enough
+        limit = int(min(limit, np.ceil(needs.for_all / np.average(worker_pool.gives, weights=worker_pool.available))))
     there = answers.per_task + np.bincount(mended.task, minlength=answers.n_tasks)
     tasks, workers = seen_tasks(answers)
     done = np.concatenate([tasks, mended.task]), np.concatenate([workers, mended.worker])
@@ -230,7 +237,11 @@ def advise_from(
     notes = [
         *_repair_notes(int((~determined).sum()), n, mended),
         *_budget_notes(budget, limit, len(chosen), needs, target_error, stops),
-        *([] if belief.fit.converged else [f"One-coin EM had not converged after {belief.fit.iterations} steps."]),
+        *(
+            []
+            if worker_posterior.fit.converged
+            else [f"One-coin EM had not converged after {worker_posterior.fit.iterations} steps."]
+        ),
     ]
     return Advice(
         answers,
@@ -320,12 +331,12 @@ def _repair_notes(n_undetermined: int, n_workers: int, mended: ComponentRepair) 
             "More answers from the available workers cannot make them comparable. Add a third worker (--available), or "
             "known labels (--gold)."
         )
-    n_settle = len(mended.task) - mended.n_repair
+    n_sign = len(mended.task) - mended.n_repair
     if mended.n_repair:
         makes = "makes" if mended.n_repair == 1 else "make"
         notes.append(f"{count(mended.n_repair, 'answer')} {makes} everyone comparable.")
-    if n_settle:
-        notes.append(f"{count(n_settle, 'answer')} on shared tasks make the ratings of loosely connected groups firm.")
+    if n_sign:
+        notes.append(f"{count(n_sign, 'answer')} on shared tasks make the ratings of loosely connected groups firm.")
     if mended.n_left_out:
         notes.append(f"At least {count(mended.n_left_out, 'more answer')} are needed to compare everyone.")
     return notes
@@ -341,7 +352,7 @@ def _budget_notes(
             f"of {percent(needs.target)}."
         ]
     notes = []
-    if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.whole):
+    if target_error is not None and n_chosen == limit and limit < budget and limit >= np.ceil(needs.for_all):
         notes.append(f"Fewer than the budget: about {limit:,} answers should reach the target.")
     if n_chosen < limit:
         notes.append(

@@ -1,4 +1,4 @@
-"""What advice is expected to bring: the error of the labels once its answers have come."""
+"""Expected error of the labels after the answers that advice assigns."""
 
 import numpy as np
 
@@ -15,8 +15,8 @@ FEWEST, MOST = 8, 200  # of one task
 def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> FloatArray:
     """Return the expected error of each task's label once the advised answers have come.
 
-    Answers are drawn as the posterior and the skills say they will be, and heard as the dependence between workers
-    allows: what repeats the others tells nothing. Tasks that are not asked stay as they are.
+    Answers are drawn from the posterior and the skills, and count as the dependence between workers allows: what
+    repeats the others has no information. Tasks that are not asked stay as they are.
 
     Args:
         advice: what is asked of whom.
@@ -40,7 +40,7 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
     right = np.clip(accuracy(advice.skills, n_classes), 1e-6, 1 - 1e-6)
     answered = advice.answers.per_task[tasks].copy()
     turn = _turns(place)
-    said_all = np.empty((len(place), draws), np.int64)
+    all_answers = np.empty((len(place), draws), np.int64)
     log_odds = np.empty((len(place), draws))
     for number in range(int(turn.max()) + 1):
         asked = np.flatnonzero(turn == number)  # at most one answer a task
@@ -48,33 +48,33 @@ def error_after(advice: Advice, dependence: float = 0.0, *, seed: int = 0) -> Fl
         voters = as_voted(right[advice.worker[asked]], share_of_next(answered[at], dependence), n_classes)[:, None]
         gives = advice.worker_pool.gives[advice.worker[asked]][:, None]
         given = np.ones((len(at), draws)) <= gives if (gives == 1).all() else rng.random((len(at), draws)) < gives
-        said = np.where(rng.random((len(at), draws)) < voters, true[at], _another(true[at], n_classes, rng))
-        said_all[asked] = said
+        answer = np.where(rng.random((len(at), draws)) < voters, true[at], _another(true[at], n_classes, rng))
+        all_answers[asked] = answer
         log_odds[asked] = np.where(given, np.log(voters * (n_classes - 1) / (1 - voters)), 0.0)
         answered[at] += 1
     # An expectation cannot be worse than now: where draws say so, they are too few.
     error[tasks] = np.minimum(
-        error[tasks], 1 - _surest(advice.posterior[tasks], place, said_all, log_odds).mean(axis=1)
+        error[tasks], 1 - _surest(advice.posterior[tasks], place, all_answers, log_odds).mean(axis=1)
     )
     return error
 
 
-def _surest(posterior: FloatArray, place: IntArray, said: IntArray, log_odds: FloatArray) -> FloatArray:
+def _surest(posterior: FloatArray, place: IntArray, answer: IntArray, log_odds: FloatArray) -> FloatArray:
     """Return how sure each task's label is once the answers have come; tasks × draws.
 
-    A class that nobody says keeps its probability, up to what makes all sum to one. So only those that are said are
+    A class that nobody gives keeps its probability, up to what makes all sum to one. So only those that are given are
     counted, and of the others the likeliest is as sure as it was: no table of draws × classes is made.
 
     Args:
         posterior: of the tasks, before.
         place: the task of each answer.
-        said: the class that it gives, answers × draws.
+        answer: the class that it gives, answers × draws.
         log_odds: by which the logarithm of that class's probability grows.
     """
-    (n_tasks, m), draws = posterior.shape, said.shape[1]
+    (n_tasks, m), draws = posterior.shape, answer.shape[1]
     rows = n_tasks * draws  # a row for each task and draw
     row = place[:, None] * draws + np.arange(draws)
-    cells, which = np.unique((row * m + said).ravel(), return_inverse=True)
+    cells, which = np.unique((row * m + answer).ravel(), return_inverse=True)
     grown, of_row = np.bincount(which, log_odds.ravel(), len(cells)), cells // m
     own = posterior[of_row // draws, cells % m]
     most = np.zeros(rows)  # what is unsaid does not grow
@@ -89,9 +89,9 @@ def _surest(posterior: FloatArray, place: IntArray, said: IntArray, log_odds: Fl
 
 
 def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> FloatArray:
-    """Return how likely the likeliest class is that is not said; a row for each task and draw, none where all are."""
+    """Return how likely the likeliest class is that is not given; a row for each task and draw, none where all are."""
     n_tasks, m = posterior.shape
-    n = min(int(np.bincount(cells // m).max()) + 1, m)  # of so many classes, one at least is not said
+    n = min(int(np.bincount(cells // m).max()) + 1, m)  # of so many classes, one at least is not given
     classes = np.empty((n_tasks, n), np.int64)
     for run in runs(n_tasks, m):
         p = posterior[run]
@@ -100,9 +100,9 @@ def _likeliest_unsaid(posterior: FloatArray, draws: int, cells: IntArray) -> Flo
     left, found = np.arange(n_tasks * draws), np.zeros(n_tasks * draws)
     for rank in range(n):
         each = classes[left // draws, rank]
-        is_said = cells[np.minimum(np.searchsorted(cells, left * m + each), len(cells) - 1)] == left * m + each
-        found[left[~is_said]] = posterior[left[~is_said] // draws, each[~is_said]]
-        left = left[is_said]
+        is_given = cells[np.minimum(np.searchsorted(cells, left * m + each), len(cells) - 1)] == left * m + each
+        found[left[~is_given]] = posterior[left[~is_given] // draws, each[~is_given]]
+        left = left[is_given]
     return found
 
 

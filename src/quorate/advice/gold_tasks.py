@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 import pyarrow as pa
 
-from quorate.advice.advise import believed
+from quorate.advice.advise import default_result
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Shown, Table, from_numpy, from_strings, table_of, take
 from quorate.errors import MissingColumnError, OptionError, QuorateError, in_python, listing
@@ -24,6 +24,7 @@ from quorate.io.options import ReadKeywords
 from quorate.io.pipes import keep_pipes
 from quorate.io.read import Reading, given
 from quorate.io.read_table import Source, read_table
+from quorate.methods.support import MIN_GOLD
 from quorate.notes import UNSUPPORTED, command
 from quorate.result import Result, count, percent
 
@@ -147,7 +148,8 @@ class GoldAdvice(Shown):
             )
         lines.append(MEASURED_EFFECT)
         then = command("aggregate", "--gold expert.csv", "quorate.aggregate(answers, gold=...)")
-        if self.result.confidence_basis is not None and self.result.confidence_basis.n_models:
+        basis = self.result.confidence_basis
+        if basis is not None and basis.n_models and n_random >= MIN_GOLD:
             then = command("estimate", "--gold expert.csv", "quorate.estimate(answers, gold=...)")
         every = "the task" if n == 1 else f"all {n:,}"
         lines.append(f"Label {every} in the column {self.form.label}, without looking at the current labels, then run:")
@@ -248,7 +250,7 @@ def suggest_gold(
     (4, 2)
     """
     found = given(source, reading)
-    result = believed(found.answers, gold_for(found, gold))
+    result = default_result(found.answers, gold_for(found, gold))
     return gold_tasks(result, n, seed=seed, form=task_form(found, show))
 
 

@@ -19,7 +19,7 @@ SAMPLE = 64  # tasks on which workers of different cost are compared
 
 @dataclass(frozen=True)
 class Plan:
-    """Who is to answer what; `gain` in nats, what those before it on the same task have told being taken off."""
+    """Who is to answer what; `gain` in nats, less what the assignments before it on the same task have gained."""
 
     task: IntArray
     worker: IntArray
@@ -98,12 +98,12 @@ def plan(
     Args:
         done: tasks and workers that are not to meet again, one entry an answer.
         posterior: tasks × classes.
-        accuracy: of each worker of the crew.
+        accuracy: of each worker of the pool.
         worker_pool: who can be asked.
         budget: answers at the most.
         open_tasks: which tasks may be asked.
         answered: answers that each task has; needed where workers err together.
-        dependence: how much of each further answer to a task repeats what the others said.
+        dependence: how much of each further answer to a task repeats the others.
 
     >>> import quorate
     >>> from quorate.advice.available_workers import gather_available_workers
@@ -135,7 +135,7 @@ def plan(
         given = asked.per_task()
         per_task = np.where(given < due, given, per_task)  # nobody is left for these: others are asked instead
     task, worker = asked.pairs()
-    order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are heard first
+    order = np.lexsort([worker, -accuracy[worker], task])  # the better ones of a task are counted first
     task, worker = task[order], worker[order]
     turn = np.arange(len(task)) - np.searchsorted(task, task)
     voters = as_voted(accuracy[worker], share_of_next(there[task] + turn, dependence), posterior.shape[1])
@@ -175,8 +175,8 @@ class _Falling:
         fresh, later = (share_of_next(self.answered[tasks] + n, self.dependence) for n in (0, number))
         with np.errstate(divide="ignore"):
             repeats = 2 * (np.log(later) - np.log(fresh)) if self.dependence < 1 else np.where(number > 0, -np.inf, 0.0)
-            told = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
-        falling: FloatArray = told + repeats
+            log_gain = np.log(self.once[tasks]) + number * np.log(np.clip(self.left[tasks], 1e-12, 1 - 1e-12))
+        falling: FloatArray = log_gain + repeats
         return falling
 
 
@@ -234,7 +234,7 @@ class _Asked:
                 if len(chosen) == room or reach == len(wanted):
                     break
             refused[own] = False
-            # What lies beyond the last choice goes back onto the list as it was.
+            # What comes after the last choice goes back onto the list as it was.
             last = max(int(chosen[-1]) + 1 if len(chosen) else 0, len(skipped))
             kept = np.ones(last, dtype=bool)
             kept[chosen] = False
@@ -264,7 +264,7 @@ def _with_gains(
 ) -> Plan:
     """Say what each assignment is expected to tell after the better ones on its task, and put the best first.
 
-    They are sorted by task, the better first; ``accuracy`` is each assignment's, as it is heard on its task.
+    They are sorted by task, the better first; ``accuracy`` is each assignment's, as it counts on its task.
     """
     alone = expected_gain(posterior[task], accuracy) * worker_pool.gives[worker]
     before = entropy(posterior[task])

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from quorate.advice.advise import believed
+from quorate.advice.advise import default_result
 from quorate.advice.gold_tasks import GoldAdvice, gold_tasks
 from quorate.advice.prospect import Prospect, mean_error, prospect
 from quorate.answers import Answers
@@ -239,11 +239,11 @@ def steps_of(result: Result, diagnosis: Diagnosis, confident: float = SURE, file
     >>> import quorate
     >>> crowd = quorate.simulate.crowd(300, 4, 4, skills=[0.8, 0.8, 0.8, -0.7])
     >>> result = quorate.aggregate(crowd.answers)
-    >>> [step.title for step in steps_of(result, quorate.diagnose_result(result)).all()]
+    >>> [step.title for step in steps_of(result, quorate.diagnose(result)).all()]
     ['Train 1 worker', 'Everyone has answered every task', 'Have an expert label 30 tasks']
     """
     if not METHODS[result.method].posterior or result.method == "majority":
-        result = believed(result.answers, named_gold(result.gold, result.answers))
+        result = default_result(result.answers, named_gold(result.gold, result.answers))
     return NextSteps(result, diagnosis, confident, file)
 
 
@@ -265,5 +265,5 @@ def next_steps(
     'Stop or retest 1 worker'
     """
     found = given(source, reading)
-    result = believed(found.answers, gold_for(found, gold))
+    result = default_result(found.answers, gold_for(found, gold))
     return steps_of(result, diagnose_result(result), confident, typed(found.source, found.options))

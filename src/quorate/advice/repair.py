@@ -1,4 +1,4 @@
-"""Repair first: join what hangs apart, then as many shared tasks as settle sign and scale."""
+"""Answers that connect components, and shared tasks that determine sign and scale."""
 
 from dataclasses import dataclass
 
@@ -16,12 +16,15 @@ from quorate.skills.weak_identification import Comparison, WeakIdentification, c
 from quorate.voting.vote import skill_of
 
 Z = 1.96  # of an interval at 95 %
-LEAST_SHARED, MOST_SHARED = 10, 100  # tasks: fewer settle no sign (`quorate.graph.weak_ties`), more were never needed
+LEAST_SHARED, MOST_SHARED = (
+    10,
+    100,
+)  # tasks: fewer determine no sign (`quorate.graph.weak_ties`), more were never needed
 
 
 @dataclass(frozen=True)
 class ComponentRepair:
-    """Assignments that mend the crowd: the repair's first, then those that settle sign and scale."""
+    """Assignments that connect components, then those that determine sign and scale."""
 
     task: IntArray
     worker: IntArray
@@ -63,14 +66,14 @@ def repair_component(
     width: float,
     weak: WeakIdentification | None = None,
 ) -> ComponentRepair:
-    """Choose the answers that make everything identifiable, and then those that settle sign and scale.
+    """Choose the answers that make everything identifiable, and then those that determine sign and scale.
 
     Args:
         answers: who answered what.
         crowd: the same, with the known labels as one more worker.
         verdict: the components of that crowd.
         worker_pool: who can be asked.
-        accuracy: of each worker of the crew.
+        accuracy: of each worker of the pool.
         posterior: tasks × classes.
         budget: answers at the most.
         width: wanted of the interval of a bridging worker's skill.
@@ -131,7 +134,7 @@ def _apart(verdict: Identifiability, answers: Answers) -> list[LooseGroup]:
     first = np.flatnonzero(np.diff(answers.task, prepend=-1))  # a task's workers are all of one component
     tasks = np.bincount(verdict.component[answers.worker[first]], minlength=verdict.n_components)
     members = grouped(verdict.component[: answers.n_workers], verdict.n_components)
-    # One task settles nothing, and is settled sooner by asking others.
+    # One task determines nothing, and asking others is quicker.
     chosen = np.flatnonzero(tasks > 1)[:MAX_GROUPS].tolist()
     return [LooseGroup(members[k], 0, int(tasks[k])) for k in chosen if k > 0]
 

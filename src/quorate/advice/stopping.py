@@ -15,23 +15,23 @@ class Need:
     target: float  # the error that is wanted
     error: FloatArray  # of each task's label, as expected: 1 - confidence
     further: FloatArray  # answers that each task needs until its own expected error is at the target; 0 if it is
-    whole: float  # answers until the mean expected error of all tasks is; infinite where no number of answers will do
+    for_all: float  # answers until the mean expected error of all tasks is; infinite where no number of answers will do
 
     @property
-    def settled(self) -> BoolArray:
+    def is_enough(self) -> BoolArray:
         """Which tasks need no more answers."""
-        settled: BoolArray = self.further == 0
-        return settled
+        is_enough: BoolArray = self.further == 0
+        return is_enough
 
     @property
-    def beyond(self) -> BoolArray:
+    def is_unreachable(self) -> BoolArray:
         """Which tasks no number of answers brings there: workers who err together only repeat each other."""
         return np.isinf(self.further)
 
     @property
     def for_the_rest(self) -> float:
         """The answers that all tasks need which answers can help."""
-        return float(self.further[~self.beyond].sum())
+        return float(self.further[~self.is_unreachable].sum())
 
     @property
     def expected_error(self) -> float:
@@ -73,8 +73,8 @@ def drift(accuracy: FloatArray, answers: FloatArray, share: FloatArray, n_classe
     p = np.clip(accuracy, 1.01 / n_classes, 1 - 1e-9)
     right, wrong, both = answers * p, answers * (1 - p), answers
     vote = digamma(right) - digamma(wrong) + np.log(n_classes - 1)  # E ln(p/a)
-    told = p * (digamma(right + 1) - digamma(wrong) + np.log(n_classes - 1))  # E p ln(p/a)
-    rate = (n_classes * told - vote) / (n_classes - 1)
+    expected_log_odds = p * (digamma(right + 1) - digamma(wrong) + np.log(n_classes - 1))  # E p ln(p/a)
+    rate = (n_classes * expected_log_odds - vote) / (n_classes - 1)
     weights = share / share.sum() if share.sum() > 0 else np.full(len(both), 1 / len(both))
     return Drift(max(float(weights @ rate), 1e-6), max(float(weights @ vote), 0.0))
 
@@ -82,7 +82,7 @@ def drift(accuracy: FloatArray, answers: FloatArray, share: FloatArray, n_classe
 def share_of_next(answered: IntArray, dependence: float) -> FloatArray:
     """Return what one more answer to a task is worth, in answers of workers who err independently.
 
-    n answers, of which each repeats the share rho of what the others said, are worth n/(1 + rho (n - 1)) independent
+    n answers, of which each repeats the share rho of the others, are worth n/(1 + rho (n - 1)) independent
     ones; this is how much that rises.
 
     >>> share_of_next(np.array([0, 1, 10]), 0.2).round(3).tolist(), share_of_next(np.array([10]), 0.0).tolist()
@@ -98,7 +98,7 @@ def need(
 ) -> Need:
     """Estimate how many further answers the tasks need.
 
-    For the whole set the answers go to the least sure tasks, as advice gives them: each is brought down to that error
+    For the for_all set the answers go to the least sure tasks, as advice gives them: each is brought down to that error
     at which the mean of all is the target.
 
     Args:
@@ -106,22 +106,22 @@ def need(
         pace: how fast answers make tasks surer.
         target: the error that is wanted, above 0.
         answered: answers that each task has; needed where they depend on each other.
-        dependence: how much of each further answer repeats what the others said.
+        dependence: how much of each further answer repeats the others.
 
     >>> found = need(np.array([[0.99, 0.01], [0.5, 0.5]]), Drift(0.8, 1.4), 0.05)
-    >>> found.settled.tolist(), found.further.round(1).tolist(), round(found.expected_error, 3), found.reached
+    >>> found.is_enough.tolist(), found.further.round(1).tolist(), round(found.expected_error, 3), found.reached
     ([True, False], [0.0, 4.6], 0.255, False)
     """
     error = 1 - posterior.max(axis=1)
     level = _level(error, target)
-    whole = 0.0
+    for_all = 0.0
     if error.size and error.mean() > target:
         below = error > level
         # Over many tasks the last answer's overshoot is not lost: it makes up for others.
         steady = Drift(pace.rate, 0.0)
         some = None if answered is None else answered[below]
-        whole = float(answers_until(posterior[below], steady, level, some, dependence, least=0.0).sum())
-    return Need(target, error, answers_until(posterior, pace, target, answered, dependence), whole)
+        for_all = float(answers_until(posterior[below], steady, level, some, dependence, least=0.0).sum())
+    return Need(target, error, answers_until(posterior, pace, target, answered, dependence), for_all)
 
 
 def answers_until(

@@ -55,9 +55,9 @@ def _altair(chart: Spec) -> Any:
         return around
 
     layers = [made(alt.Chart, each) for each in chart["layer"]]
-    whole = made(alt.LayerChart, {**chart, "layer": []})
-    whole.layer = layers
-    return whole
+    layered = made(alt.LayerChart, {**chart, "layer": []})
+    layered.layer = layers
+    return layered
 
 
 def _library() -> Any:

@@ -1,7 +1,7 @@
 """Charts as plain Vega-Lite specifications: encodings, colours, shapes of ratings, and which workers to draw.
 
-The report hands a specification to vl-convert; `notebook.py` makes an altair chart of it. Colours can be told apart by
-colour-blind readers (Okabe and Ito), and every colour has a shape.
+The report hands a specification to vl-convert; `notebook.py` makes an altair chart of it. Colour-blind readers can
+distinguish the colours (Okabe and Ito), and every colour has a shape.
 """
 
 from collections.abc import Sequence
@@ -156,7 +156,7 @@ def coded(field: str, names: Sequence[str], looks: Sequence[str], **more: Any) -
 
 
 def hover() -> Spec:
-    """Encode what is told of a mark, to a reader who points at it and to one who listens.
+    """Encode the description of a mark, as a tooltip and for screen readers.
 
     >>> sorted(hover())
     ['description', 'tooltip']

@@ -60,7 +60,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
 
     Args:
         answers: who answered what.
-        posterior: what is believed, tasks × classes.
+        posterior: probability of each class, tasks × classes.
         known: the known class of each task, -1 where unknown; None where no gold is given.
 
     >>> import quorate
@@ -89,7 +89,7 @@ def right_by_class(answers: Answers, posterior: FloatArray, known: IntArray | No
 
 
 FOLDS = 4
-TELLING = 0.1  # by which two classes must differ to be told apart: about the error of such figures on public crowds
+TELLING = 0.1  # difference of two classes that is stated: about the error of such figures on public crowds
 SURE = 0.01  # the chance that a crowd of one coin a worker is taken for another, by the normal law
 MAX_ANSWERS_TESTED = 100_000  # answers; of a larger crowd only so many are looked at
 MOST_ENTRIES = 20_000_000  # of all confusion matrices together; above, the question is left out

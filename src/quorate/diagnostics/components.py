@@ -18,7 +18,7 @@ from quorate.theory.tasks_needed import SkillErrorBound, pair_errors
 WANTED = 0.05  # error of a skill: half of what tells two workers apart
 
 
-def _told(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     """Return a number, or None where there is none to tell: NaN or infinity."""
     return value if value - value == 0 else None
 
@@ -48,7 +48,7 @@ class ComponentFinding:
             **({} if self.error is None else {"per_pair": self.error.bound, "expected": self.error.expected}),
             **({} if self.error is None else {"small_enough": float(self.error.small_enough)}),
         }
-        return {name: _told(value) for name, value in figures.items()}
+        return {name: _finite_or_none(value) for name, value in figures.items()}
 
 
 @dataclass(frozen=True)
@@ -183,6 +183,6 @@ def component_row(number: int, finding: ComponentFinding, names: list[str], n_ta
     if bound is None:
         return [*row, *[None] * 6]
     error = finding.error
-    told = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
+    expected_error = None if error is None or error.expected != error.expected else error.expected  # NaN: not known
     needed = None if error is None else error.tasks_needed(n_tasks, WANTED)
-    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, told, needed]
+    return [*row, bound.smallest, bound.least_shared, bound.kappa, bound.K, expected_error, needed]

@@ -107,7 +107,7 @@ def _consensus(answers: Answers, skills: FloatArray) -> tuple[FloatArray, FloatA
     return (m * q[rows, answers.label] - 1) / (m - 1), (m * (q * q).sum(axis=1) - 1) / (m - 1)
 
 
-def _trends(answers: Answers, order: FloatArray, said: FloatArray, sure: FloatArray) -> DriftTest:
+def _trends(answers: Answers, order: FloatArray, agreement: FloatArray, sure: FloatArray) -> DriftTest:
     """Test the covariance of c - s·k with the order in time, each worker's skill s fitted."""
     from scipy.special import stdtr
 
@@ -119,13 +119,13 @@ def _trends(answers: Answers, order: FloatArray, said: FloatArray, sure: FloatAr
 
     def skill_in(where: BoolArray) -> FloatArray:
         known, found = by_worker(sure, where), np.full(answers.n_workers, np.nan)
-        np.divide(by_worker(said, where), known, out=found, where=known > 0)
+        np.divide(by_worker(agreement, where), known, out=found, where=known > 0)
         return found
 
-    n = by_worker(np.ones(len(said)))
+    n = by_worker(np.ones(len(agreement)))
     middle = np.divide(by_worker(sure * np.nan_to_num(order)), by_worker(sure), out=np.zeros(len(n)), where=n > 0)
     centred = np.nan_to_num(order) - middle[answers.worker]  # so that the fit of s takes nothing away
-    left = said - np.nan_to_num(skill_in(used))[answers.worker] * sure
+    left = agreement - np.nan_to_num(skill_in(used))[answers.worker] * sure
     variance = by_worker((centred * left) ** 2) * n / np.maximum(n - 2, 1)
     tested = (n >= MIN_TIMED_ANSWERS) & (variance > 0)
     z = np.divide(by_worker(centred * left), np.sqrt(variance), out=np.zeros(len(n)), where=tested)

@@ -80,7 +80,8 @@ def possible_guessers_text(result: Result, findings: Iterable[Finding]) -> str:
     """Name the workers who may be guessing and whom no finding names, because chance could explain it; or nothing.
 
     >>> import quorate
-    >>> possible_guessers_text(quorate.aggregate(quorate.simulate.crowd(400, 8, 5, seed=0).answers), [])
+    >>> crowd = quorate.simulate.crowd(400, 8, 5, skills=np.full(8, 0.7), seed=0)
+    >>> possible_guessers_text(quorate.aggregate(crowd.answers), [])
     ''
     """
     named_before = {code for finding in findings if finding.action for code in finding.workers}

@@ -443,7 +443,7 @@ def is_unrated(low: FloatArray, high: FloatArray, n_classes: int) -> BoolArray:
 
 
 def too_few_answers(result: Result) -> list[Finding]:
-    """Return one finding that names the workers with too few answers to be told from someone who guesses.
+    """Return one finding that names the workers with too few answers to be distinguished from someone who guesses.
 
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(5, 4, 4, seed=0).answers, "rank-one")

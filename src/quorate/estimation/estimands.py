@@ -20,7 +20,7 @@ class Estimand(Protocol):
         """The most."""
 
     @property
-    def whole(self) -> bool:
+    def is_count(self) -> bool:
         """Whether a task counts or does not, so that the mean is a share."""
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
@@ -35,7 +35,7 @@ class Share:
 
     lowest = 0.0
     highest = 1.0
-    whole = True
+    is_count = True
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Right(Share):
 
     def expected(self, posterior: FloatArray) -> FloatArray:
         """Return what the posterior gives to the prediction."""
-        return believed(posterior, self.predicted)[None]
+        return probability_of(posterior, self.predicted)[None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Better:
     two: IntArray
     lowest = -1.0
     highest = 1.0
-    whole = False
+    is_count = False
 
     def at(self, tasks: IntArray, classes: IntArray) -> FloatArray:
         """1 where only the first is right, -1 where only the second."""
@@ -110,7 +110,7 @@ class Wins(Share):
     def expected(self, posterior: FloatArray) -> FloatArray:
         """Two rows: they can only part where they predict differently."""
         apart = self.one != self.two
-        return np.stack([believed(posterior, each) * apart for each in (self.one, self.two)])
+        return np.stack([probability_of(posterior, each) * apart for each in (self.one, self.two)])
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Value:
     """The mean of a number that each class stands for."""
 
     of_class: FloatArray
-    whole = False
+    is_count = False
 
     @property
     def lowest(self) -> float:
@@ -153,8 +153,8 @@ class Confused(Share):
 
     def expected(self, posterior: FloatArray) -> FloatArray:
         """One row a cell."""
-        said = ones_where(self.predicted == np.arange(self.n_classes)[:, None])
-        return (posterior.T[:, None] * said).reshape(self.n_classes**2, -1)
+        is_predicted = ones_where(self.predicted == np.arange(self.n_classes)[:, None])
+        return (posterior.T[:, None] * is_predicted).reshape(self.n_classes**2, -1)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class OutOfCoreResult:
     predicted: IntArray
     of_class: int
     shares: FloatArray
-    whole = False
+    is_count = False
 
     @property
     def lowest(self) -> FloatArray:
@@ -199,10 +199,10 @@ def ones_where(true: BoolArray) -> FloatArray:
     return np.where(true, 1.0, 0.0)
 
 
-def believed(posterior: FloatArray, classes: IntArray) -> FloatArray:
+def probability_of(posterior: FloatArray, classes: IntArray) -> FloatArray:
     """Return what a posterior gives to one class of each task; nothing to one that nobody gave.
 
-    >>> believed(np.array([[0.9, 0.1]]), np.array([1])).tolist()
+    >>> probability_of(np.array([[0.9, 0.1]]), np.array([1])).tolist()
     [0.1]
     """
     p: FloatArray = posterior[np.arange(len(posterior)), np.maximum(classes, 0)]

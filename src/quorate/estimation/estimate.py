@@ -95,7 +95,10 @@ class ModelFigures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON has it."""
-        cells = [{"label": true, "predicted": said, **each.to_dict()} for (true, said), each in self.confusion.items()]
+        cells = [
+            {"label": true, "predicted": predicted, **each.to_dict()}
+            for (true, predicted), each in self.confusion.items()
+        ]
         return {
             "model": self.name,
             "n_predicted": self.n_predicted,
@@ -164,18 +167,20 @@ def model_figures(meter: MeanEstimator, answers: Answers, model: Predictions) ->
     >>> found.n_predicted, len(found.confusion)
     (200, 4)
     """
-    names, there, said = answers.classes.to_pylist(), model.is_there, model.label
+    names = answers.classes.to_pylist()
+    there = model.is_there
+    predicted = model.label
     precision, recall, confusion = {}, {}, {}
     for c, name in enumerate(names):
-        if (said == c).any():
-            precision[name] = estimated(meter.means(Right(said), said == c))[0]
-        recall[name] = estimated(recall_of(meter, said, c, there))[0]
+        if (predicted == c).any():
+            precision[name] = estimated(meter.means(Right(predicted), predicted == c))[0]
+        recall[name] = estimated(recall_of(meter, predicted, c, there))[0]
     if len(names) <= MOST_CLASSES:
-        cells = estimated(meter.means(Confused(said, len(names)), there))
+        cells = estimated(meter.means(Confused(predicted, len(names)), there))
         confusion = {
             (true, guess): cells[i * len(names) + j] for i, true in enumerate(names) for j, guess in enumerate(names)
         }
-    accuracy = estimated(meter.means(Right(said), there))[0]
+    accuracy = estimated(meter.means(Right(predicted), there))[0]
     return ModelFigures(model.name, int(there.sum()), accuracy, precision, recall, confusion)
 
 
@@ -414,7 +419,7 @@ def estimate(
     """Estimate shares of classes, a model's accuracy, means of scores over all tasks, with intervals.
 
     With known labels of a random part of the tasks the intervals hold whatever the workers do: prediction-powered
-    inference on the posterior, which has not seen them. Without, they rest on the model, and that is said; so it is
+    inference on the posterior, which has not seen them. Without, they rest on the model, and say so; they also do
     where the known labels cannot be a random sample. Answers of one worker or one class support neither: every figure
     is then None, and the method ``undecided``.
 
@@ -522,7 +527,7 @@ def _meter(
         if sample is not None:
             drawn = BY_PROBABILITY if (sample.probability != sample.probability[0]).any() else RANDOMLY
             meter = ByKnown(result.task_vote.posterior, known[sample.rows], sample, z)
-            # Whoever says how they were drawn is believed, and other methods have no interval of their own.
+            # A stated way of drawing is not tested, and other methods have no interval of their own.
             if sampling.is_assumed and missing is None and method == "quorate":
                 model = model_meter(answers, None, z)
                 imbalance = contradiction(answers, meter, model)

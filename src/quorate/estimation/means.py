@@ -19,7 +19,7 @@ from quorate.models.confusion import check_size
 from quorate.voting.posterior import FLOOR, clamp_gold, softmax
 
 FEWEST = 5  # known labels, drawn at random, below which no interval is stated
-# How far the shares of a crowd's labels lie off beyond what calibrations explain, as a share of the tasks that may be
+# How far the shares of a crowd's labels lie off by more than calibrations explain, as a share of the tasks that may be
 # labelled wrongly: at this figure 95 % of the shares of 26 public crowds are covered, each crowd by what the others
 # teach. `quorate reproduce estimates` prints both.
 LEAN = 0.6
@@ -69,9 +69,9 @@ class ByKnown:
         if within is not None:
             guess, y, sample = guess[:, within], y[:, within[sample.rows]], sample.within(within)
         if sample.n_drawn < FEWEST and sample.n_drawn < (~sample.is_chosen).sum():
-            return _silent(guess)
+            return _no_interval(guess)
         return ppi_mean(
-            y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, whole=quantity.whole
+            y, guess, sample, lowest=quantity.lowest, highest=quantity.highest, z=self.z, is_count=quantity.is_count
         )
 
 
@@ -79,7 +79,7 @@ class ByKnown:
 class ByModel:
     """The posterior alone: how sure labels of public crowds turned out to be, and how far their shares were off."""
 
-    belief: FloatArray  # before calibration
+    raw_posterior: FloatArray  # before calibration
     law: CalibrationLaw
     known: IntArray  # classes that are known, -1 elsewhere; of no random sample
     z: float
@@ -92,14 +92,14 @@ class ByModel:
 
     @cached_property
     def posterior(self) -> FloatArray:
-        """The belief, averaged over calibrations."""
-        return clamp_gold(self.law.calibrated(self.belief), self.known)
+        """The raw posterior, averaged over calibrations."""
+        return clamp_gold(self.law.calibrated(self.raw_posterior), self.known)
 
     @cached_property
     def calibrated_by(self) -> Iterable[FloatArray]:
-        """The belief by each beta, before the validity, which enters linearly; kept where it is no large table."""
-        each = _ByBeta(self.belief, self.known)
-        return list(each) if len(TEMPERATURES) * self.belief.size <= KEPT else each
+        """The raw posterior by each beta, before the validity, which enters linearly; kept if it is small."""
+        each = _ByBeta(self.raw_posterior, self.known)
+        return list(each) if len(TEMPERATURES) * self.raw_posterior.size <= KEPT else each
 
     def means(self, quantity: Estimand, within: BoolArray | None = None) -> Powered:
         """Estimate by the posterior; its interval allows for the calibration, for chance, and for a lean."""
@@ -114,7 +114,9 @@ class ByModel:
         """Return what an estimate by the posterior is made of."""
         some = slice(None) if within is None else within
         guess = quantity.expected(self.posterior)[:, some]
-        even = quantity.expected(np.full_like(self.belief, 1 / self.belief.shape[1]))[:, some].mean(axis=1)
+        even = quantity.expected(np.full_like(self.raw_posterior, 1 / self.raw_posterior.shape[1]))[:, some].mean(
+            axis=1
+        )
         by_beta = np.stack([quantity.expected(each)[:, some].mean(axis=1) for each in self.calibrated_by], axis=1)
         # v·by_beta + (1-v)·even, for every calibration; its spread over their weights.
         spread = by_beta[:, :, None] * self.law.validity + even[:, None, None] * (1 - self.law.validity)
@@ -155,11 +157,11 @@ class Undecided:
 class _ByBeta:
     """Tables that are made one after another, whenever somebody goes through them."""
 
-    belief: FloatArray
+    raw_posterior: FloatArray
     known: IntArray
 
     def __iter__(self) -> Iterator[FloatArray]:
-        logs = np.log(np.maximum(self.belief, FLOOR))
+        logs = np.log(np.maximum(self.raw_posterior, FLOOR))
         return (clamp_gold(softmax(beta * logs), self.known) for beta in TEMPERATURES)
 
 
@@ -167,7 +169,7 @@ class _ByBeta:
 class ByEither(ByKnown):
     """Known labels and answers that contradict each other: every interval holds that of the one and of the other.
 
-    Either the known labels are no random sample, or the workers err together beyond what the model allows for.
+    Either the known labels are no random sample, or the workers share more mistakes than the model allows for.
     Whichever it is, the interval covers as often as the one that it holds.
     """
 
@@ -190,7 +192,7 @@ class ModelParts:
 
 
 def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: bool = True) -> ByModel:
-    """Form the default method's belief of every task, with what known labels teach of the crowd.
+    """Fit the default method and return its posterior of every task, corrected by known labels.
 
     Args:
         answers: who answered what.
@@ -211,9 +213,9 @@ def model_meter(answers: Answers, known: IntArray | None, z: float, *, learns: b
     fitted = fit_blocks(blocks, "quorate", answers)
     prediction = fitted.vote
     assert isinstance(prediction, Prediction)
-    belief = np.concatenate(list(blocks.map(prediction.uncalibrated)))
+    raw_posterior = np.concatenate(list(blocks.map(prediction.uncalibrated)))
     has_models = fitted.basis is not None and fitted.basis.n_models > 0
-    return ByModel(belief, prediction.law, known, z, has_models)
+    return ByModel(raw_posterior, prediction.law, known, z, has_models)
 
 
 def recall_of(meter: MeanEstimator, predicted: IntArray, of_class: int, within: BoolArray | None) -> Powered:
@@ -241,7 +243,7 @@ def recall_of(meter: MeanEstimator, predicted: IntArray, of_class: int, within: 
     return Powered(*(np.array([each]) for each in (best, *ends, float(np.mean(found.power)))))
 
 
-def _silent(guess: FloatArray) -> Powered:
+def _no_interval(guess: FloatArray) -> Powered:
     """Give the model's mean, and no interval."""
     nothing = np.full(len(guess), np.nan)
     value = guess.mean(axis=1) if guess.shape[1] else nothing

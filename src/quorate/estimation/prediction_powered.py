@@ -153,7 +153,7 @@ def ppi_mean(
     lowest: float | FloatArray = 0.0,
     highest: float | FloatArray = 1.0,
     z: float,
-    whole: bool = False,
+    is_count: bool = False,
     unseen: float = UNSEEN,
 ) -> Powered:
     """Estimate the mean over all tasks of each row.
@@ -165,7 +165,7 @@ def ppi_mean(
         lowest: that a value can be.
         highest: the same.
         z: the quantile of the normal law.
-        whole: the values are yes and no, so that a share of the tasks is a whole number of them.
+        is_count: the values are yes and no, so that a share of the tasks is a whole number of them.
         unseen: observations at either end of the range; see `score_ends`.
 
     >>> rng = np.random.default_rng(0)
@@ -188,7 +188,7 @@ def ppi_mean(
         z=z,
         unseen=unseen,
     )
-    return over_all(found, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, whole=whole)
+    return over_all(found, y[:, ~drawn].sum(axis=1), rest.shape[1], sample.n_tasks, is_count=is_count)
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,7 @@ def powered_rows(
     return Powered(value, low, high, alone_low, alone_high, np.where(alone, 0.0, used))
 
 
-def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, whole: bool) -> Powered:
+def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: int, *, is_count: bool) -> Powered:
     """Put what was certain to be known and the estimated rest together.
 
     Args:
@@ -272,16 +272,16 @@ def over_all(found: Powered, certain: FloatArray | float, n_rest: int, n_tasks: 
         certain: the sum over the tasks that were certain to be known.
         n_rest: how many others there are.
         n_tasks: how many in all.
-        whole: a share of the tasks is a whole number of them, so that an interval ends at one.
+        is_count: a share of the tasks is a whole number of them, so that an interval ends at one.
 
     >>> half = np.array([0.51])
-    >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, whole=True).high[0])
+    >>> float(over_all(Powered(half, half, half, half, half, half), 0.0, 10, 10, is_count=True).high[0])
     0.6
     """
 
     def mean(part: FloatArray, side: int = 0) -> FloatArray:
         total = certain + n_rest * part
-        if whole and side:
+        if is_count and side:
             off = NEAR * n_rest
             total = np.ceil(total - off) if side > 0 else np.floor(total + off)
         share: FloatArray = total / n_tasks

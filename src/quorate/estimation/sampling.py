@@ -33,7 +33,7 @@ class Sampling:
 
     sample: KnownSample | None  # None where it is not known how they were chosen, so that they speak for themselves
     imbalance: Imbalance | None = None  # what no random sample has; only where they might be one
-    is_assumed: bool = False  # whether nobody said that they are one
+    is_assumed: bool = False  # whether that is only assumed
 
 
 def sampling_of(
@@ -41,18 +41,18 @@ def sampling_of(
 ) -> Sampling:
     """Say what the known labels are a sample of.
 
-    Whoever says how they were chosen is believed. Otherwise they are a random sample, unless a test says that they
+    A stated choice is not tested. Otherwise they are a random sample, unless a test says that they
     cannot be one.
 
     Args:
         answers: who answered what.
         known: the known class of each task, -1 where unknown.
         result: of an aggregation that has not seen them.
-        sampled: ``random``, ``advised`` or ``unknown``; None if nobody said.
+        sampled: ``random``, ``advised`` or ``unknown``; None if that is not stated.
         probability: of each task to be known, NaN where that was not written.
 
     Raises:
-        OptionError: they are too few, or what they are said to be lacks a column.
+        OptionError: they are too few, or the stated sampling lacks a column.
 
     >>> import quorate
     >>> answers = quorate.simulate.crowd(100, 5, 3).answers
@@ -123,7 +123,7 @@ def probabilities(source: Source, answers: Answers, task: str = "task") -> Float
     if len(wrong):
         raise ColumnTypeError(
             f"{PROBABILITY!r} lies above 0 and at most at 1, but not so in {rows_phrase(wrong.tolist())} of the known "
-            "labels; mend it"
+            "labels; correct it"
         )
     codes, names = encode(table.column(task), task)
     place = positions(as_type(names, answers.task_names.type, "known tasks"), answers.task_names)

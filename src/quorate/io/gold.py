@@ -271,7 +271,8 @@ def labels_for(reading: Reading, source: Source | None, what: str = "the known l
         labels = respelled(labels, reading.answers.classes)
     if reading.is_sample:
         here = _match(tasks, reading.answers.task_names, "tasks").codes >= 0
-        tasks, labels = tasks.filter(from_numpy(here)), labels.filter(from_numpy(here))
+        tasks = tasks.filter(from_numpy(here))
+        labels = labels.filter(from_numpy(here))
     return {"task": tasks, "label": labels}
 
 

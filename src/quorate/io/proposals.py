@@ -108,6 +108,8 @@ def typed(source: object, options: ReadOptions) -> str:
     chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(AS_USUAL, name)}
     if chosen.get("delimiter") == ",":  # which is found without the option
         del chosen["delimiter"]
+    if not isinstance(chosen.get("map", ""), str):  # a mapping in Python, which no option can hold
+        del chosen["map"]
     return command_line("", files if is_typed else ["FILE"], chosen).removeprefix("quorate '' ")
 
 

@@ -103,7 +103,7 @@ def drawn_by(drawer: Any) -> Iterator[None]:
 def for_page(svg: str, label: str) -> str:
     """Make a drawing part of a page.
 
-    What was told of each mark becomes ``data-tip``, which the page shows on hover; to a screen reader the drawing is
+    The description of each mark becomes ``data-tip``, which the page shows on hover; to a screen reader the drawing is
     one picture, and its figures stand in a table nearby. Names are parsed and written as XML, so they stay text.
 
     >>> drawn = '<svg viewBox="0 0 9 9" width="9"><path role="x" aria-label="a &amp; b" fill="#0072b2"/></svg>'
@@ -116,10 +116,10 @@ def for_page(svg: str, label: str) -> str:
             parent.remove(child)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        told = element.get("aria-label", "")
+        description = element.get("aria-label", "")
         element.attrib = {name: _shown(value) for name, value in element.items() if name in KEPT}
-        if told and element.tag != "g":  # a group is an axis or a legend
-            element.set("data-tip", told)
+        if description and element.tag != "g":  # a group is an axis or a legend
+            element.set("data-tip", description)
     root.attrib = {"viewBox": root.get("viewBox", ""), "role": "img", "aria-label": label}
     return ElementTree.tostring(root, encoding="unicode")
 
@@ -162,7 +162,7 @@ def _inside(cell: Cell) -> str:
     if not cell.lines:
         return shown
     lines = (f"<li><b>{as_text(label)}</b> {as_text(who)}</li>" for label, who in cell.lines)
-    return f'{shown}<ul class="said">{"".join(lines)}</ul>'
+    return f'{shown}<ul class="answers">{"".join(lines)}</ul>'
 
 
 def _badge(badge: Badge) -> str:

@@ -149,15 +149,17 @@ class Report(Shown):
         A page of the name ``-`` goes to standard output.
         """
         page = Path(path)
-        whole = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
-        html = self.html({file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in whole})
+        table_paths = [] if folder is None else [Path(folder) / f"{name}.csv" for name in ("workers", "labels")]
+        html = self.html(
+            {file.stem: quote(Path(os.path.relpath(file, page.parent)).as_posix()) for file in table_paths}
+        )
         if folder is not None:
             make_folder(folder)
         with together():  # the page and its tables appear all or none
             write_text(html, page)
-            for file in whole:
+            for file in table_paths:
                 write_table(getattr(self.result, file.stem), file, excel_safe=excel_safe)
-        return [page, *whole]
+        return [page, *table_paths]
 
     def _lead(self) -> str:
         a = self.result.answers

@@ -75,7 +75,7 @@ def tiles(result: Result, confident: float, score: Score | None = None) -> tuple
         score: of the labels, where the truth is known.
 
     >>> import quorate
-    >>> result = quorate.majority_vote({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")})
+    >>> result = quorate.aggregate({"task": [1, 1, 2], "worker": list("aba"), "label": list("xyx")}, "majority")
     >>> [(tile.figure, tile.what) for tile in tiles(result, 0.9)][3:5]
     [('75%', 'of votes agree with the label'), ('1', 'label to review')]
     """
@@ -137,7 +137,7 @@ def for_manager(result: Result, steps: NextSteps, confident: float) -> str:
     >>> import quorate
     >>> result = quorate.aggregate(quorate.simulate.crowd(300, 6, 6, seed=0).answers)
     >>> from quorate.advice.next_steps import steps_of
-    >>> for_manager(result, steps_of(result, quorate.diagnose_result(result)), 0.9)
+    >>> for_manager(result, steps_of(result, quorate.diagnose(result)), 0.9)
     '6 workers gave 1,800 answers. About ...% of the 300 labels are right (estimate; not yet checked). ...
     """
     a = result.answers

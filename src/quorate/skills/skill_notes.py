@@ -4,24 +4,38 @@ import numpy as np
 
 from quorate.arrays import BoolArray, FloatArray, IntArray
 from quorate.notes import ALTERNATIVE, DOUBTFUL_SIGN, ORIENTATION, SOLVER, UNDETERMINED, Note
+from quorate.skills.identification import (
+    BIPARTITE,
+    ISOLATED,
+    NO_ANSWERS,
+    ONE_CLASS,
+    UNINFORMED,
+    Evidence,
+)
 from quorate.skills.identification import UNDETERMINED as WHY_UNDETERMINED
-from quorate.skills.identification import Evidence
 from quorate.skills.objective import Solution
+
+# Why workers cannot be rated, for one worker and for several, by status.
+IN_WORDS = {
+    ISOLATED: ("shares no task with others", "share no task with others"),
+    BIPARTITE: ("shares too few tasks with others", "share tasks only with each other"),
+    ONE_CLASS: ("gave the same answer as everyone", "gave the same answer as everyone"),
+    UNINFORMED: ("shares tasks only with workers who guess", "share tasks only with workers who guess"),
+    NO_ANSWERS: ("has no answer left", "have no answer left"),
+}
 
 
 def undetermined_note(status: IntArray) -> list[Note]:
-    """Return a note on how many workers are not determined, and why; none if all are.
+    """Return a note on how many workers cannot be rated, and why; nothing if all can be.
 
     >>> undetermined_note(np.array([0, 1, 1]))[0].text
-    "2 of 3 workers' skills are not determined: shares no task with anyone (2)"
+    '2 of 3 workers cannot be rated: 2 share no task with others'
     """
-    counts = {reason: int((status == code).sum()) for code, reason in WHY_UNDETERMINED.items() if code in status}
+    counts = {code: int((status == code).sum()) for code in WHY_UNDETERMINED if code in status}
     if not counts:
         return []
-    reasons = ", ".join(f"{reason} ({n:,})" for reason, n in counts.items())
-    n_undetermined = sum(counts.values())
-    n_workers = len(status)
-    text = f"{n_undetermined:,} of {n_workers:,} workers' skills are not determined: {reasons}"
+    reasons = ", ".join(f"{n:,} {IN_WORDS[code][n > 1]}" for code, n in counts.items())
+    text = f"{sum(counts.values()):,} of {len(status):,} workers cannot be rated: {reasons}"
     return [Note(UNDETERMINED, text)]
 
 
@@ -32,20 +46,20 @@ def orientation_note(evidence: Evidence) -> list[Note]:
     >>> from quorate.skills.identification import gather
     >>> rows = {"task": [1, 1, 1, 2, 2, 2], "worker": list("abcdef"), "label": list("xxyyxx")}
     >>> orientation_note(gather(quorate.read(rows)))[0].text
-    '2 groups of workers never met: each is taken to be right more often than wrong; known labels would decide it'
+    '2 groups of workers share no task, so they cannot be compared. Each is assumed to be right more often than ...
     """
     free = int(evidence.free.sum())
     if free == 0 or free + int(evidence.anchored.sum()) < 2:
         return []
     if free == 1:
-        met = "gold" if evidence.oriented is None or not evidence.oriented.any() else "those who are known"
-        text = f"1 group of workers never met {met}: it is taken to be right more often than wrong"
+        others = "known labels" if evidence.oriented is None or not evidence.oriented.any() else "workers rated before"
+        text = f"1 group of workers has no {others}: it is assumed to be right more often than wrong"
         return [Note(ORIENTATION, text)]
     return [
         Note(
             ORIENTATION,
-            f"{free:,} groups of workers never met: each is taken to be right more often than wrong; known labels "
-            "would decide it",
+            f"{free:,} groups of workers share no task, so they cannot be compared. Each is assumed to be right more "
+            "often than wrong; known labels would confirm it",
         )
     ]
 

@@ -1,0 +1,119 @@
+"""Differences between systems: coverage, pairing, correction for many pairs, and what is said of them."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import quorate
+from quorate.errors import ConflictingGoldError, MissingColumnError
+from quorate.estimation.differences import holm
+
+
+def systems(
+    n_items: int, gains: dict[str, float], *, n_gold: int, spread: float, seed: int, bias: float = 0.0
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]], dict[str, float]]:
+    """Items answered by several systems, four judges per answer who are right 75% of the time.
+
+    Returns answers, gold of random tasks, and the pass rate of each system in the population of items.
+    """
+    rng = np.random.default_rng(seed)
+    item_effect = spread * rng.standard_normal(n_items)
+    answers: dict[str, list[Any]] = {"item": [], "system": [], "worker": [], "label": []}
+    gold: dict[str, list[Any]] = {"item": [], "system": [], "label": []}
+    draws = spread * np.random.default_rng(0).standard_normal(200_000)
+    for name, gain in gains.items():
+        passes = rng.random(n_items) < 1 / (1 + np.exp(-(gain + item_effect)))
+        for item in range(n_items):
+            for judge in range(4):
+                right = rng.random() < 0.75
+                verdict = bool(passes[item]) == right or (name == "new" and rng.random() < bias)
+                answers["item"].append(f"q{item}")
+                answers["system"].append(name)
+                answers["worker"].append(f"judge{judge}")
+                answers["label"].append("pass" if verdict else "fail")
+            gold["item"].append(f"q{item}")
+            gold["system"].append(name)
+            gold["label"].append("pass" if passes[item] else "fail")
+    chosen = rng.permutation(len(gold["item"]))[:n_gold]
+    sample = {name: [values[k] for k in chosen] for name, values in gold.items()}
+    rates = {name: float((1 / (1 + np.exp(-(gain + draws)))).mean()) for name, gain in gains.items()}
+    return answers, sample, rates
+
+
+def estimated(answers: dict[str, list[Any]], gold: dict[str, list[Any]] | None) -> Any:
+    columns: Any = {"task": "item,system", "worker": "worker", "label": "label"}
+    return quorate.estimate(answers, gold=gold, sampled="random" if gold else None, by="system", **columns)
+
+
+def test_intervals_cover_the_difference_even_if_judges_favour_a_system() -> None:
+    covered = []
+    for seed in range(40):
+        answers, gold, rates = systems(100, {"base": 0.4, "new": 0.9}, n_gold=70, spread=1.0, seed=seed, bias=0.15)
+        (found,) = estimated(answers, gold).differences
+        assert (found.one, found.two, found.label, found.n_pairs) == ("new", "base", "pass", 100)
+        covered.append(found.low <= rates["new"] - rates["base"] <= found.high)
+    assert np.mean(covered) >= 0.85  # 95% intervals, 40 draws: three standard errors
+
+
+def test_pairing_by_item_narrows_the_interval() -> None:
+    """With all labels known and items that differ much, the items' difficulty cancels in the difference."""
+    answers, gold, _ = systems(200, {"base": 0.0, "new": 0.3}, n_gold=400, spread=3.0, seed=1)
+    (paired,) = estimated(answers, gold).differences
+    tasks = [f"{item} / {system}" for item, system in zip(answers["item"], answers["system"], strict=True)]
+    flat = {"task": tasks, "worker": answers["worker"], "label": answers["label"], "system": answers["system"]}
+    known = {
+        "task": [f"{item} / {system}" for item, system in zip(gold["item"], gold["system"], strict=True)],
+        "label": gold["label"],
+    }
+    (single,) = quorate.estimate(flat, gold=known, sampled="random", by="system").differences
+    assert single.n_pairs == 0
+    assert single.value == pytest.approx(paired.value)
+    assert paired.high - paired.low < 0.85 * (single.high - single.low)
+
+
+def test_all_pairs_are_listed_and_corrected_by_holm() -> None:
+    answers, gold, _ = systems(80, {"a": 0.0, "b": 0.1, "c": 2.5}, n_gold=150, spread=0.5, seed=2)
+    found = estimated(answers, gold)
+    assert [(each.one, each.two) for each in found.differences] == [("b", "a"), ("c", "a"), ("c", "b")]
+    clear = {(each.one, each.two): each.is_clear for each in found.differences}
+    assert clear == {("b", "a"): False, ("c", "a"): True, ("c", "b"): True}
+    assert "corrected for 3 comparisons (Holm)" in found.summary()
+    assert "not a clear difference" in found.summary()
+    assert len(found.to_dict()["differences"]) == 3
+    assert found.table["what"].to_pylist().count("share, difference") == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_holm_rejects_what_the_definition_rejects(seed: int) -> None:
+    p = np.random.default_rng(seed).random(7) ** 3
+    order = np.argsort(p)
+    rejected = np.zeros(7, bool)
+    for step, k in enumerate(order):  # the definition: stop at the first that is too large
+        if p[k] > 0.05 / (7 - step):
+            break
+        rejected[k] = True
+    assert ((holm(p) <= 0.05) == rejected).all()
+
+
+def test_judges_that_add_nothing_are_said_to_add_nothing() -> None:
+    rng = np.random.default_rng(0)
+    table = {
+        "task": np.repeat(np.arange(300), 4).tolist(),
+        "worker": ["a", "b", "c", "d"] * 300,
+        "label": rng.choice(["yes", "no"], 1200).tolist(),
+    }
+    truth = {"task": list(range(60)), "label": rng.choice(["yes", "no"], 60).tolist()}
+    found = quorate.estimate(table, gold=truth, sampled="random")
+    assert "The workers add nothing here: the 60 known labels alone give the same intervals." in found.summary()
+
+
+def test_a_column_that_is_missing_or_varies_within_a_task_is_refused(tmp_path: Path) -> None:
+    table = {"task": [1, 1, 2, 2], "worker": list("abab"), "label": list("xyxx"), "system": list("pqrr")}
+    with pytest.raises(MissingColumnError, match='--by model needs a column "model"'):
+        quorate.estimate(table, by="model")
+    with pytest.raises(ConflictingGoldError, match="task 1 has two values in the column 'system'"):
+        quorate.estimate(table, by="system")
+    with pytest.raises(MissingColumnError, match="to pair by"):
+        quorate.estimate({**table, "system": list("ppqq")}, by="system", pair_by="question")
