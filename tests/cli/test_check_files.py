@@ -11,8 +11,9 @@ from quorate.cli.check import as_markdown as markdown
 
 
 @given(st.text(), st.text(), st.sampled_from([True, False, None]))
-def test_junit_can_be_read_whatever_is_in_it(name: str, told: str, passed: bool | None) -> None:
-    root = ElementTree.fromstring(junit([Outcome(name, told, passed, "mend it")], told).encode("utf-8", "replace"))
+def test_junit_can_be_read_whatever_is_in_it(name: str, observed: str, passed: bool | None) -> None:
+    text = junit([Outcome(name, observed, passed, "mend it")], observed)
+    root = ElementTree.fromstring(text.encode("utf-8", "replace"))
     failures = int(passed is False)
     errors = int(passed is None)
     assert root.attrib == {"tests": "1", "failures": str(failures), "errors": str(errors)}

@@ -98,8 +98,8 @@ def test_simulate_and_score(capsys: Any, tmp_path: Path) -> None:
 
 def test_every_reading_option_works_on_every_command_that_reads(capsys: Any, tmp_path: Path) -> None:
     path = tmp_path / "odd.dat"
-    path.write_bytes("item;who;said\n1;Zoé;x\n1;b;y\n1;b;x\n1;c;x\n2;;x\n2;b;y\n2;c;y\n".encode("latin-1"))
-    options = ["--task", "item", "--worker", "who", "--label", "said", "--delimiter", ";", "--encoding", "latin-1"]
+    path.write_bytes("item;who;verdict\n1;Zoé;x\n1;b;y\n1;b;x\n1;c;x\n2;;x\n2;b;y\n2;c;y\n".encode("latin-1"))
+    options = ["--task", "item", "--worker", "who", "--label", "verdict", "--delimiter", ";", "--encoding", "latin-1"]
     options += ["--from", "csv", "--on-conflict", "last", "--skip-missing"]
     for command in ("aggregate", "diagnose"):
         code, out, _ = quorate(capsys, command, path, *options, "--json")

@@ -23,25 +23,25 @@ from quorate.io.read import read
 
 
 def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path: Path) -> None:
-    told = kills(tmp_path, 16, random.Random(1), quick)
-    assert told["killed"] + told["finished first"] == 16
-    assert (told["half a file"], told["left for ever"]) == (0, 0)
+    counts = kills(tmp_path, 16, random.Random(1), quick)
+    assert counts["killed"] + counts["finished first"] == 16
+    assert (counts["half a file"], counts["left for ever"]) == (0, 0)
 
 
 def test_a_killed_push_has_sent_whole_pieces_each_once(tmp_path: Path) -> None:
-    told = killed_pushes(tmp_path, 4, random.Random(1))
-    assert told["killed"] + told["finished first"] == 4
-    assert (told["pieces torn or twice"], told["left behind"]) == (0, 0)
+    counts = killed_pushes(tmp_path, 4, random.Random(1))
+    assert counts["killed"] + counts["finished first"] == 4
+    assert (counts["pieces torn or twice"], counts["left behind"]) == (0, 0)
 
 
 def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
-    told = full_disks(tmp_path, quick)
-    assert told == {"tried": 12, "said so": 12, "old files changed": 0, "left behind": 0}
+    counts = full_disks(tmp_path, quick)
+    assert counts == {"tried": 12, "said so": 12, "old files changed": 0, "left behind": 0}
 
 
 def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:
-    told = two_at_once(tmp_path, 4)
-    assert (told["lost"], told["answers added"] + 50 * told["refused"]) == (0, 400)
+    counts = two_at_once(tmp_path, 4)
+    assert (counts["lost"], counts["answers added"] + 50 * counts["refused"]) == (0, 400)
 
 
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,7 @@ def test_a_name_that_is_too_long_is_the_files_and_not_standard_outputs(
 def test_what_cannot_be_printed_leaves_no_file(
     capsys: Any, answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """JSON is made before any file appears: here, of something that cannot be told in JSON."""
+    """JSON is made before any file appears: here, of something that JSON cannot hold."""
 
     def refuse(*_: Any, **__: Any) -> str:
         raise InputError("no JSON of this")

@@ -86,9 +86,9 @@ def test_every_option_that_names_an_input_takes_a_pipe(
     def run(folder: Path, value: str) -> tuple[int, str]:
         folder.mkdir()
         code, out, err = running.quorate(capsys, *arguments(path, folder, parameter, value))
-        told = f"{out}\n{err}".replace(value, "INPUT").replace(str(folder), "FOLDER")
-        told = told.replace("quorate rate FILE", "quorate rate INPUT")  # a pipe cannot be named again
-        return code, re.sub(r'"seconds": [\d.e-]+', "", told)
+        text = f"{out}\n{err}".replace(value, "INPUT").replace(str(folder), "FOLDER")
+        text = text.replace("quorate rate FILE", "quorate rate INPUT")  # a pipe cannot be named again
+        return code, re.sub(r'"seconds": [\d.e-]+', "", text)
 
     with pipe(content) as there:
         file = tmp_path / Path(there).name  # a model is called by the name of its file

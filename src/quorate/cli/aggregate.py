@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import ADVANCED, DATABASES, METHOD, OUTPUT
+from quorate.cli.command import ADVANCED, DATABASES, OUTPUT
 from quorate.cli.options import (
     ExcelSafe,
     Gold,
@@ -95,7 +95,7 @@ def aggregate(
         typer.Option(
             "--predictions",
             metavar="[NAME=]FILE",
-            rich_help_panel=METHOD,
+            rich_help_panel=ADVANCED,
             help="A model's predictions, counted as one more worker.",
         ),
     ] = None,

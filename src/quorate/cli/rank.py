@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quorate.cli.command import Command
+from quorate.cli.command import ADVANCED, Command
 from quorate.cli.exit_codes import UNDECIDED
 from quorate.cli.options import Delimiter, Encoding, ExcelSafe, Json, Seed, engine_of, engine_options, split_labels
 
@@ -60,12 +60,21 @@ def _rank_options(
     ] = None,
     baseline: Annotated[str | None, typer.Option(metavar="ITEM", help="Item whose strength is zero.")] = None,
     units: Annotated[str, typer.Option(help="Units of the strengths: logit or elo.")] = "logit",
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    level: Annotated[float, typer.Option(rich_help_panel=ADVANCED, help="Level of the intervals.")] = 0.95,
     cluster: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Comparisons that depend on each other: task, none or a column.")
+        str,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel=ADVANCED,
+            help="Comparisons that depend on each other: task, none or a column.",
+        ),
     ] = "task",
     judge_skill: Annotated[
-        str, typer.Option(help="Estimate judges' skills: auto (if it predicts held-out tasks better), on or off.")
+        str,
+        typer.Option(
+            rich_help_panel=ADVANCED,
+            help="Estimate judges' skills: auto (if it predicts held-out tasks better), on or off.",
+        ),
     ] = "auto",
     position: Annotated[
         bool, typer.Option("--position/--no-position", help="Estimate each judge's preference for the left side.")
@@ -74,27 +83,51 @@ def _rank_options(
         str | None,
         typer.Option(metavar="FILE", help="Known comparisons, in the same layout: they decide the direction."),
     ] = None,
-    tie_below: Annotated[float, typer.Option(help="Two scores that differ by no more are a tie.")] = 0.0,
+    tie_below: Annotated[
+        float, typer.Option(rich_help_panel=ADVANCED, help="Two scores that differ by no more are a tie.")
+    ] = 0.0,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out rows with a missing field.")] = False,
     drop_self: Annotated[
-        bool, typer.Option("--drop-self", help="Leave out comparisons in which the judge is one of the items.")
+        bool,
+        typer.Option(
+            "--drop-self",
+            rich_help_panel=ADVANCED,
+            help="Leave out comparisons in which the judge is one of the items.",
+        ),
     ] = False,
     adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Pairs were chosen because of earlier answers: warn about intervals.")
+        bool,
+        typer.Option(
+            "--adaptive",
+            rich_help_panel=ADVANCED,
+            help="Pairs were chosen because of earlier answers: warn about intervals.",
+        ),
     ] = False,
     next: Annotated[int | None, typer.Option(metavar="N", help="Propose the N pairs to compare next.")] = None,
-    aim: Annotated[str, typer.Option(help="What --next aims at: information, order or best.")] = "information",
+    aim: Annotated[
+        str, typer.Option(rich_help_panel=ADVANCED, help="What --next aims at: information, order or best.")
+    ] = "information",
     difference: Annotated[
-        str | None, typer.Option(metavar="X,Y", help="State how much stronger item X is than item Y, with an interval.")
+        str | None,
+        typer.Option(
+            metavar="X,Y",
+            rich_help_panel=ADVANCED,
+            help="State how much stronger item X is than item Y, with an interval.",
+        ),
     ] = None,
     output: Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the items go.")] = None,
     workers_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the judges go.")] = None,
-    pairs_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the pairs go.")] = None,
+    pairs_out: Annotated[
+        str | None, typer.Option(metavar="FILE", rich_help_panel=ADVANCED, help="Where the pairs go.")
+    ] = None,
     next_out: Annotated[str | None, typer.Option(metavar="FILE", help="Where the pairs of --next go.")] = None,
     report: Annotated[str | None, typer.Option(metavar="FILE", help="Where a page with charts goes (HTML).")] = None,
-    format: Annotated[str | None, typer.Option(help="Format of what is written: csv, parquet or jsonl.")] = None,
+    format: Annotated[
+        str | None, typer.Option(rich_help_panel=ADVANCED, help="Format of what is written: csv, parquet or jsonl.")
+    ] = None,
     input_format: Annotated[
-        str | None, typer.Option(help="csv, tsv, parquet or jsonl, if the name does not show it.")
+        str | None,
+        typer.Option(rich_help_panel=ADVANCED, help="csv, tsv, parquet or jsonl, if the name does not show it."),
     ] = None,
     delimiter: Delimiter = None,
     encoding: Encoding = "utf-8",

@@ -64,7 +64,7 @@ class Comparison(Shown):
 
         >>> import quorate
         >>> compare(quorate.simulate.crowd(50, 5, 3).answers, methods=["majority", "rank-one"])
-        <Comparison: 2 methods; their labels differ on 5 of 50 tasks. Without known labels, none can be called best.>
+        <Comparison: 2 methods; their labels differ on ... of 50 tasks. Without known labels, none can be called best.>
         """
         return " ".join(self.lines())
 
@@ -80,8 +80,8 @@ class Comparison(Shown):
         >>> crowd = quorate.simulate.crowd(400, 9, 4, skills=np.linspace(-0.2, 0.9, 9), seed=1)
         >>> for line in compare(crowd.answers, crowd.truth_table, methods=["quorate", "majority"]).lines():
         ...     print(line)
-        2 methods; their labels differ on 87 of 400 tasks.
-        majority: 100 wrong of 400, quorate 48: more errors (paired test, p < 0.001).
+        2 methods; their labels differ on ... of 400 tasks.
+        majority: ... wrong of 400, quorate ...: more errors (paired test, p < 0.001).
         """
         head = (
             f"{count(len(self.entries), 'method')}; their labels differ on {self.n_differing():,} of "

@@ -452,7 +452,8 @@ def rate_command(file: str | None, options: ReadOptions) -> str:
     from quorate.io.proposals import FLAGS, command_line
 
     usual = ScoreOptions()
-    chosen = {name: getattr(options, name) for name in FLAGS if getattr(options, name) != getattr(usual, name)}
+    names = (*FLAGS, "format")
+    chosen = {name: getattr(options, name) for name in names if getattr(options, name) != getattr(usual, name)}
     for role, column, default in zip(ROLES, options.columns, usual.columns, strict=True):
         chosen.pop(role, None)
         if column != default:
