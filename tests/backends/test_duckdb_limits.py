@@ -100,7 +100,7 @@ CONFLICT = {"task": [1, 2, 2], "worker": list("aaa"), "label": list("xxy")}
         ({**ROWS, "task": [1, None, 2]}, {}, BlankFieldError, "'task' is missing"),
         (CONFLICT, {}, ConflictingAnswersError, "worker 'a' gave task 2 'x', 'y'"),
         (ROWS, {"on_conflict": "first"}, OptionError, r"name the column that says so with order= \(--order\)"),
-        (ROWS, {"method": "kos"}, OptionError, "one-coin, dawid-skene .--method. run beyond memory"),
+        (ROWS, {"method": "kos"}, OptionError, "one-coin, dawid-skene .--method. run on data larger than memory"),
         (ROWS, {"intervals": "full"}, OptionError, "choose intervals='fast'"),
         (ROWS, {"priors": [0.5, 0.5]}, OptionError, "has no option 'priors' out of core"),
         (ROWS, {"gold": {9: "x"}}, UnknownGoldTaskError, "nobody answered: 9"),

@@ -11,7 +11,7 @@ from tests.backends.alike import aggregate, assert_alike
 from tests.backends.test_spark import all_sets, session
 from tests.conftest import RealData
 
-# Spark warns of the newer pandas at every turn, which is not ours to mend.
+# Spark warns of the newer pandas at every turn, which is not ours to repair.
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.filterwarnings("ignore")]
 
 

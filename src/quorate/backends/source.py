@@ -46,7 +46,7 @@ from quorate.io.read import Reading
 from quorate.io.read_table import Source, format_of, read_table
 from quorate.io.rows import read_rows
 
-# What can be said about reading answers in an engine.
+# Options for reading answers in an engine.
 MEANINGFUL = (
     *("task", "worker", "label", "on_conflict", "skip_missing", "classes", "format", "delimiter", "group", "judges"),
     *("abstain", "map"),
@@ -310,16 +310,16 @@ class EngineReading(Reading):
         return self.held.engine
 
     def lines(self) -> list[str]:
-        """Say in a line which engine has the answers, why, and whether all that follows is told of a sample."""
+        """Return a line that names the engine, why it was chosen, and whether the output describes a sample."""
         if self.held is None:
             return []
         (line,) = self.held.lines()
         drawn = f"{count(self.answers.n_answers, 'answer')} to {count(self.answers.n_tasks, 'task')}"
-        told = f"; this is told of a sample of whole tasks, drawn by a hash of their ids: {drawn}"
-        return [f"{line}{told}" if self.is_sample else line]
+        sample = f"; the output describes a sample of complete tasks, chosen by a hash of their ids: {drawn}"
+        return [f"{line}{sample}" if self.is_sample else line]
 
     def sample_fields(self) -> dict[str, Any]:
-        """Return what a program must be told of a sample: of how many rows, and how much was drawn."""
+        """Return the size of the sample and of the table, for programs; empty where everything was read."""
         if not self.is_sample or self.held is None:
             return {}
         drawn = {"n_answers": self.answers.n_answers, "n_tasks": self.answers.n_tasks}
@@ -360,7 +360,7 @@ class EngineSource:
         return NotInMemoryError(
             f"{what} needs every answer in memory, and {self.engine.name} has {count(self.n_rows, 'row')}, more than "
             f"the {most_answers(self.choice.where):,} that are read. Take a sample of whole tasks{allow}; "
-            f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run beyond memory"
+            f"{', '.join(OUT_OF_CORE_METHODS)} (--method) run on data larger than memory"
         )
 
 
@@ -418,7 +418,7 @@ def read_into_memory(held: EngineSource, also: Sequence[str] = (), *, sample: bo
 
 
 def _drawn(batches: Iterator[pa.RecordBatch], held: EngineSource) -> Iterator[pa.RecordBatch]:
-    """Keep the rows of tasks whose hash is small; those without a task too, so that they are told of."""
+    """Keep the rows of tasks whose hash is small; and rows without a task, so that they are counted."""
     share = SPARE * most_answers(held.choice.where) / held.n_rows
     for batch in batches:
         yield batch.filter(from_numpy(hashes_of(batch.column(0)) <= np.uint64(share * 2**64)))
@@ -463,7 +463,7 @@ def most_answers(where: EngineOptions) -> int:
     if where.most is not None:
         return where.most
     found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]?i?)b?\s*", where.memory or "", re.IGNORECASE)
-    if found is None:  # none is said, or a share, as 80%, of which DuckDB knows the whole
+    if found is None:  # none is set, or a percentage, of which only DuckDB knows the base
         return MOST
     return min(MOST, int(float(found[1]) * SIZES.get(found[2].lower(), 1) / BYTES))
 

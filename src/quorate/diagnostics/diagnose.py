@@ -21,7 +21,7 @@ from quorate.diagnostics.components import WANTED, ComponentFinding, component_r
 from quorate.diagnostics.copying import agreement_findings, agreement_test, copying_findings
 from quorate.diagnostics.drift import drift_findings, drift_test
 from quorate.diagnostics.finding import Finding, ordered
-from quorate.diagnostics.hard_tasks import task_findings, task_test
+from quorate.diagnostics.hard_tasks import task_findings, task_test, untested_tasks
 from quorate.diagnostics.identifiability import graph_findings, weak_findings
 from quorate.diagnostics.workers import about_workers
 from quorate.errors import TooLargeError, in_python, refuse_with_result
@@ -318,7 +318,7 @@ def _diagnose(result: Result, judged: Result, times: FloatArray | None, delta: f
     pairs, uncounted = counted_pairs(crowd, verdict)
     everyone = list(parts(verdict, pairs, complete=uncounted is None))
     found = [*graph_findings(result, everyone, crowd), *weak_findings(result)]
-    not_asked = []
+    not_asked = untested_tasks(answers)
     if uncounted is not None:
         not_asked.append(
             f"which pairs agree beyond their skills, and which groups are loosely tied by several workers: {uncounted}"
