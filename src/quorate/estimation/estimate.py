@@ -12,7 +12,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
-from quorate.errors import OptionError, count, listing, shown
+from quorate.errors import OptionError, check_level, count, listing, shown
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
     FEWEST,
@@ -398,8 +398,7 @@ def estimate(
     >>> bool(found.low < (crowd.truth == 1).mean() < found.high)
     True
     """
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    check_level(level)
     if (tasks is None) != (by is None):
         raise OptionError("a table of tasks and one of its columns go together: tasks= and by= (--tasks, --by)")
     read = given(source, reading)
