@@ -61,9 +61,9 @@ def answer_warnings(answers: Answers, reading: ReadOptions, *, with_counts: bool
     elif _is_scale(texts):
         many = n_classes > MOST_GRADES
         remedy = (
-            "quorate rate combines them into one score per task"
+            "the command rate combines them into one score per task"
             if many
-            else "say --ordered; quorate rate combines numbers"
+            else "say --ordered; the command rate combines numbers"
         )
         numbers = sorted(texts, key=float)
         found.append(
@@ -135,5 +135,5 @@ def _pairs(texts: Sequence[str]) -> list[str]:
         return []
     return [
         f"the classes {listing(texts[:5])} look like choices between two things. The labels say which side won each "
-        "task; look at the order in which the sides were shown; quorate rank estimates which thing is best"
+        "task; look at the order in which the sides were shown; the command rank estimates which thing is best"
     ]
