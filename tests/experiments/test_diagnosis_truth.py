@@ -39,15 +39,15 @@ def test_each_kind_is_compared_where_its_truth_is_plain() -> None:
     drawn = crowd(1500, 12, 8, skills=skills, seed=1)
     a, label = drawn.answers, drawn.answers.label.copy()
     label[np.isin(a.worker, [10, 11])] = 0
-    said = np.full((1500, 12), -1)
-    said[a.task, a.worker] = label
-    copied = (said[:, 4] >= 0) & (said[:, 5] >= 0) & (rng.random(1500) < 0.9)
-    said[copied, 5] = said[copied, 4]
-    made = collect(a.task, a.worker, said[a.task, a.worker], drawn.truth, skills, 2)
-    told = {each.kind: each for each in statements(diagnose(made.answers), made.truth)}
-    assert {SKILL, EXPLAINED, MOVES, AGREEMENT} <= set(told)
-    assert told[SKILL].low <= told[SKILL].true <= told[SKILL].high
-    assert abs(told[MOVES].true) < 0.01
-    assert abs(told[MOVES].off) < 0.1
-    assert abs(told[EXPLAINED].off) < 0.1
-    assert abs(told[AGREEMENT].off) < 0.1
+    label_table = np.full((1500, 12), -1)
+    label_table[a.task, a.worker] = label
+    copied = (label_table[:, 4] >= 0) & (label_table[:, 5] >= 0) & (rng.random(1500) < 0.9)
+    label_table[copied, 5] = label_table[copied, 4]
+    made = collect(a.task, a.worker, label_table[a.task, a.worker], drawn.truth, skills, 2)
+    statement_of_kind = {each.kind: each for each in statements(diagnose(made.answers), made.truth)}
+    assert {SKILL, EXPLAINED, MOVES, AGREEMENT} <= set(statement_of_kind)
+    assert statement_of_kind[SKILL].low <= statement_of_kind[SKILL].true <= statement_of_kind[SKILL].high
+    assert abs(statement_of_kind[MOVES].true) < 0.01
+    assert abs(statement_of_kind[MOVES].off) < 0.1
+    assert abs(statement_of_kind[EXPLAINED].off) < 0.1
+    assert abs(statement_of_kind[AGREEMENT].off) < 0.1

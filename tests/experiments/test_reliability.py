@@ -67,15 +67,15 @@ def test_averaging_over_uncertain_skills_is_voting_with_their_means(n_classes: i
     rng = np.random.default_rng(3)
     possible = rng.uniform(0.1, 0.95, (3, 4))  # four accuracies for each worker
     chance = rng.dirichlet(np.ones(4), 3)  # and how likely each is
-    said = [0, 1, 0]
+    labels = [0, 1, 0]
     likelihood = np.zeros(n_classes)
     for picked in product(range(4), repeat=3):
         p = possible[range(3), picked]
         for truth in range(n_classes):
-            given = [p[w] if said[w] == truth else (1 - p[w]) / (n_classes - 1) for w in range(3)]
+            given = [p[w] if labels[w] == truth else (1 - p[w]) / (n_classes - 1) for w in range(3)]
             likelihood[truth] += chance[range(3), picked].prod() * np.prod(given)
     answers = answers_of(
-        [("t", f"w{w}", "xyz"[label]) for w, label in enumerate(said)], classes=list("xyz"[:n_classes])
+        [("t", f"w{w}", "xyz"[label]) for w, label in enumerate(labels)], classes=list("xyz"[:n_classes])
     )
     means = skill_of((possible * chance).sum(axis=1), n_classes)
     voted = plug_in_vote(answers, weight(means, n_classes)).posterior[0]

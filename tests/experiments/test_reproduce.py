@@ -149,7 +149,7 @@ def test_seconds_stay_out_of_the_page(tmp_path: Path) -> None:
 
 def test_progress_is_told(tmp_path: Path) -> None:
     voters: list[tuple[str, int, int | None]] = []
-    with listening(lambda *told: voters.append(told)):
+    with listening(lambda *progress: voters.append(progress)):
         reproduce(["learnability"], tmp_path, quick=True)
     assert ("items", 0, 1) in voters
     assert ("items", 1, 1) in voters

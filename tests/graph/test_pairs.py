@@ -29,9 +29,9 @@ def naive(answers: Answers) -> Counts:
     counts: Counts = {}
     for task in range(answers.n_tasks):
         given = [(w, c) for t, w, c in zip(answers.task, answers.worker, answers.label, strict=True) if t == task]
-        for (one, said), (two, replied) in combinations(sorted(given), 2):
+        for (one, label), (two, other_label) in combinations(sorted(given), 2):
             shared, agreed = counts.get((one, two), (0, 0))
-            counts[one, two] = (shared + 1, agreed + int(said == replied))
+            counts[one, two] = (shared + 1, agreed + int(label == other_label))
     return counts
 
 

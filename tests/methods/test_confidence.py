@@ -26,15 +26,15 @@ def gold_of(crowd: simulate.Crowd, chosen: Any) -> dict[str, Any]:
 
 def test_independent_crowds_are_calibrated_and_more_so_when_said_to_be_independent() -> None:
     """The targets, over three crowds of each kind. Of either figure .012 is chance: labels drawn as stated have it."""
-    told: dict[str, list[float]] = {"measured": [], "independent": []}
+    gaps: dict[str, list[float]] = {"measured": [], "independent": []}
     for regime in ALONE:
         for seed in range(3):
             crowd = regime.draw(np.random.default_rng([seed, len(regime.name)]))
-            for dependence, found in told.items():
+            for dependence, found in gaps.items():
                 result = quorate.aggregate(crowd.answers, dependence=dependence)
                 found.append(calibration_error(result, crowd.truth_table))
-    assert np.mean(told["measured"]) <= 0.07  # comparable crowds are not independent, so it is understated
-    assert np.mean(told["independent"]) <= 0.02
+    assert np.mean(gaps["measured"]) <= 0.07  # comparable crowds are not independent, so it is understated
+    assert np.mean(gaps["independent"]) <= 0.02
 
 
 def test_known_tasks_are_certain_and_posteriors_sum_to_one() -> None:
@@ -193,11 +193,11 @@ def test_groups_are_taken_as_a_mapping_too() -> None:
 @pytest.mark.parametrize(("n_tasks", "advised"), [(9, None), (10, 10), (29, 10), (200, 20), (400, 30)])
 def test_a_tenth_of_the_tasks_is_advised_between_ten_and_thirty(n_tasks: int, advised: int | None) -> None:
     """And none where they are a handful: how sure the labels are is still told."""
-    said = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
-    assert "Calibrated on comparable public datasets" in said
+    summary = quorate.aggregate(simulate.crowd(n_tasks, 6, 4, seed=0).answers).summary()
+    assert "Calibrated on comparable public datasets" in summary
     if advised is None:
-        assert "To check" not in said
+        assert "To check" not in summary
     else:
-        assert f"To check: quorate.suggest_gold(answers, {advised})" in said
+        assert f"To check: quorate.suggest_gold(answers, {advised})" in summary
     (finding,) = factor_findings(0.3, n_tasks)
     assert ("suggest_gold" in finding.sentence) is (advised is not None)

@@ -47,16 +47,16 @@ def test_the_skill_that_labels_leave_is_what_is_not_turned_round() -> None:
         assert by_agreement == pytest.approx(0.6, abs=0.02)
 
 
-@pytest.mark.parametrize(("share", "is_told"), [(0.0, False), (0.1, False), (0.25, True), (0.45, True)])
-def test_labels_are_doubted_where_they_take_a_third_of_the_skill(share: float, is_told: bool) -> None:
-    assert (1 - 2 * share < MIN_SKILL_RATIO) == is_told
+@pytest.mark.parametrize(("share", "is_noted"), [(0.0, False), (0.1, False), (0.25, True), (0.45, True)])
+def test_labels_are_doubted_where_they_take_a_third_of_the_skill(share: float, is_noted: bool) -> None:
+    assert (1 - 2 * share < MIN_SKILL_RATIO) == is_noted
     notes = contradiction(CROWD.answers, turned(CROWD.truth, share), "m")
-    assert [note.kind for note in notes] == [CONTRADICTION] * is_told
+    assert [note.kind for note in notes] == [CONTRADICTION] * is_noted
     if share == 0.25:
         sentence = r"m: by its labels (\d+)% of the answers are right, and by how often workers agree (\d+)%; it may"
-        told = re.match(sentence, notes[0].text)
-        assert told is not None
-        assert [int(each) for each in told.groups()] == [pytest.approx(65, abs=2), pytest.approx(80, abs=2)]
+        match = re.match(sentence, notes[0].text)
+        assert match is not None
+        assert [int(each) for each in match.groups()] == [pytest.approx(65, abs=2), pytest.approx(80, abs=2)]
 
 
 def test_few_experts_among_guessers_are_no_contradiction() -> None:

@@ -65,8 +65,8 @@ def test_known_labels_are_used_as_in_memory(method: str, exchanged: bool, monkey
     crowd = simulate.crowd(200, 12, 4, n_classes=3, seed=3)
     answers = crowd.answers
     if exchanged:
-        said = np.array([1, 0, 2])[answers.label]
-        answers = simulate.collect(answers.task, answers.worker, said, crowd.truth, crowd.skills, 3).answers
+        swapped_label = np.array([1, 0, 2])[answers.label]
+        answers = simulate.collect(answers.task, answers.worker, swapped_label, crowd.truth, crowd.skills, 3).answers
     names = answers.classes.to_pylist()
     gold = {"task": answers.task_names.to_pylist()[:40], "label": [names[k] for k in crowd.truth[:40]]}
     blocks: Any = Elsewhere(answers, known_classes(gold, answers))
@@ -115,6 +115,6 @@ def test_what_a_reader_must_know_of_the_skills_is_said_beyond_memory_too(method:
     for skills, is_open in ((wrong, True), (right, False)):
         answers = simulate.crowd(n_tasks, 6, 3, skills=skills, seed=seed).answers
         blocks: Any = Elsewhere(answers)
-        told = [note.text for note in quorate.aggregate(answers, method).notes]
-        assert any("decides which way round they are" in text for text in told) is is_open
-        assert [note.text for note in fit_blocks(blocks, method).notes] == told
+        texts = [note.text for note in quorate.aggregate(answers, method).notes]
+        assert any("decides which way round they are" in text for text in texts) is is_open
+        assert [note.text for note in fit_blocks(blocks, method).notes] == texts

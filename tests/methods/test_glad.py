@@ -19,11 +19,11 @@ def crowd(n_classes: int = 3, seed: int = 0) -> Answers:
 def log_joint(answers: Answers, ability: FloatArray, ease: FloatArray, prior: FloatArray) -> FloatArray:
     """Answer by answer: right with probability sigmoid(a·e^b), else each other class alike."""
     scores = np.tile(np.log(prior), (answers.n_tasks, 1))
-    for t, w, said in zip(answers.task, answers.worker, answers.label, strict=True):
+    for t, w, label in zip(answers.task, answers.worker, answers.label, strict=True):
         x = ability[w] * np.exp(ease[t])
         right, wrong = -np.logaddexp(0, -x), -np.logaddexp(0, x) - np.log(answers.n_classes - 1)
         for c in range(answers.n_classes):
-            scores[t, c] += right if c == said else wrong
+            scores[t, c] += right if c == label else wrong
     return scores
 
 
@@ -32,7 +32,7 @@ def log_posterior(answers: Answers, ability: FloatArray, ease: FloatArray, befor
     return log_likelihood(log_joint(answers, ability, ease, beforehand.prior), None) - float(surprise) / 2
 
 
-def settled(answers: Answers, beforehand: Beforehand) -> Glad:
+def fit_to_convergence(answers: Answers, beforehand: Beforehand) -> Glad:
     return fit_glad(answers, None, beforehand, max_iterations=3000, tolerance=0.0)
 
 
@@ -64,7 +64,7 @@ def test_the_log_posterior_never_falls(seed: int) -> None:
 def test_it_ends_where_no_ability_and_no_ease_can_be_bettered() -> None:
     answers = crowd()
     beforehand = Beforehand.of(answers)
-    fit = settled(answers, beforehand)
+    fit = fit_to_convergence(answers, beforehand)
     step = 1e-4
     for values, index in ((fit.ability, 0), (fit.ability, 5), (fit.ease, 0), (fit.ease, 17)):
         heights = []

@@ -30,20 +30,20 @@ def test_who_knows_half_the_time_is_right_three_times_in_four() -> None:
 
 
 def naive_step(answers: Answers, start: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Answer by answer: the log joint, and the expected answers by habit and by knowledge."""
-    (habit, knowledge), strategy = start
+    """Answer by answer: the log joint, and the expected answers by bias_rate and by knowledge."""
+    (bias_rate, knowledge), strategy = start
     m = answers.n_classes
     scores = np.full((answers.n_tasks, m), -np.log(m))
     rows = list(zip(answers.task, answers.worker, answers.label, strict=True))
-    for t, w, said in rows:
+    for t, w, label in rows:
         for c in range(m):
-            scores[t, c] += np.log(habit[w] * strategy[w, said] + knowledge[w] * (said == c))
+            scores[t, c] += np.log(bias_rate[w] * strategy[w, label] + knowledge[w] * (label == c))
     q = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     guessed, known = np.zeros((answers.n_workers, m)), np.zeros(answers.n_workers)
-    for t, w, said in rows:
-        by_knowledge = knowledge[w] / (habit[w] * strategy[w, said] + knowledge[w])
-        known[w] += q[t, said] * by_knowledge
-        guessed[w, said] += 1 - q[t, said] * by_knowledge
+    for t, w, label in rows:
+        by_knowledge = knowledge[w] / (bias_rate[w] * strategy[w, label] + knowledge[w])
+        known[w] += q[t, label] * by_knowledge
+        guessed[w, label] += 1 - q[t, label] * by_knowledge
     return scores, guessed, known
 
 

@@ -64,10 +64,10 @@ def test_what_is_left_out_of_predictions_is_said() -> None:
     joined, notes = with_model(ANSWERS, some, "tiny")
     assert joined.per_worker[-1] == 149
     assert [note.kind for note in notes] == [MODEL] * 3
-    told = " ".join(map(str, notes))
-    assert "1 prediction for tasks that nobody answered" in told
-    assert "50 tasks without a prediction" in told
-    assert "1 prediction of a class that nobody gave, left out" in told
+    text = " ".join(map(str, notes))
+    assert "1 prediction for tasks that nobody answered" in text
+    assert "50 tasks without a prediction" in text
+    assert "1 prediction of a class that nobody gave, left out" in text
 
 
 def test_three_ways_to_write_probabilities_say_the_same() -> None:

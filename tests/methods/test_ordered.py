@@ -85,7 +85,7 @@ def test_known_labels_hold_among_ordered_classes() -> None:
 
 
 CLASSES = ["a", "b", "c"]
-ZERO_ONE = [(said, true, float(said != true)) for said in CLASSES for true in CLASSES]
+ZERO_ONE = [(label, true, float(label != true)) for label in CLASSES for true in CLASSES]
 
 
 def costs(rows: list[tuple[str, str, float]]) -> dict[str, list[object]]:
@@ -104,15 +104,15 @@ def three_classes() -> dict[str, list[object]]:
 @pytest.mark.parametrize("method", ["quorate", "majority", "dawid-skene"])
 def test_zero_one_costs_change_no_label(method: str) -> None:
     plain = quorate.aggregate(three_classes(), method)
-    told = quorate.aggregate(three_classes(), method, costs=costs(ZERO_ONE))
-    assert plain.labels["label"].to_pylist() == told.labels["label"].to_pylist()
-    assert plain.labels["tied"].to_pylist() == told.labels["tied"].to_pylist()
-    expected = np.array(told.labels["expected_cost"].to_pylist())
-    assert np.allclose(expected, 1 - told.task_vote.confidence)
+    with_costs = quorate.aggregate(three_classes(), method, costs=costs(ZERO_ONE))
+    assert plain.labels["label"].to_pylist() == with_costs.labels["label"].to_pylist()
+    assert plain.labels["tied"].to_pylist() == with_costs.labels["tied"].to_pylist()
+    expected = np.array(with_costs.labels["expected_cost"].to_pylist())
+    assert np.allclose(expected, 1 - with_costs.task_vote.confidence)
 
 
 def test_no_label_costs_less_in_expectation_than_the_one_given() -> None:
-    rows = [(said, true, 0.0 if said == true else 9.0 if true == "c" else 1.0) for said, true, _ in ZERO_ONE]
+    rows = [(label, true, 0.0 if label == true else 9.0 if true == "c" else 1.0) for label, true, _ in ZERO_ONE]
     result = quorate.aggregate(three_classes(), costs=costs(rows))
     table = np.array([[0, 1, 9], [1, 0, 9], [1, 1, 0]], dtype=float)
     expected = result.task_vote.posterior @ table.T
@@ -127,7 +127,7 @@ def test_no_label_costs_less_in_expectation_than_the_one_given() -> None:
         (ZERO_ONE[:5], "lack that of saying 'b' where 'c' is true, and of 2 more pairs"),
         ([*ZERO_ONE, ("a", "b", 7.0)], "saying 'a' where 'b' is true has two costs: see row 10"),
         ([*ZERO_ONE, ("a", "d", 7.0)], "the costs name 'd' under 'true'"),
-        ([*ZERO_ONE[:1], ("a", "b", float("inf"))], "no finite number in row 2"),
+        ([*ZERO_ONE[:1], ("a", "b", float("inf"))], "has inf in row 2"),
     ],
 )
 def test_costs_that_cannot_be_used_are_refused(rows: list[tuple[str, str, float]], message: str) -> None:

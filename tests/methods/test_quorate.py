@@ -106,8 +106,8 @@ def test_centring_removes_the_class_prior_and_the_bias_towards_a_class() -> None
     n_tasks, n_workers = 4000, 12
     truth = (rng.random(n_tasks) < 0.1).astype(np.int64)
     knows = np.where(np.arange(n_workers) < 4, 0.0, 0.7)
-    habit = (rng.random((n_tasks, n_workers)) < 0.02).astype(np.int64)  # nearly always class 0
-    label = np.where(rng.random((n_tasks, n_workers)) < knows, truth[:, None], habit)
+    bias_label = (rng.random((n_tasks, n_workers)) < 0.02).astype(np.int64)  # nearly always class 0
+    label = np.where(rng.random((n_tasks, n_workers)) < knows, truth[:, None], bias_label)
     cells = [(t, w, int(label[t, w])) for t in range(n_tasks) for w in range(n_workers)]
     answers = answers_of(cells)
     centred = centred_skills(answers).solution.skills
@@ -137,10 +137,10 @@ def test_a_worker_better_at_one_class_is_told() -> None:
     right = np.where(np.arange(6) == 0, np.where(truth[:, None] == 0, 0.98, 0.55), 0.85)
     label = np.where(rng.random((600, 6)) < right, truth[:, None], 1 - truth[:, None])
     result = quorate.aggregate(answers_of([(t, f"w{w}", f"c{label[t, w]}") for t in range(600) for w in range(6)]))
-    told = result.workers["class_accuracy"].to_pylist()
-    assert told[0] is not None
-    assert told[0].startswith("c0 0.9")
-    assert sum(text is not None for text in told[1:]) <= 1  # at 1 % each, two false ones would be a surprise
+    accuracy_text = result.workers["class_accuracy"].to_pylist()
+    assert accuracy_text[0] is not None
+    assert accuracy_text[0].startswith("c0 0.9")
+    assert sum(text is not None for text in accuracy_text[1:]) <= 1  # at 1 % each, two false ones would be a surprise
 
 
 # --- trust ---

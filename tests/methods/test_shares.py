@@ -13,11 +13,11 @@ from quorate.notes import OTHER_METHOD, UNDETERMINED
 from tests.crowds import answers_of
 
 # Three tasks settle who agrees with whom: a and b are always with the majority, c, d and e on one task in three each.
-SETTLED = {"t1": "xxyyx", "t2": "xxyxy", "t3": "xxxyy"}
+VOTES_OF_TASK = {"t1": "xxyyx", "t2": "xxyxy", "t3": "xxxyy"}
 ROWS = [
     (task, worker, answer_symbols)
-    for task, all_said in SETTLED.items()
-    for worker, answer_symbols in zip("abcde", all_said, strict=True)
+    for task, votes in VOTES_OF_TASK.items()
+    for worker, answer_symbols in zip("abcde", votes, strict=True)
 ]
 
 

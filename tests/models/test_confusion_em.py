@@ -24,10 +24,10 @@ def test_a_column_without_counts_is_empty_or_even(zeros: str, unknown: float) ->
 def test_it_has_converged_exactly_where_it_stands_still() -> None:
     answers = quorate.simulate.crowd(100, 6, 4, seed=0).answers
     start = majority(answers).posterior
-    settled = expectation_maximisation(answers, start, max_iterations=500, tolerance=1e-4)
-    assert settled.converged
-    assert 2 < len(settled.log_likelihoods) < 500
+    converged_fit = expectation_maximisation(answers, start, max_iterations=500, tolerance=1e-4)
+    assert converged_fit.converged
+    assert 2 < len(converged_fit.log_likelihoods) < 500
     cut = expectation_maximisation(answers, start, max_iterations=2, tolerance=1e-4)
     assert not cut.converged
-    again = expectation_maximisation(answers, settled.posterior, max_iterations=1, tolerance=1e-3)
-    assert again.posterior == pytest.approx(settled.posterior, abs=1e-3)
+    again = expectation_maximisation(answers, converged_fit.posterior, max_iterations=1, tolerance=1e-3)
+    assert again.posterior == pytest.approx(converged_fit.posterior, abs=1e-3)

@@ -164,9 +164,9 @@ def test_an_alternative_and_an_open_sign_are_noted() -> None:
     assert (result.skills > 0.5).all()  # one task is no evidence against the prior
     assert result.solution is not None
     assert result.solution.to_dict()["alternatives"][0]["n_workers"] == 3
-    settled = [note.kind for note in quorate.aggregate(rows, "rank-one", gold=gold).notes]
-    assert ALTERNATIVE not in settled
-    assert DOUBTFUL_SIGN not in settled
+    kinds_with_gold = [note.kind for note in quorate.aggregate(rows, "rank-one", gold=gold).notes]
+    assert ALTERNATIVE not in kinds_with_gold
+    assert DOUBTFUL_SIGN not in kinds_with_gold
 
 
 def test_a_crowd_that_determines_its_skills_has_no_such_notes() -> None:

@@ -56,7 +56,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     calm = [(counted[w] + VARIANCE_PSEUDO_ANSWERS * mean) / (n[w] + VARIANCE_PSEUDO_ANSWERS) for w in range(len(n))]
     share = n * x**2 / (n * x**2).sum()
     mates_noise = sum(share[w] * kept[w] ** 2 * spread_of(calm[w]) for w in range(len(n)))
-    mates_habit = sum(share[w] * calm[w] for w in range(len(n)))
+    peer_frequency = sum(share[w] * calm[w] for w in range(len(n)))
     d, by_gold, agreed, pairs, one, cube, square = np.zeros((7, len(n)))
     for _, there in answer_pairs(a):
         omega = 1 / max(len(there) - 1, 1)
@@ -79,7 +79,7 @@ def test_the_score_is_that_of_loops(n_classes: int, with_gold: bool) -> None:
     assert found.raw == pytest.approx(agreed / d / (kept / scale))
     assert found.gamma == pytest.approx(square / d**2 - 1 / n**2)
     for i in range(len(n)):
-        b, e = third_moments(calm[i], mates_habit, prior)
+        b, e = third_moments(calm[i], peer_frequency, prior)
         alone = np.trace(spread_of(calm[i]) @ spread_of(prior)) * pairs[i]
         noise = np.trace(spread_of(calm[i]) @ mates_noise) * scale[i] ** 2 * one[i]
         alpha = (alone + noise) / bias_of_workers.spread**2 / d[i] ** 2 * (1 + 1 / n[i])

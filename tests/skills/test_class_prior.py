@@ -30,10 +30,10 @@ def test_the_settled_prior_is_the_true_one_where_the_pluralitys_is_not() -> None
     """Within .02: four standard errors of a share of .85 among 6,000 tasks would be .018."""
     crowd = skewed()
     found = first(crowd.answers)
-    settled = converged_response_bias(found)
-    assert np.abs(settled.prior - SKEWED).max() < 0.02 < 0.05 < np.abs(found.bias_of_workers.prior - SKEWED).max()
-    assert settled.spread == pytest.approx(1 - settled.prior @ settled.prior)
-    assert np.array_equal(settled.frequency, found.bias_of_workers.frequency)
+    fitted = converged_response_bias(found)
+    assert np.abs(fitted.prior - SKEWED).max() < 0.02 < 0.05 < np.abs(found.bias_of_workers.prior - SKEWED).max()
+    assert fitted.spread == pytest.approx(1 - fitted.prior @ fitted.prior)
+    assert np.array_equal(fitted.frequency, found.bias_of_workers.frequency)
 
 
 def test_the_order_of_classes_makes_no_difference() -> None:

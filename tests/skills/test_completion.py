@@ -60,7 +60,7 @@ def test_noise_is_met_by_weighted_least_squares() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (([0], [0], [1.0]), r"entry 0, \(0, 0\): it is on the diagonal"),
         (([0, 1], [1, 0], [1.0, 1.0]), r"entry 1, \(1, 0\): it was given already"),
@@ -70,8 +70,8 @@ def test_noise_is_met_by_weighted_least_squares() -> None:
         (([0, 1], [1, 2], [1.0]), "equal lengths, got 2, 2, 1 and 1"),
     ],
 )
-def test_what_are_no_entries_is_refused(given: tuple[Any, ...], said: str) -> None:
-    with pytest.raises(OptionError, match=said):
+def test_what_are_no_entries_is_refused(given: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
         quorate.complete_rank_one(*given)
 
 
@@ -175,7 +175,7 @@ def test_bounds_start_and_step_are_used() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"lower": 1.0, "upper": 0.0}, "lower must not exceed upper"),
         ({"start": [1.0, 2.0]}, "one for each of the 3 rows, got 2"),
@@ -184,11 +184,6 @@ def test_bounds_start_and_step_are_used() -> None:
         ({"solver": "newton"}, "newton"),
     ],
 )
-def test_options_that_do_not_fit_are_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(QuorateError, match=said):
+def test_options_that_do_not_fit_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(QuorateError, match=message):
         quorate.complete_rank_one(*TRIANGLE, [0.48, 0.4, 0.3], **options)
-
-
-def test_the_former_name_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="complete_rank_one"):
-        assert quorate.complete_rank_one(*TRIANGLE, [0.48, 0.4, 0.3]).x == pytest.approx([0.8, 0.6, 0.5])

@@ -201,9 +201,9 @@ def test_the_command_line_takes_level_and_kind(tmp_path: Path, capsys: Any) -> N
     write_table(simulate.crowd(60, 6, 3, seed=0).answer_table, path)
     with pytest.raises(SystemExit):
         main(["aggregate", str(path), "--json", "--level", "0.8", "--intervals", "fast"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["intervals"] == {"level": 0.8, "kind": "fast"}
-    assert all(row["skill_low"] <= row["skill_high"] for row in told["skills"])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["intervals"] == {"level": 0.8, "kind": "fast"}
+    assert all(row["skill_low"] <= row["skill_high"] for row in printed["skills"])
     with pytest.raises(SystemExit) as ended:
         main(["aggregate", str(path), "--level", "95"])
     assert ended.value.code != 0

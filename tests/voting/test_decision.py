@@ -25,6 +25,6 @@ def test_where_two_others_cost_as_little_the_label_is_marked_as_tied() -> None:
 def test_no_other_label_costs_less(costs: list[int], odds: list[int]) -> None:
     table, p = np.array(costs, float).reshape(3, 3), np.array(odds) / sum(odds)
     found = least_expected_cost(vote_of(p.tolist()), table, "cost")
-    expected = [sum(p[true] * table[said, true] for true in range(3)) for said in range(3)]
+    expected = [sum(p[true] * table[label, true] for true in range(3)) for label in range(3)]
     assert found.beside["cost"][0] == pytest.approx(expected[int(found.label[0])])
     assert expected[int(found.label[0])] <= min(expected) + 1e-9

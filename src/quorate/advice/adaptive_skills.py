@@ -21,7 +21,7 @@ import numpy as np
 
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray
-from quorate.errors import OptionError
+from quorate.errors import OptionError, check_level
 from quorate.graph.components import Identifiability, identify
 from quorate.io.gold import known_classes
 from quorate.io.read_table import Source
@@ -299,8 +299,7 @@ def adaptive_skills(answers: Answers, *, gold: Source = None, level: float = 0.9
     """
     from scipy.special import chdtri
 
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level}")
+    check_level(level)
     check_classes(answers)
     known = known_classes(gold, answers)
     crowd = with_gold(answers, known)

@@ -10,7 +10,7 @@ import numpy as np
 from quorate.answers import Answers
 from quorate.arrays import BoolArray, FloatArray, IntArray, Table, from_numpy, from_strings, table_of
 from quorate.calibration.confidence import advised_labels
-from quorate.errors import OptionError, count, in_python, listing, shown
+from quorate.errors import OptionError, check_level, count, in_python, listing, shown
 from quorate.estimation.differences import Difference, difference_lines, differences
 from quorate.estimation.estimands import Better, Confused, Prevalence, Right, Value, Wins
 from quorate.estimation.means import (
@@ -452,8 +452,7 @@ def estimate(
     >>> bool(found.low < (crowd.truth == 1).mean() < found.high)
     True
     """
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    check_level(level)
     if tasks is not None and by is None:
         raise OptionError("tasks= (--tasks) is a table for by= (--by); name one of its columns")
     read = given(source, reading)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from quorate.answers import Answers
 from quorate.arrays import FloatArray, Table, from_numpy, table_of
-from quorate.errors import OptionError, count, listing, unknown
+from quorate.errors import OptionError, check_level, count, listing, unknown
 from quorate.interrater.coefficients import (
     ALPHA,
     DRAWS,
@@ -215,8 +215,7 @@ def agreement(
     >>> {name: round(each.value, 3) for name, each in found.overall.items()}
     {'krippendorff_alpha': 0.0, 'fleiss_kappa': -0.333, 'gwet_ac1': 0.2, 'percent_agreement': 0.5}
     """
-    if not 0 < level < 1:
-        raise OptionError(f"the level of an interval lies between 0 and 1, not at {level:g}")
+    check_level(level)
     answers = given(source, reading).answers
     if scale not in SCALES:
         raise unknown(scale, SCALES, "scale")

@@ -8,7 +8,7 @@ import numpy as np
 
 from quorate.arrays import FloatArray, from_strings
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import GoldError, OptionError, UndeterminedError, listing, shown, unknown
+from quorate.errors import GoldError, OptionError, UndeterminedError, check_level, listing, shown, unknown
 from quorate.io.exports.pairwise import read_pairs
 from quorate.io.options import ReadOptions
 from quorate.io.pairs import PairOptions, PairRows
@@ -101,8 +101,7 @@ def rank(
     >>> ranking.items["item"].to_pylist(), ranking.is_determined
     (['a', 'b', 'c'], True)
     """
-    if not 0 < level < 1:
-        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    check_level(level)
     by_task = cluster != "none"
     options = PairOptions(
         left=left,

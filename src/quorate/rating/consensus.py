@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy import stats
 
 from quorate.arrays import FloatArray, Table
-from quorate.errors import ConflictingGoldError, NoRowsError, OptionError, ScoreError, shown
+from quorate.errors import ConflictingGoldError, NoRowsError, ScoreError, check_level, shown
 from quorate.io.read_table import Source, read_table
 from quorate.io.values import id_text
 from quorate.rating.rating import Rating
@@ -101,8 +101,7 @@ def score_consensus(
     Raises:
         InputError: the table has no raters or lines.
     """
-    if not 0 < level < 1:
-        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    check_level(level)
     if isinstance(raters, Rating):
         centre = raters.centre if centre is None else centre
         task_deviation = float(np.sqrt(raters.reliability.task)) if task_deviation is None else task_deviation

@@ -10,7 +10,7 @@ from scipy import stats
 
 from quorate.arrays import FloatArray, IntArray
 from quorate.blocks.sampling import hash_ids
-from quorate.errors import OptionError, ScoreError
+from quorate.errors import OptionError, ScoreError, check_level
 from quorate.interrater.intraclass import intraclass, variance_components
 from quorate.io.groups import groups_of
 from quorate.io.scores import read_known_scores, read_scores
@@ -191,8 +191,7 @@ def rate_blocks(
 def _check_options(
     bounds: tuple[float, float] | None, cut: float | None, level: float, passes: int, tol: float
 ) -> None:
-    if not 0 < level < 1:
-        raise OptionError(f"level must lie between 0 and 1 (for example 0.95), got {level}")
+    check_level(level)
     if bounds is not None and (len(bounds) != 2 or not np.isfinite(bounds).all() or bounds[0] >= bounds[1]):
         raise OptionError(f"bounds are the lower and the upper end of the scale, as (1, 5), got {bounds!r}")
     if cut is not None and not np.isfinite(cut):
