@@ -11,7 +11,8 @@ from quorate.errors import (
     OptionError,
     QuorateError,
 )
-from quorate.ledger import Ledger
+from quorate.io.options import ReadOptions
+from quorate.ledger import Ledger, append
 from tests.ledger.batches import filled, handed_out, stored, table_of
 
 
@@ -81,3 +82,13 @@ def test_an_empty_ledger_says_that_it_is_empty(tmp_path: Path) -> None:
     ledger.save(tmp_path / "empty.ledger")
     assert len(Ledger.load(tmp_path / "empty.ledger")) == 0
     assert ledger.add(table_of([])).n_rows == 0
+
+
+@pytest.mark.parametrize(("policy", "standing", "other"), [("first", "x", "y"), ("last", "y", "x")])
+def test_the_index_keeps_the_label_that_stands(tmp_path: Path, policy: str, standing: str, other: str) -> None:
+    path = tmp_path / "a.ledger"
+    append(path, [table_of([("1", "a", "x")])], ReadOptions())
+    append(path, [table_of([("1", "a", "y")])], ReadOptions(on_conflict=policy))
+    with pytest.raises(ConflictingAnswersError, match=f"'a' gave task '1' '{standing}' before and now '{other}'"):
+        append(path, [table_of([("1", "a", other)])], ReadOptions())
+    assert append(path, [table_of([("1", "a", standing)])], ReadOptions()).n_answers == 1
