@@ -13,13 +13,12 @@ from pyarrow import parquet
 if sys.platform == "win32":
     pytest.skip("processes are forked, as Unix has it", allow_module_level=True)
 
-from tools.bombs import packed_zeros
-from tools.faults import full_disks, kills, quick, two_at_once
-from tools.push_kills import killed_pushes
-
 from quorate import errors
 from quorate.io import open_file
 from quorate.io.read import read
+from tests.faults.__main__ import full_disks, kills, quick, two_at_once
+from tests.faults.bombs import packed_zeros
+from tests.faults.pushes import killed_pushes
 
 
 def test_killed_commands_leave_the_old_or_the_new_and_nothing_for_ever(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.mutilate import distorted, mutilated
+from tests.fuzz.damage import distorted, mutilated
 
 # sample -> the question that it is asked
 RECORDS = {

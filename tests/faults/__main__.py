@@ -1,7 +1,7 @@
 """Accidents, in hundreds: `make faults`. Processes killed at random moments, full disks, two writers at once, bombs.
 
-    python -m tools.faults              # all of them, with the numbers that docs/guarantees.md states
-    python -m tools.faults --kills 40   # fewer
+    python -m tests.faults              # all of them, with the numbers that docs/guarantees.md states
+    python -m tests.faults --kills 40   # fewer
 
 Every command runs in a process of its own, forked from this one, so that a random moment falls into its work and not
 into the start of Python.
@@ -18,10 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tools.fuzz_targets import SAMPLES
-
 from quorate.cli.app import main
 from quorate.ledger import Ledger
+from tests.fuzz.targets import SAMPLES
 
 ROWS = "task,worker,label\n" + "".join(
     f"t{t},w{(t * 7 + k * 3) % 23},{'xyz'[(t * k) % 3]}\n" for t in range(400) for k in range(5)
@@ -182,10 +181,10 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
 def main_program() -> int:
     """Run all of it, and print the counts."""
     import vl_convert  # noqa: F401  # here, so that no child has to
-    from tools.bombs import bombs
-    from tools.push_kills import killed_pushes
 
     import quorate.reporting.report  # noqa: F401
+    from tests.faults.bombs import bombs
+    from tests.faults.pushes import killed_pushes
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)

@@ -1,6 +1,6 @@
 """`quorate pull` and `quorate push` against a live Label Studio, in an environment and a folder of its own.
 
-python tools/live_label_studio.py PATH/label-studio    # the program; `make labelstudio` installs it and runs this
+python tests/live/label_studio.py PATH/label-studio    # the program; `make labelstudio` installs it and runs this
 
 It starts on a free port of the loopback, makes a project with three annotators, and goes the whole way: annotations
 out, labels, predictions in. The server and its folder are gone afterwards.

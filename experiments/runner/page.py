@@ -1,8 +1,8 @@
 """Write docs/reproduction.md from what `make reproduce` left: one table for each experiment of the paper.
 
-``python -m tools.reproduction [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses a folder
-that is not whole, or that was run with few trials; ``--partly`` writes what is there and names what is not. Figures
-come from the folder; the sentences beside them are written by hand below, and are to be read again after every run.
+``python -m experiments.runner.page [FOLDER] [--partly]``; the folder is ``reproduction`` by default. It refuses an
+incomplete folder and one that was run with few trials; ``--partly`` writes what is there and names what is not. Figures
+come from the folder; the sentences beside them are written by hand below. Read them again after every run.
 """
 
 import csv
@@ -17,23 +17,28 @@ from experiments.paper.published import PAPER, SETS
 from experiments.paper.rivals import PGD, POST_PROCESSING
 from experiments.runner.reproduce import ITEMS, read_stamp
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reproduction.md"
 Rows = list[dict[str, str]]
 
-INTRODUCTION = """# The paper's experiments, run again
+INTRODUCTION = """# The paper, reproduced
 
-`quorate reproduce all -o reproduction` reruns every table and figure of Section 6, "Experimental Results", of [Ma20],
-and writes for each a CSV, a Markdown table with the paper's figures beside ours, a figure, and a page that shows all
-of it, `reproduction/index.html`, where the full tables are. `--quick`, with few trials, shows no verdicts. It needs
-`pip install 'quorate[report,datasets]'`.
+After this page you know which figures of the paper [Ma20] Quorate reaches, which it does not, and how to run them
+again.
+
+In a checkout, `make reproduce` runs every table and figure of Section 6, "Experimental Results" (about 16 minutes
+on one core). It writes a folder `reproduction/`: per experiment a CSV, a Markdown table with the paper's figures
+beside ours and a figure, and `reproduction/index.html`, which shows all of it. Then it rewrites this page. `make
+reproduce QUICK=1` runs the same with few trials in four minutes, states no verdicts and leaves this page alone.
+`python -m experiments.runner --list` lists the experiments, and `python -m experiments.runner graph-types` runs
+one.
 
 Names have one meaning on this page. **PGD** is the paper's algorithm: projected gradient descent on the *signed*
-correlations with a fixed step, from a positive start (0.5), in the box with tau = 1, then the plug-in vote; it stops
-where the projected-gradient norm is below 1e-5. **Post-processing** is the theorem's: the same descent on |C|, then
-signs spread breadth first. **rank-one** is our solver of PGD's objective. Theorems, equations, tables and figures
-have their published numbers; [references](references.md) lists the labels of the source beside them. Claims that go
-beyond the paper are on the page on [accuracy and calibration](accuracy.md).
+correlations with a fixed step, from a positive start (0.5), in the box with tau = 1, then the plug-in vote; it
+stops where the projected-gradient norm is below 1e-5. **Post-processing** is the theorem's: the same descent on
+|C|, then signs spread breadth first. **rank-one** is our solver of PGD's objective. Theorems, equations, tables and
+figures have their published numbers; [references](references.md) lists the labels of the source beside them. Claims
+that go beyond the paper are on the page [Accuracy and calibration](accuracy.md).
 """
 
 
@@ -77,7 +82,7 @@ def graph_types(folder: Path) -> str:
                     row = row or found[reading, graph, "anew in each trial", tasks, "PGD"]
                     cells.append(f"{float(row['mean_error']):.3f} ± {float(row['standard_deviation']):.3f}")
             rows.append(cells)
-    columns = ["graph", "tasks", "paper's deviation", "two answers a task, best worker first", "same, shuffled"]
+    columns = ["graph", "tasks", "paper's deviation", "two answers per task, best worker first", "same, shuffled"]
     return table([*columns, "all answers vote, best worker first", "same, shuffled"], rows)
 
 
@@ -139,12 +144,14 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str], str]] = {
         graph_types,
         "Mean error of PGD ± its deviation over 15 trials. **Matches:** errors fall as tasks grow, and at 330 "
         "tasks the paper's deviations on clique, star and ring (.014, .012, .043) are near those of one reading "
-        "(.016, .007, .053): everybody answers, the graph says which pairs count, and the best workers sit first. "
-        "**Does not:** its deviations of majority vote on star and ring (.016, .017) fit two answers a task "
-        "instead, so no single reading fits all captions. With two answers a task .012 on the star is impossible: "
+        "(.016, .007, .053): all workers answer every task, the graph gives the pairs that count, and the best workers "
+        "come first. "
+        "**Does not:** its deviations of majority vote on star and ring (.016, .017) fit two answers per task "
+        "instead, so no single reading fits all captions. With two answers per task .012 on the star is impossible: "
         "the vote with the true skills itself deviates by .014 (.017 over 600 trials). "
         "Post-processing spreads signs from the first "
-        "worker, so where that is the best one it is as steady as PGD, and elsewhere not (clique at 330 tasks, 600 "
+        "worker: if that is the best one, its errors vary as little as those of PGD, otherwise more (clique at 330 "
+        "tasks, 600 "
         "trials of another implementation: .012 or .074).",
     ),
     "skill-distributions": (
@@ -158,13 +165,13 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str], str]] = {
         "Table 2 (graphsize)",
         copied("graph-sizes", "The paper's table", [0, 1, 2, 3, 4]),
         "**Matches:** the excess does not grow with the star. **Does not:** it is .017, not 0 to .004. The scale "
-        "of all skills rests on one odd cycle with noise of ±0.2; who is on it decides (any three workers: .12), "
-        "and the paper does not say.",
+        "of all skills rests on one odd cycle with noise of ±0.2; the workers on it decide (any three workers: .12), "
+        "and the paper does not name them.",
     ),
     "weightings": (
         "Table 3 (weighting)",
         copied("weightings", "The paper's table", [0, 1, 2, 4]),
-        "**Matches** in order: squared weights are worst where spammers do most, binary ones where skilled workers "
+        "**Matches** in order: squared weights are worst if spammers get most tasks, binary ones if skilled workers "
         "do. The level depends on the assignment, which the paper leaves open.",
     ),
     "benchmark-sets": (
@@ -183,8 +190,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str], str]] = {
         "Mean errors over 50 trials; deleting an edge takes the pair from the training, and all answers vote. "
         "**Matches:** PGD is robust: down to a maximum degree of 3 it loses .003 on RTE1 and .002 on Temp, and IWMV "
         "loses .02 on RTE1. Post-processing fails on RTE1, and the more so the more edges there are: breadth first "
-        "believes the shortest path from the first worker, and |C| makes noise positive. **Does not:** on Temp IWMV "
-        "is no worse than PGD. Where answers go as well, every method loses more.",
+        "follows the shortest path from the first worker, and |C| makes noise positive. **Does not:** on Temp IWMV "
+        "is no worse than PGD. Where the answers are deleted as well, every method loses more.",
     ),
     "gradients": (
         "Figures 4 and 5 (expvsnormal, expvsnormalpert)",
@@ -199,7 +206,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Path], str], str]] = {
         "Iterations of the runs that are compared, by one rule for all: the first after which no label changes. "
         "**Does not match:** PGD needs more iterations than IWMV, not fewer. Its fixed step is bounded by the "
         "busiest worker; rank-one follows the same flow in a dozen steps. The orders of an iteration are as the "
-        "table has them, where a pair table is there: O(pairs).",
+        "paper has them, given a table of pairs: O(pairs).",
     ),
 }
 
@@ -239,7 +246,7 @@ def verdicts(found: dict[str, dict[str, Any]]) -> str:
 
 
 def page(folder: Path, *, partly: bool = False) -> str:
-    """Put the whole page together."""
+    """Return the complete page."""
     found = stamps(folder, partly=partly)
     seconds = [json.loads((folder / f"{name}-measured.json").read_text())["seconds"] for name in found]
     missing = [f"`{name}`" for name in SECTIONS if name not in found]
@@ -248,7 +255,7 @@ def page(folder: Path, *, partly: bool = False) -> str:
         INTRODUCTION,
         f"The figures are those of one full run, before the last changes of the default method, "
         f"with seed {inputs['seed']}, {sum(seconds) / 60:.0f} minutes of one "
-        "core; `python -m tools.reproduction` writes this page from it."
+        "core; `python -m experiments.runner.page` writes this page from it."
         + (f" Not run again for this page: {', '.join(missing)}." if missing else "")
         + "\n",
     ]

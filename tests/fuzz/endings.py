@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from tools.fuzz_judges import verdicts_in
-from tools.fuzz_targets import Case
 
 import quorate.cli.app
 from quorate.errors import LONGEST, UNSHOWN, QuorateError
 from quorate.io.exports.content import Content, look
+from tests.fuzz.judge_logs import verdicts_in
+from tests.fuzz.targets import Case
 
 SECONDS = 20.0  # of CPU that no case of a few kilobytes may take
 MEMORY_FILES = Path("/dev/shm")  # files that are gone in a moment need no disk

@@ -1,11 +1,11 @@
 """Hostile input, in thousands: `make fuzz`. Every case must end in a result or a named line, and leave nothing half.
 
-    python -m tools.fuzz                     # three minutes over all targets, from a seed that it prints
-    python -m tools.fuzz --cases 100000 --seed 1
-    python -m tools.fuzz --only jsonl,ledger --minutes 60
+    python -m tests.fuzz                     # three minutes over all targets, from a seed that it prints
+    python -m tests.fuzz --cases 100000 --seed 1
+    python -m tests.fuzz --only jsonl,ledger --minutes 60
 
 Each piece of work runs in a process of its own, so that a native fault or a hang is a case like any other. What ends
-badly is made smaller and written down in `fuzz-found/`; moved to tests/reading/corpus it is a test for ever.
+badly is made smaller and written down in `fuzz-found/`; moved to tests/io/corpus it is a test for ever.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tools.fuzz_ends import end_of
-from tools.fuzz_targets import TARGETS, Case
+from tests.fuzz.endings import end_of
+from tests.fuzz.targets import TARGETS, Case
 
 ROUND = 2500  # cases of a target in one process
 PATIENCE = 180  # seconds without a sign before a process is taken to hang, on a machine that may be busy
@@ -115,7 +115,7 @@ def round_of(target: str, seed: str, first: int, count: int) -> Counter[str]:
 
 
 def _watched(target: str, seed: str, first: int, count: int, status: Path) -> tuple[Counter[str], str, int | None]:
-    command = [sys.executable, "-m", "tools.fuzz", "--work", target, seed, str(first), str(count), str(status)]
+    command = [sys.executable, "-m", "tests.fuzz", "--work", target, seed, str(first), str(count), str(status)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     seen, since = "", time.monotonic()
     while True:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from tools.faults import forked, quorate
-
 from quorate.integrations.label_studio import AT_ONCE
+from tests.faults.__main__ import forked, quorate
 
 TASKS = 3 * AT_ONCE + 1  # four requests
 CONTROL = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": ["glad"]}}

@@ -1,7 +1,7 @@
 """Record what every command prints and writes on the seven public sets, and compare two recordings.
 
-    python tools/outputs.py record FOLDER [--quorate PATH] [--jobs N] [--sets NAME,NAME]
-    python tools/outputs.py compare FOLDER FOLDER
+    python tools/record_outputs.py record FOLDER [--quorate PATH] [--jobs N] [--sets NAME,NAME]
+    python tools/record_outputs.py compare FOLDER FOLDER
 
 FOLDER/SET/CASE has what a case prints (stdout, stderr), its exit codes (code) and what it writes (files/), as it came;
 what rightly differs from run to run is left out when two are compared. `--quorate` names the executable, by default the

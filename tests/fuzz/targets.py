@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
-from tools import fuzz_judges
-from tools.fuzz_layouts import LAYOUTS
-from tools.mutilate import distorted_json, mutilated, packed
 
 from quorate.ledger import Ledger
 from quorate.ledger.storage import SEAL
+from tests.fuzz import judge_logs
+from tests.fuzz.damage import distorted_json, mutilated, packed
+from tests.fuzz.layouts import LAYOUTS
 
-SAMPLES = Path(__file__).parents[1] / "tests" / "io" / "exports" / "samples"
+SAMPLES = Path(__file__).parents[1] / "io" / "exports" / "samples"
 ROWS = [(t, w, "xyz"[(t * k + k) % 3], 10 * t + k) for t in range(6) for k, w in enumerate(("ann", "bob", "cy é"))]
 OUTPUTS = ("labels", "workers", "posterior")
 
@@ -143,13 +143,13 @@ TABLES = (
     "labelstudio.csv",
     "cleanlab.csv",
     "crowdkit.tsv",
-    *fuzz_judges.TABLES,
+    *judge_logs.TABLES,
 )
 RECORDS = (
     "labelstudio.json", "labelstudio_min.json", "argilla.json", "argilla_flat.json", "argilla_server.jsonl",
-    "prodigy_choice.jsonl", "prodigy_binary.jsonl", *fuzz_judges.RECORDS,
+    "prodigy_choice.jsonl", "prodigy_binary.jsonl", *judge_logs.RECORDS,
 )  # fmt: skip
-QUESTIONS = {"prodigy_choice.jsonl": "choice", "prodigy_binary.jsonl": "CAT", **fuzz_judges.RECORDS}
+QUESTIONS = {"prodigy_choice.jsonl": "choice", "prodigy_binary.jsonl": "CAT", **judge_logs.RECORDS}
 
 
 def _convert(sample: str, data: bytes, rng: random.Random) -> Case:
@@ -178,7 +178,7 @@ def export_records(rng: random.Random) -> Case:
 
 def export_archives(rng: random.Random) -> Case:
     """Damage the archive of a judges' log."""
-    return _convert(fuzz_judges.ARCHIVE, fuzz_judges.archive_of(SAMPLES, rng), rng)
+    return _convert(judge_logs.ARCHIVE, judge_logs.archive_of(SAMPLES, rng), rng)
 
 
 def parquet_files(rng: random.Random) -> Case:

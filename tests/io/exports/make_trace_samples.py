@@ -1,6 +1,6 @@
-"""The other half of `tools/judge_samples.py`: tools that keep verdicts beside traces, and lines of replies.
+"""The other half of `tests/io/exports/make_samples.py`: tools that keep verdicts beside traces, and lines of replies.
 
-python tools/judge_traces.py TOOL [FOLDER]
+python -m tests.io.exports.make_trace_samples TOOL [FOLDER]
 """
 
 import csv
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from judge_samples import NOTHING, SAMPLES, WHEN, each_verdict, without
+from tests.io.exports.make_samples import NOTHING, SAMPLES, WHEN, each_verdict, without
 
 
 def mlflow(folder: Path) -> None:

@@ -1,6 +1,6 @@
 """Kill Spark executors in the middle of an aggregation, and see that the labels are those of memory.
 
-    python -m tools.spark_kills                # on a cluster of two executors, which it starts on this machine
+    python -m tests.faults.spark                # on a cluster of two executors, which it starts on this machine
 
 One executor is killed (SIGKILL, as a failing machine would end it) while rows are packed, one in the middle of a sweep,
 one in the middle of EM and one while labels are written, all in one run of the default method. Prints what was killed

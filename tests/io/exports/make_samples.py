@@ -1,6 +1,6 @@
-"""Logs of LLM judges, made by the tools themselves offline -> the samples that `tests/reading` reads.
+"""Logs of LLM judges, made by the tools themselves offline -> the samples that `tests/io` reads.
 
-    python tools/judge_samples.py TOOL [FOLDER]
+    python -m tests.io.exports.make_samples TOOL [FOLDER]
 
 Run it by the Python of an environment that holds the tool (promptfoo: with its `main.js` in PROMPTFOO, and Node). Three
 judges, ann, bob and cy, say of three outputs whether they are good; bob's third reply and cy's second hold no verdict.
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SAMPLES = Path(__file__).parents[1] / "tests" / "io" / "exports" / "samples"
+SAMPLES = Path(__file__).parent / "samples"
 # judge -> what it says of the outputs 1, 2 and 3; None where its reply holds no verdict
 PANEL: dict[str, list[bool | None]] = {
     "ann": [True, False, True],
