@@ -151,7 +151,7 @@ bare: .venv-bare/.installed .venv-bare-oldest/.installed  ## run every command w
 	.venv-bare/bin/python tools/bare.py
 	.venv-bare-oldest/bin/python tools/bare.py
 
-# What goes to the package index, met as a stranger meets it: each file alone, in an environment and a folder of its own.
+# What goes to the package index, installed as a user installs it: each file alone, in a fresh environment and folder.
 .venv-dist/.installed:
 	@$(call install,.venv-dist,build twine)
 	@touch $@
@@ -171,9 +171,11 @@ docs: .venv/.dev  ## build the documentation site into site/, strictly
 	@$(BIN)/zensical build --clean --strict
 	@$(BIN)/python tools/site.py
 
-pages: .venv/.dev  ## rewrite what the documentation shows: outputs of commands, tables of options, API
+pages: .venv/.dev  ## rewrite what follows from the code: outputs shown, options, API, notebooks, pictures of the report
 	@$(BIN)/python tools/reference.py
 	@$(BIN)/python tools/console.py
+	@$(BIN)/python -m tests.notebooks
+	@$(BIN)/python -m tools.report_picture
 
 accuracy: .venv/.dev  ## errors of every method on the public datasets (docs/accuracy.md)
 	@$(BIN)/python benchmarks/accuracy.py

@@ -52,7 +52,7 @@ class Step:
 
     @property
     def shown(self) -> list[str]:
-        """The lines that the command is said to print."""
+        """The lines shown as the output of the command."""
         rest = self.below.split("\nEND\n", 1)[1] if self.typed else self.below
         return [line.rstrip() for line in rest.splitlines()]
 

@@ -38,7 +38,7 @@ correlations with a fixed step, from a positive start (0.5), in the box with tau
 stops where the projected-gradient norm is below 1e-5. **Post-processing** is the theorem's: the same descent on
 |C|, then signs spread breadth first. **rank-one** is our solver of PGD's objective. Theorems, equations, tables and
 figures have their published numbers; [references](references.md) lists the labels of the source beside them. Claims
-that go beyond the paper are on the page [Accuracy and calibration](accuracy.md).
+that the paper does not make are on the page [Accuracy and calibration](accuracy.md).
 """
 
 
@@ -71,12 +71,12 @@ def graph_types(folder: Path) -> str:
         (row["reading"], row["graph"], row["skills_are_placed"], int(row["tasks"]), row["method"]): row
         for row in read_csv(folder, "graph-types")
     }
-    limited, whole = dict.fromkeys(key[0] for key in found)
+    limited, all_answers = dict.fromkeys(key[0] for key in found)
     rows = []
     for graph, at in CAPTION.items():
         for tasks, deviations in at.items():
             cells = [graph, str(tasks), f"{deviations[CAPTION_ORDER.index('PGD')]:g}"]
-            for reading in (limited, whole):
+            for reading in (limited, all_answers):
                 for placed in ("in descending order", "anew in each trial"):
                     row = found.get((reading, graph, placed, tasks, "PGD"))
                     row = row or found[reading, graph, "anew in each trial", tasks, "PGD"]

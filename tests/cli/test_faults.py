@@ -35,7 +35,7 @@ def test_a_killed_push_has_sent_whole_pieces_each_once(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_said_and_changes_nothing(tmp_path: Path) -> None:
     told = full_disks(tmp_path, quick)
-    assert told == {"tried": 12, "said so": 12, "old files changed": 0, "left behind": 0}
+    assert told == {"tried": 12, "reported": 12, "old files changed": 0, "left behind": 0}
 
 
 def test_two_who_add_at_once_lose_nothing(tmp_path: Path) -> None:

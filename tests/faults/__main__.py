@@ -95,13 +95,13 @@ def quick(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
 
 def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = commands) -> dict[str, int]:
     """Kill commands at random moments: what they write is old or new, and the next run leaves nothing else."""
-    told = {
+    counts = {
         "killed": 0,
         "finished first": 0,
         "half a file": 0,
         "left for ever": 0,
         "folders that the next run swept": 0,
-        "one new beside one old": 0,  # between two names: told, and no fault
+        "one new beside one old": 0,  # between two names: counted, and no fault
     }
     every = chosen(folder)
     for arguments, outputs in every.values():
@@ -116,21 +116,21 @@ def kills(folder: Path, times: int, rng: random.Random, chosen: Chosen = command
             for name, data in before.items():
                 (folder / name).write_bytes(data)
             code = forked(quorate(*arguments), kill_after=rng.uniform(0, took))
-            told["killed" if code == -signal.SIGKILL else "finished first"] += 1
+            counts["killed" if code == -signal.SIGKILL else "finished first"] += 1
             found = {name: (folder / name).read_bytes() for name in outputs}
-            told["one new beside one old"] += len({found[name] == after[name] for name in outputs}) > 1
-            told["half a file"] += any(found[name] not in (before[name], after[name]) for name in outputs)
-            told["folders that the next run swept"] += len(list(folder.glob(".quorate-*")))
+            counts["one new beside one old"] += len({found[name] == after[name] for name in outputs}) > 1
+            counts["half a file"] += any(found[name] not in (before[name], after[name]) for name in outputs)
+            counts["folders that the next run swept"] += len(list(folder.glob(".quorate-*")))
         for name, data in before.items():
             (folder / name).write_bytes(data)
         forked(quorate(*arguments))
-        told["left for ever"] += len({path.name for path in folder.iterdir()} - expected)
-    return told
+        counts["left for ever"] += len({path.name for path in folder.iterdir()} - expected)
+    return counts
 
 
 def full_disks(folder: Path, chosen: Chosen = commands) -> dict[str, int]:
     """Let every command find that the disk is full after so many bytes: it says so, and the old files stay."""
-    told = {"tried": 0, "said so": 0, "old files changed": 0, "left behind": 0}
+    counts = {"tried": 0, "reported": 0, "old files changed": 0, "left behind": 0}
 
     def limited(arguments: list[str], size: int) -> Act:
         def act() -> None:
@@ -146,17 +146,17 @@ def full_disks(folder: Path, chosen: Chosen = commands) -> dict[str, int]:
                 (folder / name).write_text("the old one")
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         for size in (0, 1, 50):  # bytes, fewer than any of them writes
-            told["tried"] += 1
-            told["said so"] += forked(limited(arguments, size)) == 2
+            counts["tried"] += 1
+            counts["reported"] += forked(limited(arguments, size)) == 2
             now = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-            told["old files changed"] += any(now.get(name) != data for name, data in before.items())
-            told["left behind"] += len({path.name for path in folder.iterdir()} - set(before))
-    return told
+            counts["old files changed"] += any(now.get(name) != data for name, data in before.items())
+            counts["left behind"] += len({path.name for path in folder.iterdir()} - set(before))
+    return counts
 
 
 def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
     """Let two processes add to one ledger at the same moment: both batches are there, or one was refused."""
-    told = {"rounds": rounds, "answers added": 0, "refused": 0, "lost": 0}
+    counts = {"rounds": rounds, "answers added": 0, "refused": 0, "lost": 0}
     for number in range(rounds):
         book = folder / f"{number}.ledger"
         batches = []
@@ -171,11 +171,11 @@ def two_at_once(folder: Path, rounds: int) -> dict[str, int]:
             children.append(child)
         codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         found = len(Ledger.load(book))
-        told["answers added"] += found
-        told["refused"] += sum(code != 0 for code in codes)
-        told["lost"] += 50 * codes.count(0) - found
+        counts["answers added"] += found
+        counts["refused"] += sum(code != 0 for code in codes)
+        counts["lost"] += 50 * codes.count(0) - found
         book.unlink()
-    return told
+    return counts
 
 
 def main_program() -> int:
@@ -200,9 +200,9 @@ def main_program() -> int:
         ("bombs", bombs),
     ):
         with tempfile.TemporaryDirectory() as folder:
-            told = run(Path(folder))
-        print(f"{title}: " + ", ".join(f"{count:,} {what}" for what, count in told.items()), flush=True)
-        bad += sum(told.get(what, 0) for what in FAULTS)
+            counts = run(Path(folder))
+        print(f"{title}: " + ", ".join(f"{count:,} {what}" for what, count in counts.items()), flush=True)
+        bad += sum(counts.get(what, 0) for what in FAULTS)
     return 1 if bad else 0
 
 

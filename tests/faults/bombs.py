@@ -64,30 +64,32 @@ def make(folder: Path, size: int = 12 << 30) -> dict[str, Path]:
 
 def bombs(folder: Path) -> dict[str, int]:
     """Give each to the command line; it must be refused in one line, soon, and before the memory is full."""
-    told = {"tried": 0, "refused": 0, "not named": 0, "too slow": 0, "too large": 0}
+    counts = {"tried": 0, "refused": 0, "not named": 0, "too slow": 0, "too large": 0}
     for name, path in make(folder).items():
         before = os.times()
-        code, said = _limited(path, folder / "said.txt")
+        code, message = _limited(path, folder / "errors.txt")
         after = os.times()
         took = after.children_user + after.children_system - before.children_user - before.children_system
-        told["tried"] += 1
-        told["refused"] += code == 2
-        told["not named"] += (code, said.count("\n"), said[:9]) != (2, 1, "quorate: ")
-        told["too slow"] += took > SECONDS
-        told["too large"] += " memory" in said and "kept in memory" not in said  # it met the limit, not ours
+        counts["tried"] += 1
+        counts["refused"] += code == 2
+        counts["not named"] += (code, message.count("\n"), message[:9]) != (2, 1, "quorate: ")
+        counts["too slow"] += took > SECONDS
+        counts["too large"] += " memory" in message and "kept in memory" not in message  # the process limit
         size = path.stat().st_size / 1e6
-        print(f"  {name}: {size:.1f} MB, exit code {code} after {took:.1f} s of CPU: {said[:150].strip()}", flush=True)
-    return told
+        print(
+            f"  {name}: {size:.1f} MB, exit code {code} after {took:.1f} s of CPU: {message[:150].strip()}", flush=True
+        )
+    return counts
 
 
-def _limited(path: Path, told: Path) -> tuple[int, str]:
-    """Return the exit code, and what is said on standard error."""
+def _limited(path: Path, output: Path) -> tuple[int, str]:
+    """Return the exit code, and the text of standard error."""
     child = os.fork()
     if child == 0:
         code = 70
         try:
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            os.dup2(os.open(told, os.O_RDWR | os.O_CREAT | os.O_TRUNC), 2)
+            os.dup2(os.open(output, os.O_RDWR | os.O_CREAT | os.O_TRUNC), 2)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             signal.alarm(600)
             main(["aggregate", str(path), "--method", "majority", *(["--input-format", "csv"] * path.is_char_device())])
@@ -97,4 +99,4 @@ def _limited(path: Path, told: Path) -> tuple[int, str]:
             sys.stderr.flush()
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), told.read_text()
+    return os.waitstatus_to_exitcode(status), output.read_text()

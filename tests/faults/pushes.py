@@ -56,15 +56,15 @@ class Server(HTTPServer):
 
 
 def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int]:
-    """Kill pushes: the server has the first pieces, each whole and once; one that is not killed sends all, once."""
-    told = {"killed": 0, "finished first": 0, "with a part sent": 0, "pieces torn or twice": 0, "left behind": 0}
+    """Kill pushes: the server has the first pieces, each complete and once; one that is not killed sends all, once."""
+    counts = {"killed": 0, "finished first": 0, "with a part sent": 0, "pieces torn or twice": 0, "left behind": 0}
     StandIn.kept = folder / "kept.jsonl"
     labels = folder / "labels.csv"
     labels.write_text("task,label,confidence\n" + "".join(f"{k},glad,0.9\n" for k in range(TASKS)))
     server = Server(("127.0.0.1", 0), StandIn)
     url = f"http://127.0.0.1:{server.server_port}"
     push = quorate("push", str(labels), "--url", url, "--project", "3", "--token", "t")
-    whole = [list(range(TASKS))[start : start + AT_ONCE] for start in range(0, TASKS, AT_ONCE)]
+    batches = [list(range(TASKS))[start : start + AT_ONCE] for start in range(0, TASKS, AT_ONCE)]
     serving = os.fork()
     if serving == 0:
         try:
@@ -77,21 +77,21 @@ def killed_pushes(folder: Path, times: int, rng: random.Random) -> dict[str, int
         forked(push)
         took = time.monotonic() - began
         expected = {path.name for path in folder.iterdir()}
-        told["pieces torn or twice"] += _kept() != whole
+        counts["pieces torn or twice"] += _kept() != batches
         for _ in range(times):
             StandIn.kept.write_text("")
             code = forked(push, kill_after=rng.uniform(0, took))
-            told["killed" if code == -signal.SIGKILL else "finished first"] += 1
+            counts["killed" if code == -signal.SIGKILL else "finished first"] += 1
             urlopen(f"{url}/api/users").read()  # answered in turn: by then the server is done with the last request
             found = _kept()
-            told["with a part sent"] += 0 < len(found) < len(whole)
-            told["pieces torn or twice"] += found != whole[: len(found)]
-        told["left behind"] += len({path.name for path in folder.iterdir()} - expected)
+            counts["with a part sent"] += 0 < len(found) < len(batches)
+            counts["pieces torn or twice"] += found != batches[: len(found)]
+        counts["left behind"] += len({path.name for path in folder.iterdir()} - expected)
     finally:
         os.kill(serving, signal.SIGKILL)
         os.waitpid(serving, 0)
         server.server_close()
-    return told
+    return counts
 
 
 def _kept() -> list[list[int]]:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-# What is said to be done, in the words of its progress, and when an executor dies.
+# Steps by their progress messages, and when an executor dies.
 MOMENTS = {"packing": "packing", "centred_products": "a sweep", "em_step": "EM", "voting": "writing"}
 SOON = 0.15  # seconds after which it dies: the work has begun by then
 SETTINGS = {
@@ -113,10 +113,10 @@ def main() -> None:
             builder = builder.config(key, value)
         session = builder.getOrCreate()
         try:
-            told, killed = lose_executors(
+            result, killed = lose_executors(
                 lambda: quorate.backends.aggregate(path, engine="spark", most=0, output_table="labels")
             )
-            ours = {row["task"]: row["label"] for row in told.labels.to_pylist()}
+            ours = {row["task"]: row["label"] for row in result.labels.to_pylist()}
         finally:
             session.stop()
         here = {row["task"]: row["label"] for row in quorate.aggregate(path).labels.to_pylist()}

@@ -106,7 +106,7 @@ def round_of(target: str, seed: str, first: int, count: int) -> Counter[str]:
                 return ends
             at = int(seen or first)
             ends["bad"] += 1
-            ends["read or refused"] += at - first  # before it; not told apart, for the count is lost with the process
+            ends["read or refused"] += at - first  # before it; the two counts are lost with the process
             why = "hang" if code is None else f"signal {-code}"
             _keep(target, f"{seed}:{at}", case_of(target, f"{seed}:{at}"), why)
             count -= at + 1 - first
@@ -130,8 +130,8 @@ def _watched(target: str, seed: str, first: int, count: int, status: Path) -> tu
                 process.kill()
                 process.communicate()
                 return Counter(), now, None
-    told = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {}
-    return Counter(told), status.read_text(), process.returncode
+    counts = json.loads(out.splitlines()[-1]) if process.returncode == 0 else {}
+    return Counter(counts), status.read_text(), process.returncode
 
 
 def main() -> int:

@@ -109,8 +109,8 @@ def packed(data: bytes, rng: random.Random) -> bytes:
     >>> gzip.decompress(packed(b"x", random.Random(0)))
     b'x'
     """
-    whole = gzip.compress(data, mtime=0)
-    return whole if rng.random() < 0.5 else mutilated(whole, rng)
+    packed_data = gzip.compress(data, mtime=0)
+    return packed_data if rng.random() < 0.5 else mutilated(packed_data, rng)
 
 
 def distorted(value: Any, rng: random.Random) -> Any:

@@ -116,40 +116,42 @@ def _fault_of_json(case: Case, folder: Path, out: str) -> str:
     if "--json" not in case.arguments:
         return ""
     try:
-        told = json.loads(out)
+        report = json.loads(out)
     except ValueError:
         return f"no JSON: {out[:100]}"
-    return _fault_of_account(told, case, folder) if case.arguments[0] == "convert" else ""
+    return _fault_of_account(report, case, folder) if case.arguments[0] == "convert" else ""
 
 
-def _fault_of_account(told: Mapping[str, Any], case: Case, folder: Path) -> str:
+def _fault_of_account(report: Mapping[str, Any], case: Case, folder: Path) -> str:
     """Everything in an export is used or counted as left out."""
     (name,) = case.files
     try:
         content = look(folder / name)
-        held = _held(content, told)
+        held = _held(content, report)
     except QuorateError:
         return ""
-    left_out = dict(told["left_out"])
-    known = told["known"]
-    if told["format"] == "toloka":  # a known label stands in a row beside the answer
+    left_out = dict(report["left_out"])
+    known = report["known"]
+    if report["format"] == "toloka":  # a known label stands in a row beside the answer
         known = 0
         left_out.pop("known, of tasks that nobody answered", None)
-    told_of = told["answers"] + known + told.get("abstained", 0) + sum(left_out.values())
-    return "" if told_of == held else f"not all accounted for: {told_of} of {held}"
+    n_accounted = report["answers"] + known + report.get("abstained", 0) + sum(left_out.values())
+    return "" if n_accounted == held else f"not all accounted for: {n_accounted} of {held}"
 
 
-def _held(content: Content, told: Mapping[str, Any]) -> int:
+def _held(content: Content, report: Mapping[str, Any]) -> int:
     """Count by hand what there is to account for."""
-    tool, records = told["format"], content.records
+    tool, records = report["format"], content.records
     if tool == "labelstudio" and "annotator" not in content.fields:
         parts = [[*(task.get("annotations") or []), *(task.get("completions") or [])] for task in records]
-        return sum(len(each) or 1 for each in parts)  # a task without any is told of too
+        return sum(len(each) or 1 for each in parts)  # a task without any counts too
     if tool == "argilla":
-        return sum(_responses(record, told["question"]) for record in records)
+        return sum(_responses(record, report["question"]) for record in records)
     if tool == "cleanlab":
-        columns = len(content.fields) - any(note.startswith("read as one row a task: ids in") for note in told["notes"])
-        return len(records) * columns + int(told["left_out"].get("never answered", 0))
+        columns = len(content.fields) - any(
+            note.startswith("read as one row a task: ids in") for note in report["notes"]
+        )
+        return len(records) * columns + int(report["left_out"].get("never answered", 0))
     verdicts = verdicts_in(tool, records)
     return len(records) if verdicts is None else verdicts
 

@@ -36,10 +36,10 @@ def archive_of(samples: Path, rng: random.Random) -> bytes:
     stream = io.BytesIO()
     with zipfile.ZipFile(
         stream, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA))
-    ) as whole:
+    ) as archive:
         for number, sample in enumerate(held if isinstance(held, list) else []):
-            whole.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
-        whole.writestr(
+            archive.writestr(f"samples/{number}_epoch_1.json", json.dumps(sample))
+        archive.writestr(
             rng.choice(("header.json", "header.json", "_journal/start.json", "else.json")), json.dumps(header)
         )
     return stream.getvalue()
@@ -56,8 +56,8 @@ def verdicts_in(tool: str, records: Sequence[Mapping[str, Any]]) -> int | None:
         values = [[(score or {}).get("value") for score in (each.get("scores") or {}).values()] for each in samples]
         return sum(sum(len(value) or 1 if isinstance(value, dict) else 1 for value in some) or 1 for some in values)
     if tool == "promptfoo":
-        whole = [record for record in records if "results" in record]
-        results = [result for each in whole for result in (each["results"] or {}).get("results") or []] or records
+        runs = [record for record in records if "results" in record]
+        results = [result for each in runs for result in (each["results"] or {}).get("results") or []] or records
         graded = [(result.get("gradingResult") or {}).get("componentResults") for result in results]
         return sum(len(each or []) or 1 for each in graded)
     if tool == "deepeval":

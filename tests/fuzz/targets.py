@@ -294,11 +294,11 @@ def _ledger() -> bytes:
 
 def ledgers(rng: random.Random) -> Case:
     """Damage a ledger, its checksums made to fit or not; it is shown or added to."""
-    whole = _ledger()
+    ledger_bytes = _ledger()
     way = rng.randrange(4)
-    payload = whole.partition(b"\n")[2]
+    payload = ledger_bytes.partition(b"\n")[2]
     if way == 0:
-        data = mutilated(whole, rng)
+        data = mutilated(ledger_bytes, rng)
     else:
         body = payload[: -len(SEAL) - 32] if way > 1 else payload
         body = mutilated(body, rng)

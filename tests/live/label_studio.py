@@ -1,9 +1,9 @@
 """`quorate pull` and `quorate push` against a live Label Studio, in an environment and a folder of its own.
 
-python tests/live/label_studio.py PATH/label-studio    # the program; `make labelstudio` installs it and runs this
+python -m tests.live.label_studio PATH/label-studio    # the program; `make labelstudio` installs it and runs this
 
-It starts on a free port of the loopback, makes a project with three annotators, and goes the whole way: annotations
-out, labels, predictions in. The server and its folder are gone afterwards.
+It starts on a free port of the loopback, makes a project with three annotators, and tests the complete path:
+annotations out, labels, predictions in. The server and its folder are removed afterwards.
 """
 
 import json
@@ -31,7 +31,7 @@ CONFIG = (
     '<Choice value="glad"/><Choice value="sad"/></Choices>'
     '<TextArea name="why" toName="text"/></View>'
 )
-SAID = (("glad", "glad", "sad"), ("sad", "sad", "sad"), ("glad", "glad", "glad"), ("sad", "glad", "sad"))
+ANSWERS = (("glad", "glad", "sad"), ("sad", "sad", "sad"), ("glad", "glad", "glad"), ("sad", "glad", "sad"))
 
 
 @contextmanager
@@ -89,15 +89,15 @@ def ask(url: str, verb: str, path: str, body: Any = None) -> Any:
 def make_project(url: str) -> int:
     """Make a project of four texts that three annotators labelled, one of them as ground truth too."""
     project: int = ask(url, "POST", "/api/projects", {"title": "Tone", "label_config": CONFIG})["id"]
-    texts = [{"text": f"text {k}"} for k in range(len(SAID))]
+    texts = [{"text": f"text {k}"} for k in range(len(ANSWERS))]
     ask(url, "POST", f"/api/projects/{project}/import", texts)
     tasks = ask(url, "GET", f"/api/tasks?project={project}&page_size=100")["tasks"]
     people = [ask(url, "GET", "/api/current-user/whoami")["id"]]
     for name in ("bo", "cy"):
         made = {"email": f"{name}@example.org", "username": name, "first_name": name.title(), "last_name": "Li"}
         people.append(ask(url, "POST", "/api/users", made)["id"])
-    for task, said in zip(sorted(tasks, key=lambda each: each["id"]), SAID, strict=True):
-        for person, label in zip(people, said, strict=True):
+    for task, labels in zip(sorted(tasks, key=lambda each: each["id"]), ANSWERS, strict=True):
+        for person, label in zip(people, labels, strict=True):
             shared = {"from_name": "tone", "to_name": "text", "type": "choices", "value": {"choices": [label]}}
             ask(url, "POST", f"/api/tasks/{task['id']}/annotations", {"result": [shared], "completed_by": person})
     return project
@@ -111,16 +111,16 @@ def check(url: str, project: int, folder: Path) -> None:
     found = quorate.read(str(export))
     workers = sorted(found.worker_names.to_pylist())
     assert workers == ["ann@example.org", "bo@example.org", "cy@example.org"], workers
-    assert found.n_answers == len(SAID) * 3, found.n_answers
+    assert found.n_answers == len(ANSWERS) * 3, found.n_answers
     _run(["aggregate", str(export), "-o", str(labels)])
     _run(["push", str(labels), *where, "--agent", "quorate-live"])
     made = ask(url, "GET", f"/api/predictions?project={project}")
     made = made.get("results", made) if isinstance(made, dict) else made
-    told = {each["task"]: each["result"][0]["value"]["choices"][0] for each in made}
-    assert sorted(told.values()) == ["glad", "glad", "sad", "sad"], told
+    label_of_task = {each["task"]: each["result"][0]["value"]["choices"][0] for each in made}
+    assert sorted(label_of_task.values()) == ["glad", "glad", "sad", "sad"], label_of_task
     assert all(each["model_version"] == "quorate-live" and 0 < each["score"] <= 1 for each in made), made
     again = LabelStudio(url, TOKEN, project).pull()
-    assert sum(len(task["annotations"]) for task in again) == len(SAID) * 3  # annotations stay as they are
+    assert sum(len(task["annotations"]) for task in again) == len(ANSWERS) * 3  # annotations stay as they are
 
 
 def _run(arguments: list[str]) -> None:

@@ -43,8 +43,8 @@ WHEN = "2026-01-01T00:00:00Z"
 def each_verdict() -> Iterator[tuple[int, str, bool | None]]:
     """Give every verdict: the number of the output, the judge, and what it says."""
     for number in (1, 2, 3):
-        for judge, said in PANEL.items():
-            yield number, judge, said[number - 1]
+        for judge, verdicts in PANEL.items():
+            yield number, judge, verdicts[number - 1]
 
 
 def without(value: Any, names: set[str]) -> Any:
@@ -72,7 +72,7 @@ def inspect(folder: Path) -> None:
     samples = [Sample(id=str(number), input=f"Question {number}?", target="yes") for number in (1, 2, 3)]
     with tempfile.TemporaryDirectory() as place:
         for kind in ("json", "eval"):
-            judges = [rote(name, [replies[each] for each in said]) for name, said in PANEL.items()]
+            judges = [rote(name, [replies[each] for each in verdicts]) for name, verdicts in PANEL.items()]
             task = Task(name="animals", dataset=samples, scorer=[model_graded_qa(model=judge) for judge in judges])
             evaluate(
                 task, model=rote("model", ["yes"] * 3), log_dir=place, log_format=kind, display="none", max_samples=1
@@ -90,24 +90,24 @@ def inspect(folder: Path) -> None:
             "dataset",
             "revision",
         }
-        whole = without(json.loads(log.read_text()), cut)
-        for sample in whole["samples"]:
+        log_content = without(json.loads(log.read_text()), cut)
+        for sample in log_content["samples"]:
             for score in sample["scores"].values():
                 score["metadata"]["grading"] = score["metadata"]["grading"][1:]  # the prompt is Inspect's own text
-        (folder / "inspect.json").write_text(json.dumps(whole, indent=1) + "\n")
+        (folder / "inspect.json").write_text(json.dumps(log_content, indent=1) + "\n")
         assert packed.stat().st_size  # what it holds is as here: header.json, and samples/ID_epoch_N.json
-    _repack(folder / "inspect.eval", whole)
+    _repack(folder / "inspect.eval", log_content)
 
 
-def _repack(target: Path, whole: dict[str, Any]) -> None:
+def _repack(target: Path, log_content: dict[str, Any]) -> None:
     """Write the cut log as the archive that Inspect makes of it, with its Zstandard."""
     import zipfile
 
     from inspect_ai._util.zipfile import zipfile_compress_kwargs
 
-    header = {key: value for key, value in whole.items() if key != "samples"}
+    header = {key: value for key, value in log_content.items() if key != "samples"}
     with zipfile.ZipFile(target, "w", **zipfile_compress_kwargs) as archive:
-        for sample in whole["samples"]:
+        for sample in log_content["samples"]:
             archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
         archive.writestr("header.json", json.dumps(header))
 
@@ -144,10 +144,10 @@ def promptfoo(folder: Path) -> None:
             run, cwd=place, env={**os.environ, **quiet}, check=False, capture_output=True
         )  # 100: some failed
         cut = {"tokensUsed", "tokenUsage", "renderedGradingPrompt", "raw", "assert", "prompts", "config", "stats"}
-        whole = without(json.loads(Path(place, "out.json").read_text()), cut)
-        whole["metadata"] = {}  # which machine it was
+        log_content = without(json.loads(Path(place, "out.json").read_text()), cut)
+        log_content["metadata"] = {}  # which machine it was
         lines = [without(json.loads(line), cut) for line in Path(place, "out.jsonl").read_text().splitlines()]
-    (folder / "promptfoo.json").write_text(json.dumps(whole, indent=1) + "\n")
+    (folder / "promptfoo.json").write_text(json.dumps(log_content, indent=1) + "\n")
     (folder / "promptfoo.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
@@ -200,9 +200,9 @@ def deepeval(folder: Path) -> None:
             error_config=ErrorConfig(ignore_errors=True),
         )
         (run,) = Path(place).glob("test_run_*.json")
-        whole = without(json.loads(run.read_text()), {"verboseLogs", "trace"})
+        log_content = without(json.loads(run.read_text()), {"verboseLogs", "trace"})
         os.chdir("/")
-    (folder / "deepeval.json").write_text(json.dumps(whole, indent=1) + "\n")
+    (folder / "deepeval.json").write_text(json.dumps(log_content, indent=1) + "\n")
 
 
 def lm_eval(folder: Path) -> None:

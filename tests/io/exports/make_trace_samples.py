@@ -92,10 +92,10 @@ def langfuse_blob(folder: Path) -> None:
         rows = csv.DictWriter(file, names)
         rows.writeheader()
         for number, judge, good in each_verdict():
-            said = "" if good is None else "good" if good else "bad"
+            reply = "" if good is None else "good" if good else "bad"
             row = {"id": f"s-{number}-{judge}", "project_id": "p", "environment": "default", "trace_id": f"tr-{number}"}
             row |= {"name": "quality", "value": int(good or 0), "source": "EVAL", "data_type": "CATEGORICAL"}
-            row |= {"string_value": said, "metadata": json.dumps({"model": f"mock/{judge}"}), "timestamp": WHEN}
+            row |= {"string_value": reply, "metadata": json.dumps({"model": f"mock/{judge}"}), "timestamp": WHEN}
             rows.writerow(row)
 
 
@@ -136,8 +136,8 @@ def openai(folder: Path) -> None:
 
     lines = []
     for number, judge, good in each_verdict():
-        said = NOTHING if good is None else json.dumps({"reason": "by rote", "verdict": "good" if good else "bad"})
-        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}
+        reply = NOTHING if good is None else json.dumps({"reason": "by rote", "verdict": "good" if good else "bad"})
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": reply}}
         body = ChatCompletion(
             id=f"chatcmpl-{len(lines)}",
             choices=[choice],
