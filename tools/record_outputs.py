@@ -50,7 +50,7 @@ awk -F, 'n[$1]++ < 2' answers.csv | sed '82,$d' > sparse.csv; sed '2s/,[^,]*,/,,
 awk '{print $0 "," (NR>1 ? NR : "time")}' answers.csv > timed.csv; printf 'task,worker,label\n1,a,x\n1,b\n' > ragged.csv
 (cat timed.csv; sed -n 2,6p answers.csv | sed 's/1$/x/; s/[02-9]$/1/; s/x$/2/; s/$/,999999/') > clash.csv
 sed '1s/.*/item,who,says/; 2,$s/,/,é/; s/,/;/g' answers.csv | iconv -f utf-8 -t latin1 > renamed.csv
-(echo worker,price; echo new,1; cut -d, -f2 answers.csv | sed 1d | sort -u | sed '9,$d; s/$/,0.1/; 3s/1$/2/') > staff.csv
+(echo worker,price; echo new,1; cut -d, -f2 answers.csv | sed 1d | sort -u | sed '9,$d; s/$/,0.1/; 3s/1$/2/') > pool.csv
 (echo task,worker,label; for t in =1+1 '"a, b"' '<b>[red]x[/]</b>' -3; do for w in @a 'naïve ☃' 'two  words' -4; do
 printf '%s\n' "$t,$w,=yes" | sed '/ï/s/=yes/[no]/'; done; done) > odd.csv"""
 # A case is its name and its commands, separated by `;;`, in a folder of its own where links lead to the inputs.
@@ -93,7 +93,7 @@ diagnose answers.csv --json|aggregate blank.csv --skip-missing --memory 1GB|diag
 diagnose clash.csv --on-conflict drop} --engine duckdb
 varied {diagnose answers.csv --gold gold.csv|diagnose timed.csv --time time --delta 0.1|diagnose sparse.csv --json|
 advise answers.csv --budget 30 -o next.jsonl --tasks-out tasks.parquet --gold gold.csv|
-advise answers.csv --budget 30 --available staff.csv --cost price --per-worker 4|advise sparse.csv --budget 30 --json|
+advise answers.csv --budget 30 --available pool.csv --cost price --per-worker 4|advise sparse.csv --budget 30 --json|
 report sparse.csv -o page.html --method rank-one --compare majority,kos --sure 0.8 --title 'A & b'|compare sparse.csv|
 compare answers.csv --methods quorate,er:classes=ordered,majority|convert answers.parquet --to csv|convert $RENAMED}"""
 NO_SET = """
@@ -114,11 +114,11 @@ diagnose --connect duckdb://c.db --table a ;;
 file aggregate {none.csv|empty.csv|header.csv|ragged.csv|renamed.csv|.|none.csv --engine duckdb}
 option aggregate answers.csv {--none|--method none|--method majority --tau 1|--method rank-one --solver none|--level 2|
 --level high|--intervals some|--format xls|--on-conflict none|--to labelstudio|--from none|--engine none|--task none|
---engine duckdb --cautious|--order time|--engine duckdb --method kos|--engine duckdb --label none|--gold staff.csv|
+--engine duckdb --cautious|--order time|--engine duckdb --method kos|--engine duckdb --label none|--gold pool.csv|
 --input-format parquet|--input-format jsonl|-o none/l.csv|--gold odd.csv|--gold answers.csv}
 error {diagnose answers.csv --time none|advise answers.csv|aggregate|advise answers.csv --budget 0|
 advise answers.csv --budget 5 --target-error 3|compare answers.csv --methods er:none=1|
-advise answers.csv --budget 5 --available staff.csv --cost none|convert empty.csv|convert answers.csv --gold-out g.csv|
+advise answers.csv --budget 5 --available pool.csv --cost none|convert empty.csv|convert answers.csv --gold-out g.csv|
 convert answers.csv --to labelstudio|convert answers.csv --labels truth.csv|convert answers.csv --json|
 score answers.csv none.csv|ledger show none.ledger|ledger show answers.csv|ledger merge a.ledger -o b.ledger|
 datasets fetch none|aggregate clash.csv --engine duckdb --on-conflict first}"""
